@@ -1,0 +1,71 @@
+/**
+ * Arrows run one way: app → features → the platform's door. Inside the platform, concerns import each other's files.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+export default {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'A cycle is one module in several files. Move what both need into a third file.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'features-use-the-door',
+      comment: 'A feature may use what src/platform/index.ts exports, and nothing behind it. Export it there, with TSDoc.',
+      severity: 'error',
+      from: { path: '^src/(?!platform/)[^/]+/' },
+      to: { path: '^src/platform/', pathNot: '^src/platform/index\\.ts$' },
+    },
+    {
+      name: 'features-stand-alone',
+      comment: 'A feature must not import another feature. What both need belongs to the platform.',
+      severity: 'error',
+      from: { path: '^src/(?!platform/)([^/]+)/' },
+      to: { path: '^src/(?!platform/)[^/]+/', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'platform-knows-no-feature',
+      comment: 'Features register into the platform; the platform names none.',
+      severity: 'error',
+      from: { path: '^src/platform/' },
+      to: { path: '^src/(?!platform/)' },
+    },
+    {
+      name: 'platform-avoids-its-door',
+      comment: "Inside the platform, import the concern's file directly.",
+      severity: 'error',
+      from: { path: '^src/platform/' },
+      to: { path: '^src/platform/index\\.ts$' },
+    },
+    {
+      name: 'pure-logic',
+      comment: 'Logic that can be tested by itself knows nothing of frameworks.',
+      severity: 'error',
+      from: { path: '^src/platform/(lists/(cursor|id)|throttling/sliding-window|auth/token-format|http/json-structure)\\.ts$' },
+      to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
+    },
+    {
+      name: 'declared-dependencies',
+      comment: 'What runs in production is declared in dependencies.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'Nothing uses this file: delete it.',
+      severity: 'error',
+      from: { orphan: true, pathNot: '\\.spec\\.ts$' },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+  },
+};
