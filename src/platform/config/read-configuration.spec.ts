@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { Configuration } from './configuration.js';
+import { ConfigurationError, readConfiguration } from './read-configuration.js';
+
+describe('the configuration', () => {
+  it('is complete without any variable', () => {
+    expect(readConfiguration({})).toEqual(new Configuration());
+  });
+
+  it('takes an empty variable as unset, and ignores what it does not know', () => {
+    expect(readConfiguration({ PORT: '', DATABASE_URL: ' ', HOME: '/root' })).toEqual(new Configuration());
+  });
+
+  it('reads every variable as its type', () => {
+    const given = {
+      PORT: '8080',
+      DATABASE_URL: 'postgresql://user:secret@db/items?sslmode=verify-full',
+      DATABASE_POOL_SIZE: '20',
+      DATABASE_CONNECTION_TIMEOUT: '0.5',
+      MIGRATE_ON_START: 'false',
+      LOG_FORMAT: 'json',
+    };
+    expect(readConfiguration(given)).toMatchObject({
+      ...given,
+      PORT: 8080,
+      DATABASE_POOL_SIZE: 20,
+      DATABASE_CONNECTION_TIMEOUT: 0.5,
+    });
+  });
+
+  it('names every variable at fault and shows no value', () => {
+    const wrong = {
+      PORT: '70000',
+      DATABASE_URL: 'mysql://user:hunter2@db/items',
+      DATABASE_POOL_SIZE: '0',
+      DATABASE_CONNECTION_TIMEOUT: 'soon',
+      DATABASE_STATEMENT_TIMEOUT: '-1',
+      MIGRATE_ON_START: 'yes',
+      RATE_LIMIT: '1e3',
+      RATE_LIMIT_WINDOW: '60s',
+      TOKEN_CACHE_TTL: '31',
+      SHUTDOWN_TIMEOUT: 'NaN',
+      LOG_LEVEL: 'loud',
+      LOG_FORMAT: 'xml',
+    };
+    const read = () => readConfiguration(wrong);
+    expect(read).toThrow(ConfigurationError);
+    try {
+      read();
+    } catch (error) {
+      const { message } = error as Error;
+      for (const name of Object.keys(wrong)) {
+        expect(message).toContain(`\n  ${name} must `);
+      }
+      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|31|NaN|loud|xml/);
+    }
+  });
+
+  it('is listed in .env.example, each variable with its default', () => {
+    const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=(.*)$/gm);
+    const listed = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
+    const defaults = Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]);
+    expect(listed).toEqual(Object.fromEntries(defaults));
+  });
+});

@@ -1,0 +1,47 @@
+import type { Type } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { validateSync, type ValidationError } from 'class-validator';
+
+/** One fault of an input: where it is (property names from the root), a stable code, and what to write instead. */
+export interface InputFault {
+  path: readonly string[];
+  code: string;
+  detail: string;
+}
+
+/** The input as an instance of its class, and every fault found in it. With faults the value must not be used. */
+export interface ValidatedInput<T> {
+  value: T;
+  faults: InputFault[];
+}
+
+/**
+ * Checks a plain object against a class whose properties carry validation decorators.
+ * A property the class does not declare is a fault: a typing error is named instead of ignored.
+ *
+ * @param type - the class
+ * @param plain - untrusted input; must not nest deeply (see `readJsonObject`)
+ */
+export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
+  const value = plainToInstance(type, plain);
+  // Names that touch the prototype never arrive in the instance.
+  const dropped = Object.keys(plain).filter((name) => !Object.hasOwn(value, name));
+  const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
+  return {
+    value,
+    faults: [...dropped.map((name) => unknownProperty([name])), ...errors.flatMap((error) => faultsOf(error, []))],
+  };
+}
+
+function faultsOf(error: ValidationError, parents: readonly string[]): InputFault[] {
+  const path = [...parents, error.property];
+  const own = Object.entries(error.constraints ?? {}).map(([name, message]) =>
+    name === 'whitelistValidation' ? unknownProperty(path) : { path, code: name, detail: message },
+  );
+  return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, path))];
+}
+
+/** The fault of a property that nobody declared. */
+export function unknownProperty(path: readonly string[]): InputFault {
+  return { path, code: 'unknown', detail: 'is not known here: check its spelling or leave it out' };
+}
