@@ -1,0 +1,67 @@
+/** A fault of a JSON text that `JSON.parse` lets pass. */
+export interface StructureFault {
+  /** JSON Pointer (RFC 6901) to it. */
+  pointer: string;
+  code: 'duplicate_name' | 'reserved_name' | 'too_deep';
+  detail: string;
+}
+
+/** Deepest nesting of arrays and objects that is read: what comes after parsing is recursive. */
+const MAXIMUM_DEPTH = 32;
+
+/** Names that change an object's prototype when something copies it property by property. */
+const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
+
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+
+interface Container {
+  readonly names: Set<string> | undefined;
+  /** Name or index of the member that is being read. */
+  member: string | number;
+}
+
+/**
+ * Looks for what `JSON.parse` would silently resolve: a name given twice in one object (RFC 8259, section 4, leaves open
+ * which one counts), names that pollute prototypes, and nesting beyond 32 levels.
+ *
+ * @param text - valid JSON
+ * @returns the first fault, or undefined
+ */
+export function findStructureFault(text: string): StructureFault | undefined {
+  const open: Container[] = [];
+  let last = '';
+  for (const [token] of text.matchAll(TOKENS)) {
+    const container = open.at(-1);
+    if (token === '{' || token === '[') {
+      if (open.length === MAXIMUM_DEPTH) {
+        return { pointer: pointerOf(open), code: 'too_deep', detail: `must not nest deeper than ${MAXIMUM_DEPTH} levels` };
+      }
+      open.push(token === '{' ? { names: new Set(), member: '' } : { names: undefined, member: 0 });
+    } else if (token === '}' || token === ']') {
+      open.pop();
+    } else if (token === ',' && typeof container?.member === 'number') {
+      container.member += 1;
+    } else if (token === ':' && container?.names) {
+      const name = String(JSON.parse(last));
+      container.member = name;
+      if (RESERVED.has(name)) {
+        return { pointer: pointerOf(open), code: 'reserved_name', detail: 'is a reserved name: leave it out' };
+      }
+      if (container.names.has(name)) {
+        return { pointer: pointerOf(open), code: 'duplicate_name', detail: 'is given more than once: keep one' };
+      }
+      container.names.add(name);
+    }
+    last = token;
+  }
+  return undefined;
+}
+
+function pointerOf(open: readonly Container[]): string {
+  return jsonPointer(open.map((container) => container.member));
+}
+
+/** A JSON Pointer (RFC 6901) from property names and indexes. */
+export function jsonPointer(path: readonly (string | number)[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

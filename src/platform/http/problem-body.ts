@@ -1,0 +1,34 @@
+import type { RequestFault, Problem } from './problem.js';
+import { problemTypeUri } from './problem-type.js';
+
+/** Media type of every error answer (RFC 9457). */
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** The JSON of a problem (RFC 9457, section 3.1), with `requestId` and `errors` as extension members. */
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  requestId: string;
+  errors?: readonly RequestFault[];
+}
+
+/**
+ * The body that answers a problem.
+ *
+ * @param instance - path of the request, without its query: queries can carry secrets
+ * @param requestId - the id under which the log tells more
+ */
+export function problemBody(problem: Problem, instance: string, requestId: string): ProblemBody {
+  return {
+    type: problemTypeUri(problem.type),
+    title: problem.type.title,
+    status: problem.type.status,
+    detail: problem.message,
+    instance,
+    requestId,
+    ...(problem.errors && { errors: problem.errors }),
+  };
+}

@@ -1,0 +1,56 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { asDatabaseProblem } from '../database/database-problem.js';
+import { internalError, typeOfStatus } from './http-problem-types.js';
+import { Problem } from './problem.js';
+import { PROBLEM_MEDIA_TYPE, problemBody } from './problem-body.js';
+
+/** Answers every error as a problem. What the service is to blame for goes to the log with its cause, not to the client. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('Problem');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    const problem = asProblem(error);
+    this.log(problem);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    response
+      .status(problem.type.status)
+      .set(problem.headers)
+      .type(PROBLEM_MEDIA_TYPE)
+      .send(JSON.stringify(problemBody(problem, request.path, request.id)));
+  }
+
+  private log(problem: Problem): void {
+    if (problem.type.status === internalError.status) {
+      this.logger.error({ msg: 'request failed', err: problem.cause });
+    } else if (problem.type.status > internalError.status) {
+      this.logger.warn({ msg: problem.message, reason: Error.isError(problem.cause) ? problem.cause.message : undefined });
+    }
+  }
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) {
+    return error;
+  }
+  return asDatabaseProblem(error) ?? asHttpProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
+}
+
+/** Errors of Nest (`HttpException`) and of Express and its parts (`http-errors`). */
+function asHttpProblem(error: unknown): Problem | undefined {
+  if (!Error.isError(error)) {
+    return undefined;
+  }
+  const status = error instanceof HttpException ? error.getStatus() : 'status' in error ? error.status : undefined;
+  if (typeof status !== 'number' || status < 400 || status >= 500) {
+    return undefined;
+  }
+  return new Problem(typeOfStatus(status), error.message, { cause: error });
+}

@@ -1,0 +1,38 @@
+import type { ProblemType } from './problem-type.js';
+
+/** One fault of a request: where it is, a stable code, and how to mend it. */
+export type RequestFault = { code: string; detail: string } & (
+  | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
+  | { /** Name of the query or path parameter. */ parameter: string }
+);
+
+/** What one occurrence of a problem adds to its type. */
+export interface ProblemOptions {
+  /** Sent with the answer, for example `Retry-After`. */
+  headers?: Readonly<Record<string, string>>;
+  /** Every fault of the request, for status 400. */
+  errors?: readonly RequestFault[];
+  /** The error behind it: logged, never sent. */
+  cause?: unknown;
+}
+
+/** An error that is answered as it is, as `application/problem+json` (RFC 9457). */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly errors: readonly RequestFault[] | undefined;
+
+  /**
+   * @param type - from `defineProblemType`
+   * @param detail - what is wrong this time and how to mend it, for the client's developer
+   */
+  constructor(
+    readonly type: ProblemType,
+    detail: string,
+    options: ProblemOptions = {},
+  ) {
+    super(detail, { cause: options.cause });
+    this.headers = options.headers ?? {};
+    this.errors = options.errors;
+  }
+}

@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request as HttpRequest, Response } from 'express';
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Names this request in its answer (`X-Request-Id`, `requestId`) and in the log. */
+    id: string;
+  }
+}
+
+/** Short enough to log and free of anything that could break out of a log line or a header. */
+const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
+
+/** Gives every request an id: the caller's `X-Request-Id` when it is sane, a new one otherwise. */
+export function requestId(request: HttpRequest, response: Response, next: NextFunction): void {
+  const given = request.headers['x-request-id'];
+  request.id = typeof given === 'string' && SANE.test(given) ? given : randomUUID();
+  response.setHeader('X-Request-Id', request.id);
+  next();
+}
