@@ -1,0 +1,12 @@
+import 'reflect-metadata';
+import { DataSource } from 'typeorm';
+import { createContext } from '#service/app';
+import { loadEnvironment } from '#service/platform/config/load-environment';
+import { readConfiguration } from '#service/platform/config/read-configuration';
+import { Database } from '#service/platform/database/database';
+
+// For TypeORM's own commands, after `npm run build`: `npx typeorm migration:show -d ormconfig.ts`. The database, entities
+// and migrations are the service's. To apply migrations use `npm run migrate`, which keeps replicas from colliding.
+const context = await createContext(readConfiguration(loadEnvironment()));
+
+export default new DataSource(await context.get(Database).options());

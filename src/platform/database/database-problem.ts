@@ -1,0 +1,42 @@
+import { QueryFailedError } from 'typeorm';
+import { serviceUnavailable } from '../http/http-problem-types.js';
+import { Problem } from '../http/problem.js';
+
+/** Whole seconds after which a client may try again while the database is away. */
+const RETRY_AFTER = '5';
+
+/** Failures of Node's network layer: the server cannot be reached, or the connection broke. */
+const NETWORK_CODE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ERR_SSL|ERR_TLS|CERT_|SELF_SIGNED|UNABLE_TO)/;
+
+/**
+ * SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say the server cannot serve now, or not us: connection
+ * exception, authorization, no such database, insufficient resources, operator intervention with statement time-out,
+ * read-only server, lock not available.
+ */
+const UNAVAILABLE_STATE = /^(?:08|28|3D|53|57)...$|^25006$|^55P03$/;
+
+/** Failures that `pg` and `pg-pool` report by message alone. */
+const DRIVER_MESSAGE =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|The server does not support SSL|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
+
+/** The database cannot be used now. */
+export function databaseUnavailable(cause?: unknown): Problem {
+  return new Problem(serviceUnavailable, 'The database cannot be reached now.', {
+    headers: { 'Retry-After': RETRY_AFTER },
+    cause,
+  });
+}
+
+/** The 503 that answers an error caused by the database being away, or undefined for any other error. */
+export function asDatabaseProblem(error: unknown): Problem | undefined {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return isUnavailable(cause) ? databaseUnavailable(error) : undefined;
+}
+
+function isUnavailable(error: unknown): boolean {
+  if (!Error.isError(error)) {
+    return false;
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return NETWORK_CODE.test(code) || UNAVAILABLE_STATE.test(code) || DRIVER_MESSAGE.test(error.message);
+}

@@ -1,0 +1,92 @@
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PGlite } from '@electric-sql/pglite';
+import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import type { PoolConfig } from 'pg';
+import { OperatorError } from '../config/operator-error.js';
+
+/** Two processes on one data directory would destroy it. */
+export class DataDirectoryInUseError extends OperatorError {
+  override readonly name = 'DataDirectoryInUseError';
+
+  constructor(directory: string) {
+    super(
+      `Another process is using the data directory ${directory}. ` +
+        'Stop it first, choose another directory with DATA_DIR, or use a PostgreSQL server with DATABASE_URL.',
+    );
+  }
+}
+
+/** PostgreSQL inside this process: for development, trials and tests. */
+export class EmbeddedDatabase {
+  private constructor(
+    private readonly pglite: PGlite,
+    private readonly lock: DatabaseSync,
+  ) {}
+
+  /**
+   * Opens the database in a directory, creating it at first.
+   *
+   * @throws DataDirectoryInUseError when another process has it open
+   */
+  static async open(directory: string): Promise<EmbeddedDatabase> {
+    await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+      throw new OperatorError(`The data directory cannot be used: ${error.message}. Choose another with DATA_DIR.`);
+    });
+    const lock = lockDirectory(directory);
+    try {
+      return new EmbeddedDatabase(await openCluster(directory), lock);
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** Pool options that make `pg` talk to this database, over the one connection that it has. */
+  poolOptions(): PoolConfig {
+    // Idle as it may be, that connection must stay.
+    return Object.assign(createPgConfig(this.pglite), { max: 1, idleTimeoutMillis: 0 });
+  }
+
+  async close(): Promise<void> {
+    await this.pglite.close();
+    this.lock.close();
+  }
+}
+
+/** A lock of the operating system, which dies with the process that holds it, be it by `kill -9`: SQLite's file lock. */
+function lockDirectory(directory: string): DatabaseSync {
+  const lock = new DatabaseSync(join(directory, 'lock'));
+  try {
+    lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return lock;
+  } catch (error) {
+    lock.close();
+    if (Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY) {
+      throw new DataDirectoryInUseError(directory);
+    }
+    throw error;
+  }
+}
+
+/** https://www.sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5;
+
+/** A first start that was killed half-way leaves a directory that PostgreSQL refuses: it holds nothing, so begin again. */
+async function openCluster(directory: string): Promise<PGlite> {
+  const cluster = join(directory, 'postgresql');
+  const marker = join(directory, 'initialized');
+  const initialized = await access(marker).then(
+    () => true,
+    () => false,
+  );
+  if (!initialized) {
+    await rm(cluster, { recursive: true, force: true });
+  }
+  const pglite = await PGlite.create(cluster);
+  if (!initialized) {
+    await writeFile(marker, '');
+  }
+  return pglite;
+}
