@@ -1,0 +1,45 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import { defineProblemType } from '../http/problem-type.js';
+import { Problem } from '../http/problem.js';
+import { BearerStrategy } from './bearer.strategy.js';
+import { PUBLIC } from './public.decorator.js';
+
+/** The token is absent or not valid. */
+export const unauthorized = defineProblemType({
+  name: 'unauthorized',
+  status: 401,
+  title: 'Missing or invalid token',
+  remedy:
+    'Send a valid access token in the header `Authorization: Bearer <token>`. A token that was mistyped, has expired or was revoked is not valid; the operator of the service issues new ones.',
+});
+
+/** Lets nobody in without a valid bearer token, except where a route is `@Public()`. Runs before the body is read. */
+@Injectable()
+export class BearerAuthGuard extends AuthGuard() {
+  constructor(
+    private readonly reflector: Reflector,
+    strategy: BearerStrategy,
+  ) {
+    super({ defaultStrategy: strategy.name });
+  }
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    const isPublic = this.reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()]);
+    return isPublic || (await super.canActivate(context)) === true;
+  }
+
+  /** Passport hands over the challenge that the strategy made, which the answer must carry (RFC 6750, section 3). */
+  override handleRequest<User>(error: unknown, user: User | false, challenge: unknown): User {
+    if (error) {
+      throw Error.isError(error) ? error : new Error('Authentication failed.', { cause: error });
+    }
+    if (!user) {
+      throw new Problem(unauthorized, 'A valid bearer token is required.', {
+        headers: { 'WWW-Authenticate': String(challenge) },
+      });
+    }
+    return user;
+  }
+}

@@ -1,0 +1,39 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { SERVICE_NAME } from '../config/service-name.js';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 30;
+const CHECKSUM_LENGTH = 6;
+const PREFIX = `${SERVICE_NAME}_`;
+const FORMAT = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/**
+ * A new access token: a prefix that secret scanners can look for, 30 random base62 characters (178 bits), and a checksum
+ * of all that, by which a mistyped token is told apart without asking the database.
+ */
+export function generateToken(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+  return PREFIX + random + checksum(PREFIX + random);
+}
+
+/** Whether a text has the form of a token and its checksum fits. Says nothing about whether it was ever issued. */
+export function isWellFormedToken(token: string): boolean {
+  return FORMAT.test(token) && token.slice(-CHECKSUM_LENGTH) === checksum(token.slice(0, -CHECKSUM_LENGTH));
+}
+
+/** What is stored of a token: its SHA-256. The token has enough entropy to need no salt and no slow hash. */
+export function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** CRC-32 in base62, big end first, six characters. */
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let index = 0; index < CHECKSUM_LENGTH; index += 1) {
+    digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}
