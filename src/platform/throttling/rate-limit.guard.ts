@@ -1,0 +1,48 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
+import type { Request } from 'express';
+import { defineProblemType } from '../http/problem-type.js';
+import { Problem } from '../http/problem.js';
+
+/** The token made too many requests. */
+export const rateLimited = defineProblemType({
+  name: 'rate-limited',
+  status: 429,
+  title: 'Rate limited',
+  remedy:
+    'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every answer tells how many are left.',
+});
+
+/**
+ * Limits the requests of each token, over all routes together. Comes after authentication; requests that need no token are
+ * not counted. Every answer tells the state (draft-ietf-httpapi-ratelimit-headers): `r` requests left, and `t` seconds
+ * until the next slot comes free.
+ */
+@Injectable()
+export class RateLimitGuard extends ThrottlerGuard {
+  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
+    return Promise.resolve(requestOf(context).user === undefined);
+  }
+
+  protected override async handleRequest({ context, limit, ttl, blockDuration, throttler }: ThrottlerRequest): Promise<boolean> {
+    const request = requestOf(context);
+    const key = request.user?.tokenId ?? '';
+    const name = throttler.name ?? 'default';
+    const state = await this.storageService.increment(key, ttl, limit, blockDuration, name);
+    const reset = state.isBlocked ? state.timeToBlockExpire : state.timeToExpire;
+    const remaining = Math.max(0, limit - state.totalHits);
+    request.res?.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${ttl / 1000}`);
+    request.res?.setHeader('RateLimit', `"${name}";r=${remaining};t=${reset}`);
+    if (state.isBlocked) {
+      const seconds = String(Math.max(1, reset));
+      throw new Problem(rateLimited, `More than ${limit} requests in ${ttl / 1000} seconds. Retry in ${seconds} s.`, {
+        headers: { 'Retry-After': seconds },
+      });
+    }
+    return true;
+  }
+}
+
+function requestOf(context: ExecutionContext): Request {
+  return context.switchToHttp().getRequest<Request>();
+}

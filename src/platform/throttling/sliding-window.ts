@@ -1,0 +1,93 @@
+/** What one call found and did. */
+export interface WindowState {
+  /** Whether the call was counted; a refused one is not. */
+  admitted: boolean;
+  /** Calls that may still follow at once. */
+  remaining: number;
+  /** Milliseconds until the oldest counted call leaves the window and a slot comes free. */
+  freeIn: number;
+}
+
+/** Times of the counted calls of one key: a ring that grows as it needs, up to the limit. */
+interface Ring {
+  times: Float64Array;
+  /** Index of the oldest. */
+  start: number;
+  count: number;
+}
+
+const INITIAL_CAPACITY = 8;
+
+/**
+ * An exact sliding window: of the calls with one key, at most `limit` are admitted in any `length` milliseconds.
+ * Keys that have been silent for a whole window are forgotten, so memory follows the keys in use.
+ */
+export class SlidingWindow {
+  /** Ordered by latest admitted call, so that silent keys gather at the front. */
+  private readonly rings = new Map<string, Ring>();
+
+  /**
+   * @param limit - calls in any window
+   * @param length - of the window, in milliseconds
+   * @param now - a monotonic clock, in milliseconds
+   */
+  constructor(
+    private readonly limit: number,
+    private readonly length: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Keys in memory. */
+  get size(): number {
+    return this.rings.size;
+  }
+
+  /** Counts one call, if there is room for it. */
+  hit(key: string): WindowState {
+    const now = this.now();
+    this.forgetSilent(now);
+    const ring = this.rings.get(key) ?? { times: new Float64Array(Math.min(INITIAL_CAPACITY, this.limit)), start: 0, count: 0 };
+    this.dropExpired(ring, now);
+    const admitted = ring.count < this.limit;
+    if (admitted) {
+      this.push(ring, now);
+      this.rings.delete(key);
+      this.rings.set(key, ring);
+    }
+    return { admitted, remaining: this.limit - ring.count, freeIn: at(ring, 0) + this.length - now };
+  }
+
+  private dropExpired(ring: Ring, now: number): void {
+    while (ring.count > 0 && at(ring, 0) + this.length <= now) {
+      ring.start = (ring.start + 1) % ring.times.length;
+      ring.count -= 1;
+    }
+  }
+
+  private push(ring: Ring, now: number): void {
+    if (ring.count === ring.times.length) {
+      const grown = new Float64Array(Math.min(ring.count * 2, this.limit));
+      for (let index = 0; index < ring.count; index += 1) {
+        grown[index] = at(ring, index);
+      }
+      ring.times = grown;
+      ring.start = 0;
+    }
+    ring.times[(ring.start + ring.count) % ring.times.length] = now;
+    ring.count += 1;
+  }
+
+  private forgetSilent(now: number): void {
+    for (const [key, ring] of this.rings) {
+      if (at(ring, ring.count - 1) + this.length > now) {
+        return;
+      }
+      this.rings.delete(key);
+    }
+  }
+}
+
+/** The time of the call at that place, 0 being the oldest. */
+function at(ring: Ring, place: number): number {
+  return ring.times[(ring.start + place) % ring.times.length] ?? 0;
+}
