@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+
+/** Something that must work for the service to take requests. */
+export interface HealthIndicator {
+  /** Named in the answer of `/readyz` while it fails. */
+  readonly name: string;
+  /** Resolves when all is well; rejects when it is not. */
+  check(): Promise<void>;
+}
+
+/** Where modules register what their requests depend on. */
+@Injectable()
+export class HealthIndicators {
+  private readonly indicators: HealthIndicator[] = [];
+  private running: Promise<string[]> | undefined;
+
+  add(indicator: HealthIndicator): void {
+    this.indicators.push(indicator);
+  }
+
+  /** Names of those that fail now. However many ask at once, each indicator is checked by one at a time. */
+  failing(): Promise<string[]> {
+    this.running ??= this.checkAll().finally(() => {
+      this.running = undefined;
+    });
+    return this.running;
+  }
+
+  private async checkAll(): Promise<string[]> {
+    const results = await Promise.allSettled(this.indicators.map((indicator) => indicator.check()));
+    return this.indicators.filter((_, index) => results[index]?.status === 'rejected').map(({ name }) => name);
+  }
+}

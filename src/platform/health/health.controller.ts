@@ -1,0 +1,29 @@
+import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../auth/public.decorator.js';
+import { serviceUnavailable } from '../http/http-problem-types.js';
+import { Problem } from '../http/problem.js';
+import { HealthIndicators } from './health-indicators.js';
+
+/** Probes for Kubernetes: is the process alive, and should it get requests? */
+@Public()
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class HealthController {
+  constructor(private readonly indicators: HealthIndicators) {}
+
+  /** Depends on nothing: restarting this process mends no database. */
+  @Get('livez')
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  @Get('readyz')
+  async ready(): Promise<{ status: 'ok' }> {
+    const failing = await this.indicators.failing();
+    if (failing.length > 0) {
+      throw new Problem(serviceUnavailable, `Not ready: ${failing.join(', ')}.`, { headers: { 'Retry-After': '1' } });
+    }
+    return { status: 'ok' };
+  }
+}

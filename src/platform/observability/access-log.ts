@@ -1,0 +1,24 @@
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Logger } from 'pino';
+
+/** Writes one line for each request once it is over, answered or not. Never logs headers, queries or bodies. */
+export function accessLog(logger: Logger): RequestHandler {
+  return (request: Request, response: Response, next: NextFunction) => {
+    const start = performance.now();
+    response.once('close', () => {
+      const { route } = request as { route?: { path: string } };
+      logger.info({
+        msg: 'request',
+        requestId: request.id,
+        tokenId: request.user?.tokenId,
+        method: request.method,
+        route: route?.path,
+        path: request.path,
+        status: response.statusCode,
+        aborted: response.writableFinished ? undefined : true,
+        durationMs: Math.round((performance.now() - start) * 1000) / 1000,
+      });
+    });
+    next();
+  };
+}

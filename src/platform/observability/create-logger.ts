@@ -1,0 +1,29 @@
+import { destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../config/service-name.js';
+import { currentRequest } from './request-context.js';
+
+/**
+ * The process's logger: one JSON object a line, or readable lines on a terminal.
+ *
+ * @param output - standard output, or standard error where the output is the result of a command
+ */
+export async function createLogger(
+  { LOG_LEVEL, LOG_FORMAT }: Configuration,
+  output: NodeJS.WriteStream & { fd: number } = process.stdout,
+): Promise<Logger> {
+  const options = {
+    level: LOG_LEVEL,
+    base: { service: SERVICE_NAME },
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (level: string) => ({ level }) },
+    mixin: () => currentRequest() ?? {},
+  };
+  if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !output.isTTY)) {
+    return pino(options, destination({ dest: output.fd, sync: true }));
+  }
+  const { PinoPretty } = await import('pino-pretty');
+  const messageFormat = '{if context}{context}: {end}{msg}';
+  const layout = { ignore: 'service,context', messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true };
+  return pino(options, PinoPretty({ ...layout, destination: output.fd, sync: true }));
+}
