@@ -1,0 +1,114 @@
+import type { AddressInfo } from 'node:net';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import express from 'express';
+import { AppModule } from './app.module.js';
+import { QuickstartToken } from './platform/auth/quickstart-token.js';
+import type { Configuration } from './platform/config/configuration.js';
+import { ConfigurationModule } from './platform/config/configuration.module.js';
+import { OperatorError } from './platform/config/operator-error.js';
+import { Database } from './platform/database/database.js';
+import { hostHeader } from './platform/http/host-header.js';
+import { configureHttpServer } from './platform/http/http-server.js';
+import { requestId } from './platform/http/request-id.js';
+import { securityHeaders } from './platform/http/security-headers.js';
+import { accessLog } from './platform/observability/access-log.js';
+import { createLogger } from './platform/observability/create-logger.js';
+import { NestLogger } from './platform/observability/nest-logger.js';
+import { rememberRequest } from './platform/observability/request-context.js';
+import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
+import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+
+/**
+ * The configured application. It has opened nothing yet: no port, no database.
+ *
+ * @param root - the module with the platform and the features
+ */
+export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
+  const logger = await createLogger(configuration);
+  const app = await NestFactory.create<NestExpressApplication>(
+    { module: root, imports: [ConfigurationModule.with(configuration)] },
+    new ExpressAdapter(strictExpress()),
+    {
+      logger: new NestLogger(logger),
+      abortOnError: false,
+      // The body is read after authentication, by the interceptor that validates it.
+      bodyParser: false,
+      // The fallback takes what is left, whatever module is registered last.
+      routeResolutionStrategy: 'specificity',
+      routeConflictPolicy: { duplicate: 'error' },
+    },
+  );
+  configureHttpServer(app.getHttpServer());
+  app.use(requestId, rememberRequest, accessLog(logger), securityHeaders, hostHeader);
+  app.use('/docs/assets', swaggerUiAssets());
+  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+  app.get(OpenApiDocument).set(buildOpenApiDocument(app));
+  return app;
+}
+
+/**
+ * The running application: listening on its port, using its database once that is there, ending well on SIGTERM and SIGINT.
+ *
+ * @throws OperatorError when the port or the embedded database is taken
+ */
+export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
+  const app = await createApp(configuration, root);
+  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+  try {
+    await app.get(Database).start();
+    const origin = await listen(app, configuration.PORT);
+    new Logger('Start').log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
+    await app.get(QuickstartToken).offer(origin, '/v1/items');
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+/** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
+export async function createContext(configuration: Configuration): Promise<INestApplicationContext> {
+  const logger = new NestLogger(await createLogger(configuration, process.stderr));
+  return NestFactory.createApplicationContext(
+    { module: AppModule, imports: [ConfigurationModule.with(configuration)] },
+    { logger, abortOnError: false },
+  );
+}
+
+/** @returns where the application can be reached from this machine */
+async function listen(app: NestExpressApplication, port: number): Promise<string> {
+  try {
+    await app.listen(port);
+  } catch (error) {
+    if (Error.isError(error) && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new OperatorError(`Port ${port} is taken. Stop what listens there, or choose another with PORT.`);
+    }
+    throw error;
+  }
+  const address = app.getHttpServer().address() as AddressInfo;
+  return `http://localhost:${address.port}`;
+}
+
+/** One URL for each resource, no answer that depends on a header that nobody sent, and parameters that are plain text. */
+function strictExpress(): express.Express {
+  return express()
+    .enable('case sensitive routing')
+    .enable('strict routing')
+    .disable('x-powered-by')
+    .disable('etag')
+    .set('query parser', 'simple');
+}
+
+/** Swagger UI's own files, from the installed package: nothing is loaded from elsewhere. */
+function swaggerUiAssets(): express.RequestHandler {
+  const { resolve } = createRequire(import.meta.url);
+  return express.static(dirname(resolve('swagger-ui-dist/package.json')), {
+    index: false,
+    redirect: false,
+    setHeaders: (response) => response.setHeader('Cache-Control', 'public, max-age=3600'),
+  });
+}

@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { AuthModule } from './auth/auth.module.js';
+import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+import { HealthModule } from './health/health.module.js';
+import { Drain } from './http/drain.js';
+import { FallbackController } from './http/fallback.controller.js';
+import { ProblemFilter } from './http/problem.filter.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
+import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import { ThrottlingModule } from './throttling/throttling.module.js';
+import { InputInterceptor } from './validation/input.interceptor.js';
+
+/** What every feature gets for free. The order of the providers is the order in which they see a request. */
+@Module({
+  imports: [AuthModule, ThrottlingModule, HealthModule, OpenApiModule],
+  controllers: [FallbackController],
+  providers: [
+    Drain,
+    { provide: APP_GUARD, useClass: BearerAuthGuard },
+    { provide: APP_GUARD, useClass: RateLimitGuard },
+    { provide: APP_INTERCEPTOR, useClass: InputInterceptor },
+    { provide: APP_FILTER, useClass: ProblemFilter },
+  ],
+})
+export class PlatformModule {}
