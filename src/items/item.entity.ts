@@ -1,0 +1,14 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('items')
+export class Item {
+  /** UUIDv7: its first 48 bits are the moment of creation, which is stored nowhere else. */
+  @PrimaryColumn('uuid')
+  declare id: string;
+
+  @Column('text')
+  declare name: string;
+
+  @Column('text', { nullable: true })
+  declare description: string | null;
+}

@@ -1,0 +1,34 @@
+import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { mapPage, Operation, type Page, PageQuery } from '../platform/index.js';
+import { CreateItemDto, ItemDto, ItemPage } from './items.dto.js';
+import { ItemsService } from './items.service.js';
+
+@ApiTags('Items')
+@Controller('items')
+export class ItemsController {
+  constructor(private readonly items: ItemsService) {}
+
+  @Get()
+  @Operation({
+    summary: 'List items',
+    description:
+      'Newest first. Items created while you walk through the pages neither repeat nor hide any that were there before.',
+    answer: ItemPage,
+    answerDescription: 'One page of items.',
+  })
+  async listItems(@Query() query: PageQuery): Promise<Page<ItemDto>> {
+    return mapPage(await this.items.list(query), ItemDto.from);
+  }
+
+  @Post()
+  @Operation({
+    summary: 'Create an item',
+    status: HttpStatus.CREATED,
+    answer: ItemDto,
+    answerDescription: 'The created item.',
+  })
+  async createItem(@Body() body: CreateItemDto): Promise<ItemDto> {
+    return ItemDto.from(await this.items.create(body));
+  }
+}
