@@ -1,0 +1,61 @@
+import { type Api, type PageBody } from './support/api.js';
+import { runCli, ServiceProcess } from './support/process.js';
+import { createTestDatabase } from './support/test-database.js';
+
+const KILLS = 10;
+
+describe('kill -9 during creates', () => {
+  it(`loses no acknowledged item, ${KILLS} times`, async () => {
+    const database = await createTestDatabase();
+    const token = (await runCli(['token', 'issue', '--name', 'x'], database.environment)).stdout.trim();
+    const acknowledged: string[] = [];
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const before = acknowledged.length;
+      const service = await ServiceProcess.start(database.environment);
+      await ready(service.client(token));
+      const writers = Array.from({ length: 8 }, () => write(service.client(token), acknowledged));
+      // At another moment each time: after 100, 137, 174, … acknowledged items.
+      while (acknowledged.length < before + 100 + kill * 37) await new Promise((resolve) => setTimeout(resolve, 1));
+      expect(await service.end('SIGKILL')).toBeNull();
+      await Promise.all(writers);
+    }
+    const survivor = await ServiceProcess.start(database.environment);
+    await ready(survivor.client(token));
+    const stored = await namesOf(survivor.client(token));
+    expect(await survivor.end('SIGTERM')).toBe(0);
+    await database.drop();
+
+    expect(acknowledged.length).toBeGreaterThan(KILLS * 200);
+    expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
+  }, 180_000);
+});
+
+let counter = 0;
+
+/** Creates items until the service is gone, noting each that was acknowledged. */
+async function write(client: Api, acknowledged: string[]): Promise<void> {
+  for (;;) {
+    counter += 1;
+    const name = `item ${counter}`;
+    const answer = await client.create({ name }).catch(() => undefined);
+    if (!answer) {
+      return;
+    }
+    expect(answer.status).toBe(201);
+    acknowledged.push(name);
+  }
+}
+
+async function ready(client: Api): Promise<void> {
+  while ((await client.send('GET', '/readyz')).status !== 200);
+}
+
+async function namesOf(client: Api): Promise<Set<string>> {
+  const names = new Set<string>();
+  let page: PageBody = { items: [] };
+  do {
+    page = (await client.list({ limit: '100', ...(page.nextCursor && { cursor: page.nextCursor }) })).body;
+    page.items.forEach(({ name }) => names.add(name));
+  } while (page.nextCursor);
+  return names;
+}

@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Answer } from './support/api.js';
+import { runCli } from './support/process.js';
+import { sendRaw } from './support/raw-http.js';
+import { type Service, startService } from './support/service.js';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters?: { name: string; schema: unknown }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { headers: Record<string, unknown>; content: Record<string, Media> }>;
+}
+
+interface Media {
+  schema: { $ref: string };
+  example: unknown;
+}
+
+interface Document {
+  openapi: string;
+  security: unknown;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: object; headers: Record<string, unknown>; securitySchemes: object };
+}
+
+let service: Service;
+let document: Document;
+let schemas: Ajv2020;
+
+beforeAll(async () => {
+  service = await startService();
+  document = (await service.api.send<Document>('GET', '/openapi.json')).body;
+  schemas = new Ajv2020({ strict: false });
+  addFormats.default(schemas);
+  schemas.addSchema(document, 'openapi.json');
+});
+
+afterAll(() => service.stop());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
+  );
+
+function faultsOf(media: Media, value: unknown): unknown {
+  const validate = schemas.compile({ $ref: `openapi.json${media.schema.$ref}` });
+  return validate(value) ? [] : validate.errors;
+}
+
+describe('openapi.json', () => {
+  it('is committed as the code makes it: run `npm run openapi` otherwise', async () => {
+    const committed = readFileSync('openapi.json', 'utf8');
+    expect(JSON.parse(committed)).toEqual(document);
+    expect((await runCli(['openapi'], {})).stdout).toBe(committed);
+  });
+
+  it('is valid OpenAPI 3.1', async () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(await new Validator().validate(JSON.parse(JSON.stringify(document)) as Record<string, unknown>)).toEqual({
+      valid: true,
+    });
+  });
+
+  it('has every operation of the contract, with an id, a summary and all its answers', () => {
+    expect(operations().map(({ name, operation }) => [name, operation.operationId, Object.keys(operation.responses)])).toEqual([
+      ['get /v1/items', 'listItems', ['200', '400', '401', '429', '503']],
+      ['post /v1/items', 'createItem', ['201', '400', '401', '413', '429', '503']],
+    ]);
+    for (const { operation } of operations()) expect(operation.summary).toBeTruthy();
+  });
+
+  it('documents the headers of each answer', () => {
+    const limit = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
+    const expected: Record<string, string[]> = {
+      401: ['WWW-Authenticate', 'X-Request-Id'],
+      429: [...limit, 'Retry-After'].toSorted(),
+      503: [...limit, 'Retry-After'].toSorted(),
+    };
+    for (const { operation } of operations()) {
+      for (const [status, { headers }] of Object.entries(operation.responses)) {
+        expect(Object.keys(headers).toSorted()).toEqual(expected[status] ?? limit);
+      }
+    }
+  });
+
+  it('bounds limit as the service does, and asks for a bearer token everywhere', () => {
+    const limit = document.paths['/v1/items']?.['get']?.parameters?.find(({ name }) => name === 'limit');
+    expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
+    expect(document.security).toEqual([{ token: [] }]);
+    expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' } });
+  });
+
+  it('has a valid example for every body', () => {
+    for (const { operation } of operations()) {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const media of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+        expect(media.example).toBeDefined();
+        expect(faultsOf(media, media.example)).toEqual([]);
+      }
+    }
+  });
+
+  it('describes what the service answers', async () => {
+    const { api } = service;
+    const answers: [string, string, Answer<unknown>][] = [
+      ['post', '201', await api.create({ name: 'x', description: 'y' })],
+      ['post', '201', await api.create({ name: 'x' })],
+      ['post', '400', await api.create({})],
+      ['post', '413', await api.post('x'.repeat(70_000))],
+      ['get', '200', await api.list({ limit: '1' })],
+      ['get', '400', await api.list({ limit: '0' })],
+      ['get', '401', await api.send('GET', '/v1/items')],
+    ];
+    for (const [method, status, answer] of answers) {
+      const documented = document.paths['/v1/items']?.[method]?.responses[status];
+      const media = documented?.content[answer.headers.get('content-type')?.split(';')[0] ?? ''];
+      expect([status, media && faultsOf(media, answer.body)]).toEqual([String(answer.status), []]);
+      for (const header of Object.keys(documented?.headers ?? {})) expect(answer.headers.has(header)).toBe(true);
+    }
+  });
+});
+
+describe('Swagger UI', () => {
+  it('is made of files of this origin, under a policy that allows nothing else', async () => {
+    const page = await fetch(`${service.api.origin}/docs`);
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    // Plain HTTP must stay plain HTTP, and nothing inline may run.
+    expect(policy).not.toMatch(/unsafe|upgrade-insecure-requests|https?:/);
+    const html = await page.text();
+    expect(html).not.toMatch(/<style|style=|<script>|https?:/);
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file);
+    expect(files.length).toBeGreaterThanOrEqual(4);
+    for (const file of files) {
+      const response = await fetch(new URL(file, page.url));
+      expect([file, response.status]).toEqual([file, 200]);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(response.headers.get('content-type')).toMatch(/javascript|css|png/);
+      expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
+    }
+  });
+
+  it('serves nothing but its own files', async () => {
+    for (const path of ['/docs/', '/docs/assets/', '/docs/assets/../../package.json', '/docs/assets/nothing.js']) {
+      expect((await sendRaw(service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(401);
+    }
+  });
+});

@@ -1,0 +1,123 @@
+import { Client } from 'pg';
+import type { ProblemBody } from '../support/api.js';
+import { eventually, type Service, startService } from '../support/service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+
+const CONNECTION_TIMEOUT = 1;
+const STATEMENT_TIMEOUT = 1;
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let service: Service;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await TcpProxy.start(databaseUrlOf(database));
+  service = await startService(
+    {
+      DATABASE_URL: proxy.url,
+      DATABASE_POOL_SIZE: '3',
+      DATABASE_CONNECTION_TIMEOUT: String(CONNECTION_TIMEOUT),
+      DATABASE_STATEMENT_TIMEOUT: String(STATEMENT_TIMEOUT),
+    },
+    database,
+  );
+});
+
+afterAll(async () => {
+  await service.stop();
+  await proxy.stop();
+  await database.drop();
+});
+
+/** Every route that needs the database answers 503 with Retry-After, the process lives, and comes back by itself. */
+async function expectUnavailable(): Promise<void> {
+  const started = performance.now();
+  const answers = await Promise.all([service.api.list<ProblemBody>(), service.api.create<ProblemBody>({ name: 'x' })]);
+  // A statement that was under way is given up one second after the server should have stopped it.
+  expect(performance.now() - started).toBeLessThan((CONNECTION_TIMEOUT + STATEMENT_TIMEOUT + 1) * 1000 + 1000);
+  for (const { status, headers, body } of answers) {
+    expect([status, body.type]).toEqual([503, '/docs/problems#service-unavailable']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(JSON.stringify(body)).not.toMatch(/ECONN|postgres|127\.0\.0\.1|timeout/);
+  }
+  expect((await service.api.send('GET', '/readyz')).status).toBe(503);
+  expect((await service.api.send('GET', '/livez')).status).toBe(200);
+}
+
+async function expectRecovery(): Promise<void> {
+  proxy.restore();
+  await eventually(async () => (await service.api.send('GET', '/readyz')).status === 200);
+  const { status, body } = await service.api.create({ name: 'after' });
+  expect(status).toBe(201);
+  expect((await service.api.list({ limit: '1' })).body.items).toEqual([body]);
+}
+
+it('answers 503 while connections are reset, and recovers', async () => {
+  expect((await service.api.list()).status).toBe(200);
+  proxy.cut();
+  await expectUnavailable();
+  await expectRecovery();
+});
+
+it('answers 503 while the database answers nothing, without hanging, and recovers', async () => {
+  proxy.swallow();
+  await expectUnavailable();
+  await expectRecovery();
+});
+
+it('acknowledges nothing that it did not store, though connections break all the time', async () => {
+  const acknowledged: string[] = [];
+  let breaking = true;
+  const breaker = (async () => {
+    while (breaking) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      proxy.cut();
+      proxy.restore();
+    }
+  })();
+  const statuses = new Set<number>();
+  const writers = Array.from({ length: 4 }, async () => {
+    for (let attempt = 0; attempt < 150; attempt += 1) {
+      const { status, body } = await service.api.create({ name: 'x' });
+      statuses.add(status);
+      if (status === 201) acknowledged.push(body.id);
+    }
+  });
+  await Promise.all(writers);
+  breaking = false;
+  await breaker;
+  await expectRecovery();
+  expect([...statuses].toSorted()).toEqual([201, 503]);
+  const client = new Client(databaseUrlOf(database));
+  await client.connect();
+  const { rows } = await client.query<{ id: string }>('SELECT id FROM items WHERE id = ANY($1)', [acknowledged]);
+  await client.end();
+  expect(rows).toHaveLength(acknowledged.length);
+});
+
+it('stops a statement that takes too long, and answers 503', async () => {
+  const blocker = new Client(databaseUrlOf(database));
+  await blocker.connect();
+  await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
+  const { status, headers } = await service.api.list();
+  expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  await blocker.query('ROLLBACK');
+  await blocker.end();
+  expect((await service.api.list()).status).toBe(200);
+});
+
+it('answers 503 to those who find the pool exhausted, within the time they may wait, and holds no more connections', async () => {
+  const blocker = new Client(databaseUrlOf(database));
+  await blocker.connect();
+  await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => service.api.list()));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+  const { rows } = await blocker.query<{ count: string }>(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'items'",
+  );
+  expect(Number(rows[0]?.count)).toBeLessThanOrEqual(3);
+  await blocker.query('ROLLBACK');
+  await blocker.end();
+});

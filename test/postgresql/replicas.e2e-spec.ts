@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AccessTokens } from '../../src/platform/auth/access-tokens.service.js';
+import { Api } from '../support/api.js';
+import { runCli, ServiceProcess } from '../support/process.js';
+import { eventually, startService } from '../support/service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
+
+it('starts before its database is there, and serves once it is', async () => {
+  const database = await createTestDatabase();
+  const proxy = await TcpProxy.start(databaseUrlOf(database));
+  proxy.cut();
+  const service = await ServiceProcess.start({ DATABASE_URL: proxy.url });
+  const { origin } = service;
+  expect([(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status]).toEqual([200, 503]);
+  proxy.restore();
+  await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
+  expect(service.log.some(({ msg }) => msg === 'database not ready')).toBe(true);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await proxy.stop();
+  await database.drop();
+});
+
+it('waits, unready, for migrations that somebody else applies', async () => {
+  const database = await createTestDatabase();
+  const service = await ServiceProcess.start({ ...database.environment, MIGRATE_ON_START: 'false' });
+  await delay(500);
+  expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
+  expect((await runCli(['migrate'], database.environment)).code).toBe(0);
+  await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 200);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await database.drop();
+});
+
+it('migrates an empty database once, however many replicas start at the same moment', async () => {
+  const database = await createTestDatabase();
+  const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.start(database.environment)));
+  for (const { origin } of replicas) await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
+  const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
+  expect(applied).toHaveLength(2);
+  expect(replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'database not ready'))).toEqual([]);
+  expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
+  await database.drop();
+});
+
+it('honours on every replica, within the time of the cache, that a token was revoked on another', async () => {
+  const database = await createTestDatabase();
+  const first = await startService({ TOKEN_CACHE_TTL: '1' }, database);
+  const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
+  const replicas = [first, second].map(({ api }) => new Api(api.origin, first.api.token));
+  for (const replica of replicas) expect((await replica.list()).status).toBe(200);
+  const tokens = first.app.get(AccessTokens);
+  await tokens.revoke((await tokens.list())[0]?.id ?? '');
+  await delay(1000);
+  for (const replica of replicas) expect((await replica.list()).status).toBe(401);
+  await second.stop();
+  await first.stop();
+  await database.drop();
+});

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
+import { ServiceProcess } from '../support/process.js';
+import { eventually } from '../support/service.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } from '../support/test-database.js';
+
+let database: TestDatabase;
+let certificate: string;
+let url: URL;
+let encryptedConnections = 0;
+const server = createServer((client) => void accept(client));
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const directory = await mkdtemp(join(testDirectory(), 'tls-'));
+  certificate = join(directory, 'certificate.pem');
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const files = ['-keyout', join(directory, 'key.pem'), '-out', certificate];
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...names, ...files], {
+    stdio: 'ignore',
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = new URL(databaseUrlOf(database));
+  url.hostname = 'localhost';
+  url.port = String((server.address() as AddressInfo).port);
+});
+
+afterAll(async () => {
+  server.close();
+  await database.drop();
+});
+
+/** Ends TLS in front of a PostgreSQL that may have none: answers SSLRequest (manual, 55.2.10) and passes the rest on. */
+async function accept(client: Socket): Promise<void> {
+  client.on('error', () => undefined);
+  const [request] = (await once(client, 'data')) as [Buffer];
+  if (request.readInt32BE(4) !== 80_877_103) {
+    client.destroy();
+    return;
+  }
+  client.write('S');
+  const key = readFileSync(certificate.replace('certificate', 'key'));
+  const secure = new TLSSocket(client, { isServer: true, key, cert: readFileSync(certificate) });
+  secure.on('error', () => undefined);
+  await once(secure, 'secure');
+  encryptedConnections += 1;
+  const upstream = new URL(databaseUrlOf(database));
+  const plain = connect(Number(upstream.port || 5432), upstream.hostname);
+  plain.on('error', () => undefined);
+  secure.pipe(plain).pipe(secure);
+  secure.on('close', () => plain.destroy());
+}
+
+function start(parameters: Record<string, string>): Promise<ServiceProcess> {
+  const search = new URLSearchParams(parameters);
+  return ServiceProcess.start({ DATABASE_URL: `${url.href}?${search.toString()}` });
+}
+
+it('speaks TLS and verifies the server, when the URL says so', async () => {
+  const service = await start({ sslmode: 'verify-full', sslrootcert: certificate });
+  await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 200);
+  expect(encryptedConnections).toBeGreaterThan(0);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it.each<[string, Record<string, string>]>([
+  ['a server whose certificate it cannot verify', { sslmode: 'verify-full' }],
+  ['a connection without TLS to this server', { sslmode: 'disable' }],
+])('stays up, unready, rather than use %s', async (_case, parameters) => {
+  const service = await start(parameters);
+  await eventually(() => service.log.some(({ msg }) => msg === 'database not ready'));
+  expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
+  expect((await fetch(`${service.origin}/livez`)).status).toBe(200);
+  expect(await service.end('SIGTERM')).toBe(0);
+});

@@ -1,0 +1,151 @@
+import { Controller, Get, Module } from '@nestjs/common';
+import { AppModule } from '../src/app.module.js';
+import { problemTypes } from '../src/platform/http/problem-type.js';
+import { defineProblemType, Problem } from '../src/platform/index.js';
+import { Api, type ProblemBody } from './support/api.js';
+import { type RawAnswer, sendRaw } from './support/raw-http.js';
+import { type Service, startAwayFromDatabase, startService } from './support/service.js';
+
+const teapot = defineProblemType({ name: 'teapot', status: 418, title: 'I am a teapot', remedy: 'Send `tea`, not <coffee>.' });
+
+@Controller('failing')
+class FailingController {
+  @Get('secret')
+  failWithSecret(): never {
+    throw new Error('SELECT secret FROM vault');
+  }
+
+  @Get('teapot')
+  failWithOwnProblem(): never {
+    throw new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } });
+  }
+}
+
+@Module({ imports: [AppModule], controllers: [FailingController] })
+class FailingModule {}
+
+let service: Service;
+let api: Api;
+
+beforeAll(async () => {
+  service = await startService({}, undefined, FailingModule);
+  api = service.api;
+});
+
+afterAll(() => service.stop());
+
+/** One way to every problem type that a client can meet, as raw bytes after the request line and Host. */
+const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; headers: Headers | string }>> = {
+  'bad-request': () => raw('GET /v1/items HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n'),
+  'invalid-body': () => api.post('{'),
+  'invalid-parameters': () => api.list('limit=0'),
+  unauthorized: () => api.send('GET', '/v1/items'),
+  'not-found': () => api.call('GET', '/v1/nothing'),
+  'method-not-allowed': () => api.call('PATCH', '/v1/items'),
+  'content-too-large': () => api.post('x'.repeat(70_000)),
+  'header-fields-too-large': () => raw(`GET /v1/items HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+  'rate-limited': async () => {
+    const limited = await startService({ RATE_LIMIT: '1' });
+    await limited.api.list();
+    return limited.api.list<ProblemBody>().finally(() => limited.stop());
+  },
+  'internal-error': () => api.call('GET', '/v1/failing/secret'),
+  teapot: () => api.call('GET', '/v1/failing/teapot'),
+  'service-unavailable': async () => {
+    const away = await startAwayFromDatabase();
+    return new Api(away.origin, api.token).list<ProblemBody>().finally(() => away.stop());
+  },
+  'request-timeout': () => {
+    const server = service.app.getHttpServer();
+    // What Node reports when the time is up, which it checks only every 30 seconds.
+    const timeout = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.once('connection', (socket) => setTimeout(() => server.emit('clientError', timeout, socket), 100));
+    return raw('GET /v1/items HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+  },
+};
+
+function fail(): never {
+  throw new Error('There is no way to this problem.');
+}
+
+async function raw(bytes: string): Promise<RawAnswer & { body: ProblemBody & string }> {
+  const answer = await sendRaw(service.port, bytes);
+  return { ...answer, body: JSON.parse(answer.body) as ProblemBody & string };
+}
+
+describe('a problem', () => {
+  it.each(Object.keys(ways))('of type %s has the shape of RFC 9457 and a documented type', async (name) => {
+    const type = problemTypes().find((candidate) => candidate.name === name);
+    const { status, body, headers } = await (ways[name] ?? fail)();
+    expect(status).toBe(type?.status);
+    const header = typeof headers === 'string' ? headers : [...headers].map((pair) => pair.join(': ')).join('\n');
+    expect(header).toContain('content-type: application/problem+json');
+    expect(header).toContain(`x-request-id: ${body.requestId}`);
+    const { detail, instance, requestId, errors, ...rest } = body;
+    expect(rest).toEqual({ type: `/docs/problems#${name}`, title: type?.title, status });
+    expect([typeof detail, typeof requestId, instance.startsWith('/')]).toEqual(['string', 'string', true]);
+    expect(errors !== undefined).toBe(name.startsWith('invalid-'));
+  });
+
+  it('can be met for every type that is defined', () => {
+    expect(Object.keys(ways).toSorted()).toEqual(
+      problemTypes()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+  });
+
+  it('has a type that leads to its documentation', async () => {
+    const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
+    for (const { name, status, title } of problemTypes()) {
+      expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>\n<p>Status ${status}, type <code>${name}</code></p>`);
+    }
+    expect(page).toContain('Send <code>tea</code>, not &lt;coffee&gt;.');
+  });
+});
+
+describe('an error of the service', () => {
+  it('tells the client nothing of its cause', async () => {
+    const answer = await api.call('GET', '/v1/failing/secret');
+    expect(JSON.stringify(answer.body)).not.toMatch(/secret FROM|vault|at |\.ts/);
+  });
+
+  it('of a feature brings its own type, status and headers', async () => {
+    const { status, headers, body } = await api.call('GET', '/v1/failing/teapot');
+    expect([status, headers.get('x-handle'), body.detail]).toEqual([418, 'here', 'Short and stout.']);
+  });
+});
+
+describe('routing', () => {
+  it.each(['/v1/nothing', '/v1/items/', '/v1/items/1', '/V1/items', '/v1/Items', '//v1/items', '/v2/items', '/items', '/'])(
+    'answers 404 for %s',
+    async (path) => {
+      expect((await api.call('GET', path)).status).toBe(404);
+    },
+  );
+
+  it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'])('answers 405 with Allow for %s', async (method) => {
+    const { status, headers } = await api.call(method, '/v1/items');
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+  });
+
+  it('tells the methods of other paths too', async () => {
+    expect((await api.call('POST', '/livez')).headers.get('allow')).toBe('GET, HEAD');
+  });
+});
+
+describe('X-Request-Id', () => {
+  it.each(['abc-123', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', 'x'.repeat(128)])(
+    'is kept when sane: %s',
+    async (id) => {
+      const { headers, body } = await api.send('GET', '/v1/items', { headers: { 'X-Request-Id': id } });
+      expect([headers.get('x-request-id'), body.requestId]).toEqual([id, id]);
+    },
+  );
+
+  it.each(['', 'a b', 'a"b', '{"a":1}', 'x'.repeat(129), 'é'])('is replaced when not: %s', async (id) => {
+    const { headers, body } = await api.send('GET', '/v1/items', { headers: { 'X-Request-Id': id } });
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(body.requestId).toBe(headers.get('x-request-id'));
+  });
+});

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from './support/api.js';
+import { type Service, startService } from './support/service.js';
+
+function rateLimitOf({ headers }: Answer<unknown>): { remaining: number; reset: number } {
+  const [, remaining, reset] = /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
+  return { remaining: Number(remaining), reset: Number(reset) };
+}
+
+describe('the default limit', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ RATE_LIMIT: '' });
+  });
+
+  afterAll(() => service.stop());
+
+  it('admits exactly 100 of 150 parallel calls on one token, over both routes, and leaves another token alone', async () => {
+    const client = await service.newClient();
+    const other = await service.newClient();
+    const calls = Array.from({ length: 150 }, (_, index): Promise<Answer<unknown>> =>
+      index % 2 ? client.list() : client.create({ name: 'x' }),
+    );
+    const answers = await Promise.all(calls);
+    const admitted = answers.filter(({ status }) => status === 200 || status === 201);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect([admitted.length, refused.length]).toEqual([100, 50]);
+    expect(admitted.map((answer) => rateLimitOf(answer).remaining).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 100 }, (_, index) => index),
+    );
+    for (const { headers, body } of refused) {
+      expect(body).toMatchObject({ type: '/docs/problems#rate-limited', status: 429 });
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
+    }
+    expect((await other.list()).status).toBe(200);
+  });
+
+  it('counts every authenticated request, also those answered 4xx, and tells so on each', async () => {
+    const client = await service.newClient();
+    const answers: Answer<unknown>[] = [
+      await client.list(),
+      await client.create({}),
+      await client.post('x'.repeat(70_000)),
+      await client.call('GET', '/v1/nothing'),
+      await client.call('PUT', '/v1/items'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 413, 404, 405]);
+    expect(answers.map((answer) => rateLimitOf(answer).remaining)).toEqual([99, 98, 97, 96, 95]);
+    for (const { headers } of answers) expect(headers.get('ratelimit-policy')).toBe('"default";q=100;w=60');
+  });
+
+  it('does not count requests that need no token', async () => {
+    const client = await service.newClient();
+    for (const path of ['/livez', '/readyz', '/openapi.json']) {
+      expect((await client.call('GET', path)).headers.get('ratelimit')).toBeNull();
+    }
+    expect(rateLimitOf(await client.list()).remaining).toBe(99);
+  });
+});
+
+describe('a limit of 3 in 2 seconds', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService({ RATE_LIMIT: '3', RATE_LIMIT_WINDOW: '2' });
+  });
+
+  afterAll(() => service.stop());
+
+  it('slides: a slot comes free when Retry-After says so, and refused calls do not push it away', async () => {
+    const client = await service.newClient();
+    await client.list();
+    await delay(1000);
+    await client.list();
+    await client.list();
+    const refused = await client.list();
+    expect(refused.status).toBe(429);
+    expect(rateLimitOf(refused)).toEqual({ remaining: 0, reset: 1 });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect((await client.list()).status).toBe(429);
+    await delay(1000);
+    // The first call has left the window, the second and third have not.
+    expect([(await client.list()).status, (await client.list()).status]).toEqual([200, 429]);
+  });
+
+  it('never admits more than 3 in any 2 seconds, however it is hammered', async () => {
+    const client = await service.newClient();
+    const admitted: { sent: number; received: number }[] = [];
+    const end = Date.now() + 6000;
+    const hammer = async () => {
+      while (Date.now() < end) {
+        const sent = performance.now();
+        if ((await client.list()).status === 200) admitted.push({ sent, received: performance.now() });
+        await delay(5);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, hammer));
+    admitted.sort((a, b) => a.sent - b.sent);
+    // What was sent first of four and received last of them spans more than a window.
+    const tooMany = admitted.filter((first, index) => {
+      const fourth = admitted[index + 3];
+      return fourth && fourth.received - first.sent < 2000;
+    });
+    expect(tooMany).toEqual([]);
+    expect(admitted.length).toBeGreaterThanOrEqual(9);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { ItemBody } from './support/api.js';
+import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
+import { eventually } from './support/service.js';
+import { testDirectory } from './support/test-database.js';
+
+const emptyDirectory = () => mkdtemp(join(testDirectory(), 'first-start-'));
+
+describe('the first start', () => {
+  it('creates the database, shows a token once, and a curl line that works', async () => {
+    const DATA_DIR = join(await emptyDirectory(), 'made', 'by', 'the', 'service');
+    const first = await ServiceProcess.start({ DATA_DIR });
+    await eventually(() => first.has('Try it'));
+    const token = /shown this once: (items_\w{36})/.exec(messages(first))?.[1] ?? '';
+    const [, header, url = ''] = /Try it: curl -H '([^']+)' (\S+)$/m.exec(messages(first)) ?? [];
+    expect(header).toBe(`Authorization: Bearer ${token}`);
+    expect(messages(first)).toMatch(/Swagger UI at http:\/\/localhost:\d+\/docs$/m);
+    const listed = await fetch(url.replace('localhost', '127.0.0.1'), { headers: { Authorization: `Bearer ${token}` } });
+    expect([listed.status, await listed.json()]).toEqual([200, { items: [] }]);
+    const { body } = await first.client(token).create({ name: 'kept' });
+    expect(await first.end('SIGTERM')).toBe(0);
+
+    const second = await ServiceProcess.start({ DATA_DIR });
+    expect(messages(second)).not.toContain('items_');
+    expect((await second.client(token).list()).body.items).toEqual([body]);
+    expect(await second.end('SIGINT')).toBe(0);
+  });
+
+  it('can be repeated after it was cut short', async () => {
+    const DATA_DIR = await emptyDirectory();
+    const { child } = await startThenKill(DATA_DIR);
+    expect(child.signalCode).toBe('SIGKILL');
+    const service = await ServiceProcess.start({ DATA_DIR });
+    await eventually(() => service.has('Your access token, shown this once'));
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+});
+
+/** Kills a first start as soon as it has begun to create the database. */
+async function startThenKill(DATA_DIR: string): Promise<ServiceProcess> {
+  const service = ServiceProcess.spawn({ DATA_DIR });
+  while (!(await readdir(DATA_DIR)).includes('postgresql')) await new Promise(setImmediate);
+  await service.end('SIGKILL');
+  return service;
+}
+
+describe('a data directory', () => {
+  it('belongs to one process: a second one refuses to start, and nothing is lost', async () => {
+    const DATA_DIR = await emptyDirectory();
+    const token = (await runCli(['token', 'issue', '--name', 'x'], { DATA_DIR })).stdout.trim();
+    const first = await ServiceProcess.start({ DATA_DIR });
+    const client = first.client(token);
+    const created: ItemBody[] = [];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      created.unshift((await client.create({ name: `item ${attempt}` })).body);
+      const second = await runServiceToEnd({ DATA_DIR });
+      expect([second.code, second.stdout]).toEqual([1, '']);
+      expect(second.stderr.trim()).toBe(
+        `Another process is using the data directory ${DATA_DIR}. Stop it first, choose another directory with DATA_DIR, ` +
+          'or use a PostgreSQL server with DATABASE_URL.',
+      );
+    }
+    expect((await runCli(['token', 'list'], { DATA_DIR })).code).toBe(1);
+    expect((await client.list()).body.items).toEqual(created);
+    await first.end('SIGKILL');
+
+    const heir = await ServiceProcess.start({ DATA_DIR });
+    expect((await heir.client(token).list()).body.items).toEqual(created);
+    expect(await heir.end('SIGTERM')).toBe(0);
+  });
+});
+
+describe('a start that cannot succeed', () => {
+  it('names every fault of the configuration and ends with code 1', async () => {
+    const { code, stdout, stderr } = await runServiceToEnd({
+      PORT: 'http',
+      RATE_LIMIT: '-5',
+      DATABASE_URL: 'oracle://u:hunter2@h/d',
+    });
+    expect([code, stdout]).toEqual([1, '']);
+    for (const name of ['PORT', 'RATE_LIMIT', 'DATABASE_URL', '.env.example']) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/hunter2|oracle|\bat /);
+  });
+
+  it('says that the port is taken', async () => {
+    const occupant = createServer().listen(0);
+    await once(occupant, 'listening');
+    const address = occupant.address();
+    const PORT = typeof address === 'object' ? String(address?.port) : '';
+    const { code, stderr } = await runServiceToEnd({ PORT, DATABASE_URL: 'postgres://127.0.0.1:1/x' });
+    occupant.close();
+    expect([code, stderr]).toEqual([1, `Port ${PORT} is taken. Stop what listens there, or choose another with PORT.\n`]);
+  });
+});
+
+function messages(service: ServiceProcess): string {
+  return service.log.map(({ msg }) => msg).join('\n');
+}

@@ -1,0 +1,69 @@
+/** An answer as a client sees it. */
+export interface Answer<Body> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+export interface ItemBody {
+  id: string;
+  name: string;
+  description?: string;
+  createdAt: string;
+}
+
+export interface PageBody {
+  items: ItemBody[];
+  nextCursor?: string;
+}
+
+export interface ProblemBody {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  requestId: string;
+  errors?: { pointer?: string; parameter?: string; code: string; detail: string }[];
+}
+
+/** A client of one running service with one token. */
+export class Api {
+  constructor(
+    readonly origin: string,
+    readonly token: string,
+  ) {}
+
+  /** Sends a request as it is given and parses the answer as JSON. */
+  async send<Body = ProblemBody>(method: string, path: string, init: RequestInit = {}): Promise<Answer<Body>> {
+    const response = await fetch(this.origin + path, { method, ...init });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text === '' ? undefined : JSON.parse(text)) as Body };
+  }
+
+  /** The same with the token. */
+  call<Body = ProblemBody>(method: string, path: string, init: RequestInit = {}): Promise<Answer<Body>> {
+    return this.send<Body>(method, path, { ...init, headers: { ...this.authorization, ...(init.headers as object) } });
+  }
+
+  list<Body = PageBody>(query: Record<string, string> | string = ''): Promise<Answer<Body>> {
+    const search = new URLSearchParams(query).toString();
+    return this.call<Body>('GET', `/v1/items${search && `?${search}`}`);
+  }
+
+  create<Body = ItemBody>(item: unknown): Promise<Answer<Body>> {
+    return this.post<Body>(JSON.stringify(item));
+  }
+
+  /** Creates an item from a body as it is given. */
+  post<Body = ProblemBody>(body: RequestInit['body'], headers: Record<string, string> = {}): Promise<Answer<Body>> {
+    return this.call<Body>('POST', '/v1/items', {
+      body: body ?? null,
+      headers: { 'Content-Type': 'application/json', ...headers },
+    });
+  }
+
+  get authorization(): { Authorization: string } {
+    return { Authorization: `Bearer ${this.token}` };
+  }
+}

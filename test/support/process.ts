@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Api } from './api.js';
+import { eventually } from './service.js';
+
+export type LogLine = Record<string, unknown> & { msg: string };
+
+/** How a process ended and what it said. */
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a command of the built command-line interface to its end. */
+export async function runCli(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
+  const { child, output } = start('dist/cli.js', args, environment);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
+
+/** Runs the built service until it ends by itself, for starts that must fail. */
+export async function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome> {
+  const { child, output } = start('dist/main.js', [], { PORT: '0', ...environment });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
+
+/** The built service in a process of its own. */
+export class ServiceProcess {
+  private constructor(
+    readonly child: ChildProcess,
+    private readonly output: { stdout: string; stderr: string },
+  ) {}
+
+  /** Starts it and waits for nothing. */
+  static spawn(environment: NodeJS.ProcessEnv): ServiceProcess {
+    const { child, output } = start('dist/main.js', [], { PORT: '0', RATE_LIMIT: '1000000', ...environment });
+    return new ServiceProcess(child, output);
+  }
+
+  /** Starts it and waits until it listens. */
+  static async start(environment: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+    const service = ServiceProcess.spawn(environment);
+    await eventually(() => {
+      if (service.child.exitCode !== null) throw new Error(`The service ended: ${service.output.stderr}`);
+      return service.has('Listening on ');
+    });
+    return service;
+  }
+
+  get log(): LogLine[] {
+    return this.output.stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  has(message: string): boolean {
+    return this.log.some(({ msg }) => msg.startsWith(message));
+  }
+
+  get origin(): string {
+    const [, origin] = /Listening on (http:\/\/localhost:\d+)/.exec(this.output.stdout) ?? [];
+    return origin?.replace('localhost', '127.0.0.1') ?? '';
+  }
+
+  client(token: string): Api {
+    return new Api(this.origin, token);
+  }
+
+  /** Sends a signal and waits for the end. @returns the exit code, null after a deadly signal */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    const closed = once(this.child, 'close') as Promise<[number | null]>;
+    this.child.kill(signal);
+    const [code] = await closed;
+    return code;
+  }
+}
+
+function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [script, ...args], { env: { PATH, LOG_FORMAT: 'json', ...environment } });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  return { child, output };
+}

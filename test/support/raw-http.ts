@@ -1,0 +1,39 @@
+import { connect } from 'node:net';
+
+/** What came back on a connection: everything until the server closed it. */
+export interface RawAnswer {
+  status: number;
+  headers: string;
+  body: string;
+}
+
+/**
+ * Sends bytes that no HTTP client would send, and reads until the server closes the connection or falls silent.
+ *
+ * @param silence - milliseconds without a byte after which the answer counts as whole
+ */
+export function sendRaw(port: number, bytes: string | Buffer, silence = 300): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const chunks: Buffer[] = [];
+    const finish = () => {
+      socket.destroy();
+      resolve(parse(Buffer.concat(chunks).toString('latin1')));
+    };
+    socket.on('connect', () => socket.write(bytes));
+    socket.on('data', (chunk) => {
+      chunks.push(Buffer.from(chunk));
+      socket.setTimeout(silence);
+    });
+    socket.on('end', finish);
+    socket.on('error', (error) => (chunks.length > 0 ? finish() : reject(error)));
+    socket.setTimeout(5000);
+    socket.on('timeout', finish);
+  });
+}
+
+function parse(text: string): RawAnswer {
+  const [head = '', body = ''] = text.split(/\r\n\r\n([^]*)/);
+  const [statusLine = '', ...headers] = head.split('\r\n');
+  return { status: Number(statusLine.split(' ')[1] ?? 0), headers: headers.join('\n').toLowerCase(), body };
+}

@@ -1,0 +1,72 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Type } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { startApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
+import { AccessTokens } from '../../src/platform/auth/access-tokens.service.js';
+import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { Api } from './api.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
+
+/** The real application, in this process, on a real port and a real database. */
+export interface Service {
+  app: NestExpressApplication;
+  api: Api;
+  port: number;
+  database: TestDatabase;
+  /** A token of its own, as a client. */
+  newClient(name?: string, expiresAt?: Date): Promise<Api>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts it with an empty database and a generous rate limit.
+ *
+ * @param environment - variables on top of that
+ * @param database - to use an existing one instead, which `stop` then leaves
+ */
+export async function startService(
+  environment: NodeJS.ProcessEnv = {},
+  database?: TestDatabase,
+  root: Type = AppModule,
+): Promise<Service> {
+  const ownDatabase = database ?? (await createTestDatabase());
+  const defaults = { PORT: '0', LOG_LEVEL: 'silent', RATE_LIMIT: '1000000' };
+  const app = await startApp(readConfiguration({ ...defaults, ...ownDatabase.environment, ...environment }), root);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+  await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
+  const newClient = async (name = 'test', expiresAt?: Date) =>
+    new Api(origin, await app.get(AccessTokens).issue(name, expiresAt ?? null));
+  return {
+    app,
+    api: await newClient(),
+    port,
+    database: ownDatabase,
+    newClient,
+    stop: async () => {
+      await app.close();
+      await (database ? undefined : ownDatabase.drop());
+    },
+  };
+}
+
+/** The application with a database that nobody can reach: nothing listens on port 1. */
+export async function startAwayFromDatabase(): Promise<{ origin: string; stop(): Promise<void> }> {
+  const app = await startApp(
+    readConfiguration({ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }),
+  );
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  return { origin: `http://127.0.0.1:${port}`, stop: () => app.close() };
+}
+
+/** Waits until something is so, for at most 20 seconds. */
+export async function eventually(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await delay(20)) {
+    if (await isSo()) {
+      return;
+    }
+  }
+  throw new Error(`Not so after 20 seconds: ${isSo.toString()}`);
+}

@@ -1,0 +1,64 @@
+import { cp, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+
+/** The variables that lead a service to a database of its own, and how to get rid of it. */
+export interface TestDatabase {
+  environment: { DATABASE_URL: string } | { DATA_DIR: string };
+  drop(): Promise<void>;
+}
+
+/** An empty database: on the server at `TEST_DATABASE_URL` if that is set, embedded otherwise. */
+export function createTestDatabase(): Promise<TestDatabase> {
+  const { TEST_DATABASE_URL: serverUrl } = process.env;
+  return serverUrl ? createOnServer(serverUrl) : createEmbedded();
+}
+
+/** Where a database on the server is. */
+export function databaseUrlOf({ environment }: TestDatabase): string {
+  if (!('DATABASE_URL' in environment)) {
+    throw new Error('These tests need a PostgreSQL server: set TEST_DATABASE_URL.');
+  }
+  return environment.DATABASE_URL;
+}
+
+let counter = 0;
+
+async function createOnServer(serverUrl: string): Promise<TestDatabase> {
+  counter += 1;
+  const name = `items_test_${process.pid}_${counter}_${Date.now()}`;
+  await onServerDatabase(serverUrl, `CREATE DATABASE ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    environment: { DATABASE_URL: url.href },
+    drop: () => onServerDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function onServerDatabase(serverUrl: string, statement: string): Promise<void> {
+  const client = new Client(serverUrl);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+async function createEmbedded(): Promise<TestDatabase> {
+  const directory = testDirectory();
+  const DATA_DIR = await mkdtemp(join(directory, 'data-'));
+  await cp(join(directory, 'template'), DATA_DIR, { recursive: true });
+  // Removed with the directory of the whole run: the process that used it may still be ending.
+  return { environment: { DATA_DIR }, drop: () => Promise.resolve() };
+}
+
+/** A directory of this test run, removed at its end. */
+export function testDirectory(): string {
+  const { ITEMS_TEST_DIRECTORY: directory } = process.env;
+  if (!directory) {
+    throw new Error('Run the tests with npm test: its global setup makes the directory they work in.');
+  }
+  return directory;
+}
