@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedDatabase } from '../../dist/platform/database/embedded-database.js';
+import { EmbeddedDatabase } from '#service/platform/database/embedded-database';
 
 /** Makes one empty embedded database that every test copies: creating it takes seconds, copying it does not. */
 export default async function globalSetup() {
