@@ -34,7 +34,7 @@ describe('token', () => {
       stderr: expect.stringContaining(`No token with the id ${id}`),
     });
 
-    const service = await ServiceProcess.start(database.environment);
+    const service = await ServiceProcess.startReady(database.environment);
     await eventually(async () => (await service.client(token).list()).status === 401);
     expect((await service.client(never.stdout.trim()).list()).status).toBe(200);
     expect(await service.end('SIGTERM')).toBe(0);

@@ -11,16 +11,14 @@ describe('kill -9 during creates', () => {
     const acknowledged: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       const before = acknowledged.length;
-      const service = await ServiceProcess.start(database.environment);
-      await ready(service.client(token));
+      const service = await ServiceProcess.startReady(database.environment);
       const writers = Array.from({ length: 8 }, () => write(service.client(token), acknowledged));
       // At another moment each time: after 100, 137, 174, … acknowledged items.
       while (acknowledged.length < before + 100 + kill * 37) await new Promise((resolve) => setTimeout(resolve, 1));
       expect(await service.end('SIGKILL')).toBeNull();
       await Promise.all(writers);
     }
-    const survivor = await ServiceProcess.start(database.environment);
-    await ready(survivor.client(token));
+    const survivor = await ServiceProcess.startReady(database.environment);
     const stored = await namesOf(survivor.client(token));
     expect(await survivor.end('SIGTERM')).toBe(0);
     await database.drop();
@@ -44,10 +42,6 @@ async function write(client: Api, acknowledged: string[]): Promise<void> {
     expect(answer.status).toBe(201);
     acknowledged.push(name);
   }
-}
-
-async function ready(client: Api): Promise<void> {
-  while ((await client.send('GET', '/readyz')).status !== 200);
 }
 
 async function namesOf(client: Api): Promise<Set<string>> {

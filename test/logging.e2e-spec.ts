@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { type LogLine, runCli, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
-import { eventually } from './support/service.js';
 
 it('writes one JSON line for each request, and never a token, a query or a body', async () => {
   const database = await createTestDatabase();
   const token = (await runCli(['token', 'issue', '--name', 'logged'], database.environment)).stdout.trim();
-  const service = await ServiceProcess.start(database.environment);
+  const service = await ServiceProcess.startReady(database.environment);
   const client = service.client(token);
-  await eventually(async () => (await client.send('GET', '/readyz')).status === 200);
 
   const { headers } = await client.create({ name: 'a secret name' });
   await client.list('limit=0&cursor=secret');

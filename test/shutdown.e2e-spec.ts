@@ -30,7 +30,7 @@ async function openCreate(service: ServiceProcess) {
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   it('lets requests in flight finish, closes idle connections, refuses new ones, and exits with code 0', async () => {
-    const service = await ServiceProcess.start(database.environment);
+    const service = await ServiceProcess.startReady(database.environment);
     const agent = new Agent({ keepAlive: true });
     const idle = request(`${service.origin}/livez`, { agent }).end();
     const [response] = (await once(idle, 'response')) as [NodeJS.ReadableStream];
@@ -47,8 +47,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(create.answer()).toMatch(/^HTTP\/1\.1 201 /);
     agent.destroy();
 
-    const next = await ServiceProcess.start(database.environment);
-    while ((await fetch(`${next.origin}/readyz`)).status !== 200) await delay(20);
+    const next = await ServiceProcess.startReady(database.environment);
     expect((await next.client(token).list()).body.items[0]?.name).toBe('in flight');
     await next.end('SIGKILL');
   });
@@ -56,7 +55,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 
 describe('SHUTDOWN_TIMEOUT', () => {
   it('bounds how long a request that never finishes can hold the process', async () => {
-    const service = await ServiceProcess.start({ ...database.environment, SHUTDOWN_TIMEOUT: '0.5' });
+    const service = await ServiceProcess.startReady({ ...database.environment, SHUTDOWN_TIMEOUT: '0.5' });
     const create = await openCreate(service);
     await delay(200);
     expect(await service.end('SIGTERM')).toBe(0);

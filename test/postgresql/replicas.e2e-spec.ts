@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AccessTokens } from '../../src/platform/auth/access-tokens.service.js';
 import { Api } from '../support/api.js';
 import { runCli, ServiceProcess } from '../support/process.js';
-import { eventually, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
@@ -14,7 +14,7 @@ it('starts before its database is there, and serves once it is', async () => {
   const { origin } = service;
   expect([(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status]).toEqual([200, 503]);
   proxy.restore();
-  await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
+  await service.becomesReady();
   expect(service.log.some(({ msg }) => msg === 'database not ready')).toBe(true);
   expect(await service.end('SIGTERM')).toBe(0);
   await proxy.stop();
@@ -27,15 +27,14 @@ it('waits, unready, for migrations that somebody else applies', async () => {
   await delay(500);
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
   expect((await runCli(['migrate'], database.environment)).code).toBe(0);
-  await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 200);
+  await service.becomesReady();
   expect(await service.end('SIGTERM')).toBe(0);
   await database.drop();
 });
 
 it('migrates an empty database once, however many replicas start at the same moment', async () => {
   const database = await createTestDatabase();
-  const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.start(database.environment)));
-  for (const { origin } of replicas) await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
+  const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(database.environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
   expect(applied).toHaveLength(2);
   expect(replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'database not ready'))).toEqual([]);

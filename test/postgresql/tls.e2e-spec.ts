@@ -64,7 +64,7 @@ function start(parameters: Record<string, string>): Promise<ServiceProcess> {
 
 it('speaks TLS and verifies the server, when the URL says so', async () => {
   const service = await start({ sslmode: 'verify-full', sslrootcert: certificate });
-  await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 200);
+  await service.becomesReady();
   expect(encryptedConnections).toBeGreaterThan(0);
   expect(await service.end('SIGTERM')).toBe(0);
 });

@@ -49,6 +49,17 @@ export class ServiceProcess {
     return service;
   }
 
+  /** Starts it and waits until it can use its database, too. */
+  static async startReady(environment: NodeJS.ProcessEnv): Promise<ServiceProcess> {
+    const service = await ServiceProcess.start(environment);
+    await service.becomesReady();
+    return service;
+  }
+
+  becomesReady(): Promise<void> {
+    return eventually(async () => (await fetch(`${this.origin}/readyz`)).status === 200);
+  }
+
   get log(): LogLine[] {
     return this.output.stdout
       .split('\n')
