@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { resolve } from 'node:path';
 import { Api } from './api.js';
 import { eventually } from './service.js';
+import { testDirectory } from './test-database.js';
 
 export type LogLine = Record<string, unknown> & { msg: string };
 
@@ -91,7 +93,9 @@ export class ServiceProcess {
 
 function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {
   const { PATH } = process.env;
-  const child = spawn(process.execPath, [script, ...args], { env: { PATH, LOG_FORMAT: 'json', ...environment } });
+  const env = { PATH, LOG_FORMAT: 'json', ...environment };
+  // From another directory, so that a developer's .env and ./data stay out of it.
+  const child = spawn(process.execPath, [resolve(script), ...args], { env, cwd: testDirectory() });
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
