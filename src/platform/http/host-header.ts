@@ -2,10 +2,11 @@ import type { NextFunction, Request, Response } from 'express';
 import { badRequest } from './http-problem-types.js';
 import { Problem } from './problem.js';
 
-/** HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
-export function hostHeader(request: Request, _response: Response, next: NextFunction): void {
-  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-    throw new Problem(badRequest, 'The Host header is missing.');
+/** HTTP/1.1 requires exactly one `Host` header, with a host and perhaps a port (RFC 9112, section 3.2). */
+export function hostHeader({ httpVersion, headersDistinct }: Request, _response: Response, next: NextFunction): void {
+  const hosts = headersDistinct['host'] ?? [];
+  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === '1.1') || !/^[^\s/@?#]*$/.test(hosts[0] ?? '')) {
+    throw new Problem(badRequest, 'There must be one Host header, with a host and perhaps a port.');
   }
   next();
 }

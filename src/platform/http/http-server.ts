@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { badRequest, headerFieldsTooLarge, methodNotAllowed, requestTimeout } from './http-problem-types.js';
+import { Connections } from './connections.js';
+import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
+import { originForm } from './origin-form.js';
 import { Problem } from './problem.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from './problem-body.js';
 import type { ProblemType } from './problem-type.js';
@@ -12,32 +14,52 @@ const typeByParserCode: Readonly<Record<string, ProblemType>> = {
   HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
 };
 
+/** How long a client may take to read the answer before its connection is cut, in milliseconds. */
+const LINGER = 1000;
+
+/** The client hung up, in the middle of a request perhaps. */
+const CLIENT_GONE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
+
 /**
  * Settles how the HTTP server itself behaves, before and beside the application: time-outs, and answers to what never
  * becomes a request.
+ *
+ * @returns what is known of its connections
  */
-export function configureHttpServer(server: Server): void {
+export function configureHttpServer(server: Server): Connections {
   const logger = new Logger('HttpServer');
+  const connections = new Connections(server);
   // A body of 64 KiB needs no longer; it bounds what a slow or endless sender can hold open.
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
   // Longer than the idle time-out of common load balancers (60 s), so that they close first.
   server.keepAliveTimeout = 65_000;
-  // Node would answer a missing Host header with an empty body; its types know this only as an option.
-  Object.assign(server, { requireHostHeader: false });
+  // Node's types know these only as options. It would answer a missing Host header with an empty body, and not answer at
+  // all a client that has sent its request and closed its half of the connection.
+  Object.assign(server, { requireHostHeader: false, httpAllowHalfOpen: true });
 
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // An answer under way on this connection must not be mixed with another.
-    const { _httpMessage: underWay } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-    if (error.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent) {
+  server.prependListener('request', (request: IncomingMessage) => {
+    request.url = originForm(request.url ?? '');
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const { _httpMessage: pending } = socket as Socket & { _httpMessage?: ServerResponse | null };
+    // What follows a request that is complete must not take the place of its answer, nor come after one.
+    const isOfPending = pending && !pending.headersSent && !pending.req.complete;
+    if (CLIENT_GONE.has(error.code) || !socket.writable || connections.isAnsweredEarly(socket) || (pending && !isOfPending)) {
       socket.destroy();
       return;
     }
     const type = typeByParserCode[error.code ?? ''] ?? badRequest;
     refuse(socket, new Problem(type, 'The request could not be read.'), logger);
   });
-  server.on('connect', (_request, socket) => {
-    refuse(socket, new Problem(methodNotAllowed, 'This is no proxy.', { headers: { Allow: 'GET, HEAD, POST' } }), logger);
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // Node leaves the connection, and its errors, to whoever takes it.
+    socket.on('error', () => socket.destroy());
+    if (connections.isBusy(socket)) {
+      socket.destroy();
+      return;
+    }
+    refuse(socket, new Problem(badRequest, 'This is no proxy.'), logger);
   });
 
   // The body is asked for only once somebody wants to read it: whoever is refused need not send it.
@@ -50,10 +72,11 @@ export function configureHttpServer(server: Server): void {
     delete request.headers.expect;
     server.emit('request', request, response);
   });
+  return connections;
 }
 
 /** Answers a problem on a connection that has no response object. */
-function refuse(socket: Duplex, problem: Problem, logger: Logger): void {
+function refuse(socket: Socket, problem: Problem, logger: Logger): void {
   const { status } = problem.type;
   const requestId = randomUUID();
   const body = JSON.stringify(problemBody(problem, '/', requestId));
@@ -67,4 +90,7 @@ function refuse(socket: Duplex, problem: Problem, logger: Logger): void {
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  // Closed at once, with what it sent unread, the client might lose the answer.
+  socket.resume();
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { contentTooLarge, invalidBody } from './http-problem-types.js';
+import { badRequest, contentTooLarge, invalidBody } from './http-problem-types.js';
 import { findStructureFault } from './json-structure.js';
 import { Problem } from './problem.js';
 
@@ -22,7 +22,7 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
   }
   const fault = findStructureFault(text);
   if (fault) {
-    throw new Problem(invalidBody, `${fault.pointer} ${fault.detail}.`, { errors: [fault] });
+    throw new Problem(invalidBody, `${fault.pointer || 'The body'} ${fault.detail}.`, { errors: [fault] });
   }
   return value as Record<string, unknown>;
 }
@@ -35,19 +35,20 @@ function checkHeaders({ headers }: Request): void {
   if (mediaType !== 'application/json') {
     throw faulty('media_type', 'must be sent with Content-Type: application/json');
   }
-  if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-8"?$/.test(parameter))) {
+  if (parameters.some((parameter) => parameter.startsWith('charset=') && !/^charset="?utf-?8"?$/.test(parameter))) {
     throw faulty('charset', 'must be encoded in UTF-8');
   }
-  if (!/^(?:identity)?$/i.test(headers['content-encoding'] ?? '')) {
-    throw faulty('content_encoding', 'must be sent without Content-Encoding');
+  const coding = [headers['content-encoding'] ?? 'identity', headers['transfer-encoding'] ?? 'chunked'].join().toLowerCase();
+  if (coding !== 'identity,chunked') {
+    throw faulty('content_encoding', 'must be sent without compression');
   }
   if (Number(headers['content-length']) > BODY_LIMIT) {
-    throw tooLarge();
+    throw contentTooLargeProblem();
   }
 }
 
 async function readBytes(request: Request): Promise<Buffer> {
-  if (request.headers.expect !== undefined) {
+  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') {
     request.res?.removeHeader('Connection');
     request.res?.writeContinue();
   }
@@ -55,7 +56,14 @@ async function readBytes(request: Request): Promise<Buffer> {
     return await getRawBody(request, { limit: BODY_LIMIT });
   } catch (error) {
     request.resume();
-    throw Error.isError(error) && 'type' in error && error.type === 'entity.too.large' ? tooLarge() : error;
+    const type = Error.isError(error) && 'type' in error ? error.type : undefined;
+    if (type === 'entity.too.large') {
+      throw contentTooLargeProblem();
+    }
+    // Nobody reads this answer: the client is gone.
+    throw type === 'request.aborted' || type === 'stream.not.readable'
+      ? new Problem(badRequest, 'The request ended before its body did.')
+      : error;
   }
 }
 
@@ -79,6 +87,7 @@ function faulty(code: string, detail: string): Problem {
   return new Problem(invalidBody, `The body ${detail}.`, { errors: [{ pointer: '', code, detail }] });
 }
 
-function tooLarge(): Problem {
+/** The body is larger than {@link BODY_LIMIT}. */
+export function contentTooLargeProblem(): Problem {
   return new Problem(contentTooLarge, `The body must have at most ${BODY_LIMIT} bytes.`);
 }

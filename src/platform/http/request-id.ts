@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { NextFunction, Request as HttpRequest, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Names this request in its answer (`X-Request-Id`, `requestId`) and in the log. */
-    id: string;
+declare global {
+  // Express' own hook for properties that middleware adds.
+  namespace Express {
+    interface Request {
+      /** Names this request in its answer (`X-Request-Id`, `requestId`) and in the log. */
+      id: string;
+    }
   }
 }
 
@@ -12,7 +15,7 @@ declare module 'express-serve-static-core' {
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
 /** Gives every request an id: the caller's `X-Request-Id` when it is sane, a new one otherwise. */
-export function requestId(request: HttpRequest, response: Response, next: NextFunction): void {
+export function requestId(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   request.id = typeof given === 'string' && SANE.test(given) ? given : randomUUID();
   response.setHeader('X-Request-Id', request.id);
