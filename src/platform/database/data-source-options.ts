@@ -2,7 +2,7 @@ import type { PoolConfig } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
-import { ForsakingClient } from './forsaking-client.js';
+import { DatabaseClient } from './database-client.js';
 import type { TableRegistry } from './table-registry.js';
 
 /**
@@ -18,7 +18,7 @@ export function dataSourceOptions(
 ): PostgresDataSourceOptions {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = configuration;
   const server: PoolConfig = {
-    Client: ForsakingClient,
+    Client: DatabaseClient,
     keepAlive: true,
     idleTimeoutMillis: 30_000,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
@@ -38,10 +38,4 @@ export function dataSourceOptions(
     migrations: [...tables.migrations],
     logging: false,
   };
-}
-
-/** The same database for migrations: one connection, and statements that take as long as they need. */
-export function migrationOptions(options: PostgresDataSourceOptions): PostgresDataSourceOptions {
-  const pool: PoolConfig = { ...(options.extra as PoolConfig), statement_timeout: 0, query_timeout: 0 };
-  return { ...options, poolSize: 1, extra: pool };
 }

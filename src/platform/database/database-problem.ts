@@ -1,12 +1,13 @@
 import { QueryFailedError } from 'typeorm';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
+import { ConnectionFailedError } from './database-client.js';
 
 /** Whole seconds after which a client may try again while the database is away. */
 const RETRY_AFTER = '5';
 
-/** Failures of Node's network layer: the server cannot be reached, or the connection broke. */
-const NETWORK_CODE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ERR_SSL|ERR_TLS|CERT_|SELF_SIGNED|UNABLE_TO)/;
+/** Codes of a connection that broke under a statement. */
+const NETWORK_CODE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/;
 
 /**
  * SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say the server cannot serve now, or not us: connection
@@ -17,7 +18,7 @@ const UNAVAILABLE_STATE = /^(?:08|28|3D|53|57)...$|^25006$|^55P03$/;
 
 /** Failures that `pg` and `pg-pool` report by message alone. */
 const DRIVER_MESSAGE =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|The server does not support SSL|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
 
 /** The database cannot be used now. */
 export function databaseUnavailable(cause?: unknown): Problem {
@@ -27,16 +28,19 @@ export function databaseUnavailable(cause?: unknown): Problem {
   });
 }
 
-/** The 503 that answers an error caused by the database being away, or undefined for any other error. */
+/** The 503 that answers an error of the database that says it is away, or undefined for any other error. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
-  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  return isUnavailable(cause) ? databaseUnavailable(error) : undefined;
+  return isUnavailable(error) ? databaseUnavailable(error) : undefined;
 }
 
 function isUnavailable(error: unknown): boolean {
-  if (!Error.isError(error)) {
+  if (error instanceof ConnectionFailedError) {
+    return true;
+  }
+  const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (!Error.isError(failure)) {
     return false;
   }
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  return NETWORK_CODE.test(code) || UNAVAILABLE_STATE.test(code) || DRIVER_MESSAGE.test(error.message);
+  const code = error instanceof QueryFailedError && 'code' in failure ? String(failure.code) : '';
+  return NETWORK_CODE.test(code) || UNAVAILABLE_STATE.test(code) || DRIVER_MESSAGE.test(failure.message);
 }

@@ -3,8 +3,9 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
+import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from './database-problem.js';
-import { dataSourceOptions, migrationOptions } from './data-source-options.js';
+import { dataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { applyMigrations, pendingMigrations } from './migrate.js';
 import { TableRegistry } from './table-registry.js';
@@ -71,22 +72,28 @@ export class Database implements OnApplicationShutdown {
 
   /** One attempt to connect, applying migrations where that is configured. */
   async connect(): Promise<void> {
-    if (this.configuration.MIGRATE_ON_START === 'true') {
-      const applied = await applyMigrations(migrationOptions(await this.options()));
-      applied.forEach((migration) => this.logger.log({ msg: 'migration applied', migration }));
+    if (this.configuration.MIGRATE_ON_START) {
+      await this.migrate();
     }
     const dataSource = await new DataSource(await this.options()).initialize();
-    const pending = await pendingMigrations(dataSource);
-    if (pending.length > 0) {
+    try {
+      const pending = await pendingMigrations(dataSource);
+      if (pending.length > 0) {
+        throw new OperatorError(`Waiting for "migrate" to apply ${pending.join(', ')}.`);
+      }
+      this.shutdown.signal.throwIfAborted();
+    } catch (error) {
       await dataSource.destroy();
-      throw new Error(`Waiting for "migrate" to apply ${pending.join(', ')}.`);
-    }
-    if (this.shutdown.signal.aborted) {
-      await dataSource.destroy();
-      return;
+      throw error;
     }
     this.dataSource = dataSource;
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
+  }
+
+  /** Applies the migrations that the database does not have yet, while no other process does. */
+  async migrate(): Promise<void> {
+    const applied = await applyMigrations(await this.options(), this.shutdown.signal);
+    applied.forEach((migration) => this.logger.log({ msg: 'migration applied', migration }));
   }
 
   /**
@@ -107,10 +114,14 @@ export class Database implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     this.shutdown.abort();
-    await this.connecting;
     // A server that no longer answers must not hold up the end of the process.
-    await Promise.race([this.dataSource?.destroy(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
+    await Promise.race([this.disconnect(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     await this.embedded?.close();
+  }
+
+  private async disconnect(): Promise<void> {
+    await this.connecting;
+    await this.dataSource?.destroy();
   }
 
   private connected(): DataSource {
@@ -121,15 +132,12 @@ export class Database implements OnApplicationShutdown {
   }
 
   private async keepConnecting(): Promise<void> {
-    let pause = FIRST_PAUSE;
-    while (!this.shutdown.signal.aborted && !this.dataSource) {
-      try {
-        await this.connect();
-      } catch (error) {
-        this.logger.warn({ msg: 'database not ready', err: error, retryInMilliseconds: pause });
-        await delay(pause, undefined, { signal: this.shutdown.signal }).catch(() => undefined);
-        pause = Math.min(pause * 2, LONGEST_PAUSE);
-      }
+    const { signal } = this.shutdown;
+    for (let pause = FIRST_PAUSE; !this.dataSource && !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      await this.connect().catch(async (error: unknown) => {
+        this.logger.warn({ msg: 'database not ready', err: error, retryInMs: pause });
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      });
     }
   }
 }

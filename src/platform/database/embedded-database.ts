@@ -1,10 +1,13 @@
-import { access, mkdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import type { PoolConfig } from 'pg';
 import { OperatorError } from '../config/operator-error.js';
+import { ByteExactPGlite } from './byte-exact-pglite.js';
 
 /** Two processes on one data directory would destroy it. */
 export class DataDirectoryInUseError extends OperatorError {
@@ -31,12 +34,12 @@ export class EmbeddedDatabase {
    * @throws DataDirectoryInUseError when another process has it open
    */
   static async open(directory: string): Promise<EmbeddedDatabase> {
-    await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-      throw new OperatorError(`The data directory cannot be used: ${error.message}. Choose another with DATA_DIR.`);
+    const lock = await usable(directory, async () => {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return lockDirectory(directory);
     });
-    const lock = lockDirectory(directory);
     try {
-      return new EmbeddedDatabase(await openCluster(directory), lock);
+      return new EmbeddedDatabase(await usable(directory, () => openCluster(directory)), lock);
     } catch (error) {
       lock.close();
       throw error;
@@ -73,20 +76,33 @@ function lockDirectory(directory: string): DatabaseSync {
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
 
-/** A first start that was killed half-way leaves a directory that PostgreSQL refuses: it holds nothing, so begin again. */
+/** A new cluster is made beside its place and then moved there, so that one that is there is always whole. */
 async function openCluster(directory: string): Promise<PGlite> {
   const cluster = join(directory, 'postgresql');
-  const marker = join(directory, 'initialized');
-  const initialized = await access(marker).then(
-    () => true,
-    () => false,
-  );
-  if (!initialized) {
-    await rm(cluster, { recursive: true, force: true });
+  if (!existsSync(cluster)) {
+    const unfinished = `${cluster}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    const created = await PGlite.create(unfinished);
+    await created.close();
+    await rename(unfinished, cluster);
   }
-  const pglite = await PGlite.create(cluster);
-  if (!initialized) {
-    await writeFile(marker, '');
-  }
+  const pglite = new ByteExactPGlite(cluster);
+  await pglite.waitReady;
   return pglite;
+}
+
+/** What goes wrong with the directory is for the operator to mend. */
+async function usable<T>(directory: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (error instanceof OperatorError) {
+      throw error;
+    }
+    // PGlite also throws what is no error, on a full disk for example.
+    const reason = Error.isError(error) ? error.message : inspect(error);
+    throw new OperatorError(
+      `The data directory ${directory} cannot be used: ${reason}. Mend it or choose another with DATA_DIR.`,
+    );
+  }
 }

@@ -1,5 +1,5 @@
 import { decodeCursor, encodeCursor } from './cursor.js';
-import { newId } from './id.js';
+import { newId } from '../database/id.js';
 
 describe('a cursor', () => {
   const key = newId();

@@ -1,0 +1,54 @@
+import { Client } from 'pg';
+
+/** No connection to the database could be made; the cause is what Node or `pg` says of it. */
+export class ConnectionFailedError extends Error {
+  override readonly name = 'ConnectionFailedError';
+}
+
+/**
+ * A `pg` client that tells its own failures apart and does not outlive them.
+ *
+ * - A connection that cannot be made is a {@link ConnectionFailedError}: its causes, such as `ECONNREFUSED`, could come
+ *   from anything else that the service talks to.
+ * - When it gives up on a statement (`query_timeout`), it closes its connection. `pg` keeps it, and the next statement
+ *   then waits behind the one that is never answered.
+ */
+export class DatabaseClient extends Client {
+  /** Takes and gives what `Client.connect` does: a callback, as the pool uses it, or a promise. */
+  override connect(...callbacks: never[]): never {
+    const [callback] = callbacks as ((error?: Error) => void)[];
+    if (callback) {
+      super.connect((error: Error | undefined) => {
+        callback(error && connectionFailed(error));
+      });
+      return undefined as never;
+    }
+    return super.connect().catch((error: Error) => {
+      throw connectionFailed(error);
+    }) as never;
+  }
+
+  /** From now on statements may take as long as they need, as those of migrations do. */
+  waitWithoutLimit(): void {
+    const { connectionParameters } = this as unknown as { connectionParameters: { query_timeout: number } };
+    connectionParameters.query_timeout = 0;
+  }
+
+  /** Takes and gives what `Client.query` does, in all its overloads. */
+  override query(...request: never[]): never {
+    const result: unknown = super.query(...(request as unknown as Parameters<Client['query']>));
+    if (result instanceof Promise) {
+      result.catch((error: unknown) => {
+        if (Error.isError(error) && error.message === 'Query read timeout') {
+          // With a statement under way, this breaks the connection at once, and the pool drops it.
+          void this.end();
+        }
+      });
+    }
+    return result as never;
+  }
+}
+
+function connectionFailed(cause: Error): ConnectionFailedError {
+  return new ConnectionFailedError('No connection to the database.', { cause });
+}
