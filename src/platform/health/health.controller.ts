@@ -4,9 +4,11 @@ import { Public } from '../auth/public.decorator.js';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
 import { HealthIndicators } from './health-indicators.js';
+import { AnyQuery } from '../validation/any-query.decorator.js';
 
 /** Probes for Kubernetes: is the process alive, and should it get requests? */
 @Public()
+@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class HealthController {

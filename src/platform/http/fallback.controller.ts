@@ -4,11 +4,13 @@ import type { Request } from 'express';
 import { allowedMethods } from './allowed-methods.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
+import { AnyQuery } from '../validation/any-query.decorator.js';
 
 /**
  * Where requests end that no other route takes. Being a route, it is guarded like one: without a token a stranger learns
  * nothing about which paths exist, and with one the request counts.
  */
+@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class FallbackController {

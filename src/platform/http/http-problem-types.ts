@@ -1,4 +1,5 @@
-import { defineProblemType, type ProblemType } from './problem-type.js';
+import { STATUS_CODES } from 'node:http';
+import { BLANK, defineProblemType, type ProblemType } from './problem-type.js';
 
 /** The request itself cannot be understood: its line, headers or URL. */
 export const badRequest = defineProblemType({
@@ -82,13 +83,20 @@ export const serviceUnavailable = defineProblemType({
   remedy: 'The service or its database cannot answer now. Retry after the number of seconds in the `Retry-After` header.',
 });
 
-/** An error status that has no type of its own (RFC 9457, section 4.2.1). */
-export function typeOfStatus(status: number): ProblemType {
-  return byStatus.get(status) ?? (status < 500 ? badRequest : internalError);
-}
-
 const byStatus = new Map(
-  [badRequest, notFound, methodNotAllowed, requestTimeout, contentTooLarge, headerFieldsTooLarge, serviceUnavailable].map(
-    (type) => [type.status, type],
-  ),
+  [
+    badRequest,
+    notFound,
+    methodNotAllowed,
+    requestTimeout,
+    contentTooLarge,
+    headerFieldsTooLarge,
+    internalError,
+    serviceUnavailable,
+  ].map((type) => [type.status, type]),
 );
+
+/** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
+export function typeOfStatus(status: number): ProblemType {
+  return byStatus.get(status) ?? { name: BLANK, status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
+}

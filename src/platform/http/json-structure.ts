@@ -2,12 +2,15 @@
 export interface StructureFault {
   /** JSON Pointer (RFC 6901) to it. */
   pointer: string;
-  code: 'duplicate_name' | 'reserved_name' | 'too_deep';
+  code: 'duplicate_name' | 'reserved_name' | 'too_deep' | 'too_many';
   detail: string;
 }
 
 /** Deepest nesting of arrays and objects that is read: what comes after parsing is recursive. */
 const MAXIMUM_DEPTH = 32;
+
+/** Most names in a text, over all its objects: each that is unknown costs work and a line in the answer. */
+const MAXIMUM_NAMES = 1000;
 
 /** Names that change an object's prototype when something copies it property by property. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
@@ -22,7 +25,7 @@ interface Container {
 
 /**
  * Looks for what `JSON.parse` would silently resolve: a name given twice in one object (RFC 8259, section 4, leaves open
- * which one counts), names that pollute prototypes, and nesting beyond 32 levels.
+ * which one counts), names that pollute prototypes, nesting beyond 32 levels, and more than 1,000 names.
  *
  * @param text - valid JSON
  * @returns the first fault, or undefined
@@ -30,6 +33,7 @@ interface Container {
 export function findStructureFault(text: string): StructureFault | undefined {
   const open: Container[] = [];
   let last = '';
+  let count = 0;
   for (const [token] of text.matchAll(TOKENS)) {
     const container = open.at(-1);
     if (token === '{' || token === '[') {
@@ -44,6 +48,10 @@ export function findStructureFault(text: string): StructureFault | undefined {
     } else if (token === ':' && container?.names) {
       const name = String(JSON.parse(last));
       container.member = name;
+      count += 1;
+      if (count > MAXIMUM_NAMES) {
+        return { pointer: '', code: 'too_many', detail: `must have at most ${MAXIMUM_NAMES} names` };
+      }
       if (RESERVED.has(name)) {
         return { pointer: pointerOf(open), code: 'reserved_name', detail: 'is a reserved name: leave it out' };
       }

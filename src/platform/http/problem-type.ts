@@ -12,6 +12,9 @@ export interface ProblemType {
 
 const registry = new Map<string, ProblemType>();
 
+/** Name of the type that says no more than the status does. */
+export const BLANK = 'about:blank';
+
 /** Path of the page that documents every registered type; the fragment is the type's name. */
 export const PROBLEMS_PATH = '/docs/problems';
 
@@ -36,5 +39,5 @@ export function problemTypes(): ProblemType[] {
 
 /** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) that leads to the type's documentation. */
 export function problemTypeUri(type: ProblemType): string {
-  return `${PROBLEMS_PATH}#${type.name}`;
+  return type.name === BLANK ? BLANK : `${PROBLEMS_PATH}#${type.name}`;
 }

@@ -40,17 +40,23 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) {
     return error;
   }
-  return asDatabaseProblem(error) ?? asHttpProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
+  return asHttpProblem(error) ?? asDatabaseProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
 }
 
-/** Errors of Nest (`HttpException`) and of Express and its parts (`http-errors`). */
+/** Errors of Nest (`HttpException`), and those of Express and its parts that are meant for the client (`http-errors`). */
 function asHttpProblem(error: unknown): Problem | undefined {
-  if (!Error.isError(error)) {
-    return undefined;
+  if (error instanceof HttpException) {
+    const status = error.getStatus();
+    return new Problem(typeOfStatus(status), status < 500 ? error.message : 'The service failed.', { cause: error });
   }
-  const status = error instanceof HttpException ? error.getStatus() : 'status' in error ? error.status : undefined;
-  if (typeof status !== 'number' || status < 400 || status >= 500) {
-    return undefined;
+  if (
+    Error.isError(error) &&
+    'expose' in error &&
+    error.expose === true &&
+    'status' in error &&
+    typeof error.status === 'number'
+  ) {
+    return new Problem(typeOfStatus(error.status), error.message, { cause: error });
   }
-  return new Problem(typeOfStatus(status), error.message, { cause: error });
+  return undefined;
 }

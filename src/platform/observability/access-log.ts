@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 export function accessLog(logger: Logger): RequestHandler {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();
+    // Express shortens it for what is mounted below a path.
+    const { path } = request;
     response.once('close', () => {
       const { route } = request as { route?: { path: string } };
       logger.info({
@@ -13,8 +15,8 @@ export function accessLog(logger: Logger): RequestHandler {
         tokenId: request.user?.tokenId,
         method: request.method,
         route: route?.path,
-        path: request.path,
-        status: response.statusCode,
+        path,
+        status: response.headersSent ? response.statusCode : undefined,
         aborted: response.writableFinished ? undefined : true,
         durationMs: Math.round((performance.now() - start) * 1000) / 1000,
       });

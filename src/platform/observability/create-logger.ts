@@ -1,6 +1,7 @@
 import { destination, type Logger, pino, stdTimeFunctions } from 'pino';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
+import { describeError } from './describe-error.js';
 import { currentRequest } from './request-context.js';
 
 /**
@@ -17,7 +18,9 @@ export async function createLogger(
     base: { service: SERVICE_NAME },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
-    mixin: () => currentRequest() ?? {},
+    // A copy: pino adds the line's own fields to what it is given.
+    mixin: () => ({ ...currentRequest() }),
+    serializers: { err: describeError },
   };
   if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !output.isTTY)) {
     return pino(options, destination({ dest: output.fd, sync: true }));

@@ -3,7 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 
 /** What is known of the request that the running code serves. */
 export interface RequestContext {
-  requestId: string;
+  readonly requestId: string;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

@@ -1,46 +1,76 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, type Type } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type OnModuleInit,
+  type Type,
+} from '@nestjs/common';
+import { PATH_METADATA } from '@nestjs/common/constants.js';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Observable } from 'rxjs';
 import { invalidBody, invalidParameters } from '../http/http-problem-types.js';
 import { jsonPointer } from '../http/json-structure.js';
 import { Problem, type RequestFault } from '../http/problem.js';
 import { readJsonObject } from '../http/read-json-object.js';
+import { ANY_QUERY } from './any-query.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
 import { type InputFault, unknownProperty, validateInput } from './validate-input.js';
 
 type Handler = ReturnType<ExecutionContext['getHandler']>;
+
+const NO_INPUTS: HandlerInputs = { body: undefined, query: undefined, params: undefined };
+
+/** More are not listed: an answer should not be many times as long as its request. */
+const MAXIMUM_FAULTS = 100;
 
 /**
  * Reads the body of those requests whose handler takes one, and checks body, query and path parameters against the classes
  * that the handler declares, all at once. It runs after the guards: a refused request costs no parsing.
  */
 @Injectable()
-export class InputInterceptor implements NestInterceptor {
+export class InputInterceptor implements NestInterceptor, OnModuleInit {
   private readonly inputs = new WeakMap<Handler, HandlerInputs>();
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+    private readonly reflector: Reflector,
+  ) {}
+
+  /** @throws Error naming a handler that takes an input without rules: that stops the start, not the first customer */
+  onModuleInit(): void {
+    for (const { metatype, instance } of this.discovery.getControllers()) {
+      const controller = instance as Record<string, Handler>;
+      for (const name of this.scanner.getAllMethodNames(controller)) {
+        const handler = controller[name];
+        if (handler && metatype && this.reflector.get(PATH_METADATA, handler) !== undefined) {
+          this.inputs.set(handler, handlerInputs(metatype as Type, handler));
+        }
+      }
+    }
+  }
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { body, query, params } = this.inputsOf(context);
+    const handler = context.getHandler();
+    const { body, query, params } = this.inputs.get(handler) ?? NO_INPUTS;
     const faults: RequestFault[] = [];
     if (params) {
       request.params = check(params, request.params, asParameter, faults) as Request['params'];
     }
-    Object.defineProperty(request, 'query', { value: checkQuery(query, request.query, faults) });
+    if (!this.reflector.getAllAndOverride<boolean>(ANY_QUERY, [handler, context.getClass()])) {
+      Object.defineProperty(request, 'query', { value: checkQuery(query, request.query, faults) });
+    }
     if (body) {
       request.body = check(body, await readJsonObject(request), asPointer, faults);
     }
     if (faults.length > 0) {
       const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
-      throw new Problem(type, faults.map(sentence).join(' '), { errors: faults });
+      throw new Problem(type, summary(faults), { errors: faults.slice(0, MAXIMUM_FAULTS) });
     }
     return next.handle();
-  }
-
-  private inputsOf(context: ExecutionContext): HandlerInputs {
-    const handler = context.getHandler();
-    const known = this.inputs.get(handler) ?? handlerInputs(context.getClass<Type>(), handler);
-    this.inputs.set(handler, known);
-    return known;
   }
 }
 
@@ -72,6 +102,11 @@ function asParameter({ path, code, detail }: InputFault): RequestFault {
 
 function asPointer({ path, code, detail }: InputFault): RequestFault {
   return { pointer: jsonPointer(path), code, detail };
+}
+
+/** All faults in words, as long as they are few. */
+function summary(faults: readonly RequestFault[]): string {
+  return faults.length > 10 ? `The request has ${faults.length} faults; see errors.` : faults.map(sentence).join(' ');
 }
 
 function sentence(fault: RequestFault): string {
