@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { createApp, createContext } from './app.js';
 import type { AccessToken } from './platform/auth/access-token.entity.js';
-import { AccessTokens } from './platform/auth/access-tokens.service.js';
+import { AccessTokensService } from './platform/auth/access-tokens.service.js';
 import { Configuration } from './platform/config/configuration.js';
 import { loadEnvironment } from './platform/config/load-environment.js';
 import { OperatorError } from './platform/config/operator-error.js';
@@ -24,18 +24,18 @@ const token = program.command('token').description('manage access tokens');
 token
   .command('issue')
   .description('issue a token and print it, alone; it cannot be shown again')
-  .requiredOption('--name <name>', 'tells this token from others in `token list`')
+  .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
   .option('--expires <days>', 'how long it is valid, like 90d, or never', lifetime, Infinity)
   .action(async ({ name, expires }: { name: string; expires: number }) => {
     const expiresAt = expires === Infinity ? null : new Date(Date.now() + expires);
-    print(await withDatabase((app) => app.get(AccessTokens).issue(name, expiresAt)));
+    print(await withDatabase((app) => app.get(AccessTokensService).issue(name, expiresAt)));
   });
 
 token
   .command('list')
   .description('list all tokens, oldest first')
   .action(async () => {
-    const tokens = await withDatabase((app) => app.get(AccessTokens).list());
+    const tokens = await withDatabase((app) => app.get(AccessTokensService).list());
     print([['ID', 'NAME', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'].join('\t'), ...tokens.map(row)].join('\n'));
   });
 
@@ -47,7 +47,7 @@ token
     return id;
   })
   .action(async (id: string) => {
-    if (!(await withDatabase((app) => app.get(AccessTokens).revoke(id)))) {
+    if (!(await withDatabase((app) => app.get(AccessTokensService).revoke(id)))) {
       throw new OperatorError(`No token with the id ${id} is in use. See \`token list\`.`);
     }
   });
@@ -55,7 +55,7 @@ token
 program
   .command('migrate')
   .description('apply the migrations that the database does not have yet')
-  .action(() => withDatabase(() => undefined, { MIGRATE_ON_START: 'true' }));
+  .action(() => withContext((app) => app.get(Database).migrate()));
 
 program
   .command('openapi')
@@ -67,19 +67,39 @@ program
 
 await program.parseAsync().catch(reportFailure);
 
-/** Runs something with the application's providers and a connected database, without a server. */
-async function withDatabase<T>(
-  run: (app: INestApplicationContext) => T | Promise<T>,
-  overrides: Partial<Configuration> = {},
-): Promise<T> {
-  const configuration = Object.assign(readConfiguration(loadEnvironment()), overrides);
-  const app = await createContext(configuration);
+/** Runs something with the application's providers, without a server. */
+async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
+  const app = await createContext(readConfiguration(loadEnvironment()));
   try {
-    await app.get(Database).connect();
     return await run(app);
   } finally {
     await app.close();
   }
+}
+
+/** The same with a connected database. */
+function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
+  return withContext(async (app) => {
+    await app.get(Database).connect().catch(explain);
+    return run(app);
+  });
+}
+
+/** The database is the operator's to mend. */
+function explain(error: unknown): never {
+  if (error instanceof OperatorError || !Error.isError(error)) {
+    throw error;
+  }
+  const { message, cause } = error;
+  throw new OperatorError(`The database cannot be used: ${message} ${Error.isError(cause) ? cause.message : ''}`.trim());
+}
+
+/** A name that fits into a line of `token list`. */
+function tokenName(text: string): string {
+  if (!/^[^\p{C}]{1,100}$/u.test(text) || text.trim() === '') {
+    throw new InvalidArgumentError('Write 1 to 100 printable characters.');
+  }
+  return text;
 }
 
 /** Milliseconds from `90d`, infinitely many from `never`. */

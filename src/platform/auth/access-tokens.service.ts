@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull, type Repository } from 'typeorm';
-import { v7 as uuidv7 } from 'uuid';
 import { Database } from '../database/database.js';
+import { newId } from '../database/id.js';
 import { AccessToken } from './access-token.entity.js';
 import { digestOf, generateToken } from './token-format.js';
 
 /** The life of access tokens: issued, looked up, listed, revoked. */
 @Injectable()
-export class AccessTokens {
+export class AccessTokensService {
   constructor(private readonly database: Database) {}
 
   /**
@@ -18,7 +18,7 @@ export class AccessTokens {
    */
   async issue(name: string, expiresAt: Date | null = null): Promise<string> {
     const token = generateToken();
-    await this.tokens.insert({ id: uuidv7(), name, digest: digestOf(token), createdAt: new Date(), expiresAt });
+    await this.tokens.insert({ id: newId(), name, digest: digestOf(token), createdAt: new Date(), expiresAt });
     return token;
   }
 

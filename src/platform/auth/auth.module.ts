@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '../database/database.module.js';
 import { AccessToken } from './access-token.entity.js';
-import { AccessTokens } from './access-tokens.service.js';
+import { AccessTokensService } from './access-tokens.service.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { QuickstartToken } from './quickstart-token.js';
@@ -10,7 +10,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
 /** Who may call: access tokens, their storage and the Passport strategy that accepts them. */
 @Module({
   imports: [DatabaseModule.forFeature({ entities: [AccessToken], migrations: [CreateAccessTokens1767225600000] })],
-  providers: [AccessTokens, TokenAuthenticator, BearerStrategy, QuickstartToken],
-  exports: [AccessTokens, BearerStrategy],
+  providers: [AccessTokensService, TokenAuthenticator, BearerStrategy, QuickstartToken],
+  exports: [AccessTokensService, BearerStrategy],
 })
 export class AuthModule {}

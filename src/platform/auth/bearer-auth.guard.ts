@@ -7,13 +7,18 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { PUBLIC } from './public.decorator.js';
 
 /** The token is absent or not valid. */
-export const unauthorized = defineProblemType({
+const unauthorized = defineProblemType({
   name: 'unauthorized',
   status: 401,
   title: 'Missing or invalid token',
   remedy:
     'Send a valid access token in the header `Authorization: Bearer <token>`. A token that was mistyped, has expired or was revoked is not valid; the operator of the service issues new ones.',
 });
+
+/** @param challenge - value of `WWW-Authenticate`, which the answer must carry (RFC 6750, section 3) */
+export function unauthorizedProblem(challenge: string): Problem {
+  return new Problem(unauthorized, 'A valid bearer token is required.', { headers: { 'WWW-Authenticate': challenge } });
+}
 
 /** Lets nobody in without a valid bearer token, except where a route is `@Public()`. Runs before the body is read. */
 @Injectable()
@@ -30,15 +35,13 @@ export class BearerAuthGuard extends AuthGuard() {
     return isPublic || (await super.canActivate(context)) === true;
   }
 
-  /** Passport hands over the challenge that the strategy made, which the answer must carry (RFC 6750, section 3). */
+  /** Passport hands over the challenge that the strategy made. */
   override handleRequest<User>(error: unknown, user: User | false, challenge: unknown): User {
     if (error) {
       throw Error.isError(error) ? error : new Error('Authentication failed.', { cause: error });
     }
     if (!user) {
-      throw new Problem(unauthorized, 'A valid bearer token is required.', {
-        headers: { 'WWW-Authenticate': String(challenge) },
-      });
+      throw unauthorizedProblem(String(challenge));
     }
     return user;
   }

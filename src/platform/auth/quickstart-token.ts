@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
-import { AccessTokens } from './access-tokens.service.js';
+import { AccessTokensService } from './access-tokens.service.js';
 
 /** Gives whoever starts the service for the first time, on the embedded database, a token to try it with. */
 @Injectable()
@@ -9,17 +10,19 @@ export class QuickstartToken {
 
   constructor(
     private readonly database: Database,
-    private readonly tokens: AccessTokens,
+    private readonly tokens: AccessTokensService,
+    private readonly configuration: Configuration,
   ) {}
 
   /**
-   * Issues the token `quickstart` and shows it, once in the life of the database.
+   * Issues the token `quickstart` and shows it, once in the life of the database; not while the log would not show it.
    *
    * @param path - of something to call with it
    * @param origin - where the service listens, like `http://localhost:3000`
    */
   async offer(origin: string, path: string): Promise<void> {
-    if (!this.database.isEmbedded || !(await this.tokens.isEmpty())) {
+    const isShown = ['info', 'debug', 'trace'].includes(this.configuration.LOG_LEVEL);
+    if (!isShown || !this.database.isEmbedded || !(await this.tokens.isEmpty())) {
       return;
     }
     const token = await this.tokens.issue('quickstart');

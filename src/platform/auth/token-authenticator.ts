@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Configuration } from '../config/configuration.js';
-import { AccessTokens } from './access-tokens.service.js';
+import { AccessTokensService } from './access-tokens.service.js';
 import type { Principal } from './principal.js';
 import { digestOf, isWellFormedToken } from './token-format.js';
 
@@ -18,7 +18,7 @@ export class TokenAuthenticator {
   private readonly principals: LRUCache<string, Principal, Buffer>;
 
   constructor(
-    private readonly tokens: AccessTokens,
+    private readonly tokens: AccessTokensService,
     configuration: Configuration,
   ) {
     const ttl = configuration.TOKEN_CACHE_TTL * 1000;
@@ -29,17 +29,25 @@ export class TokenAuthenticator {
       // A look-up pushed out of a full cache still answers those who wait for it.
       ignoreFetchAbort: true,
       fetchMethod: async (_key, _stale, { context: digest, options }) => {
+        const asked = Date.now();
         const token = await this.tokens.findUsable(digest);
         if (!token) {
           return undefined;
         }
-        options.ttl = token.expiresAt ? Math.max(1, Math.min(ttl, token.expiresAt.getTime() - Date.now())) : ttl;
+        // What was read is as old as the question.
+        const until = Math.min(asked + ttl, token.expiresAt?.getTime() ?? Infinity);
+        options.ttl = Math.max(1, until - Date.now());
         this.tokens.markUsed(token).catch((error: unknown) => {
           this.logger.warn({ msg: 'day of last use not noted', tokenId: token.id, err: error });
         });
         return { tokenId: token.id };
       },
     });
+  }
+
+  /** Tokens remembered now. */
+  get size(): number {
+    return this.principals.size;
   }
 
   /**

@@ -1,5 +1,6 @@
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
-import { Choice, Path, PostgresUrl, Seconds } from './variables.js';
+import { Allow } from 'class-validator';
+import { Choice, Flag, PostgresUrl, Seconds } from './variables.decorator.js';
 
 /**
  * Everything that can be configured. Each property is the environment variable of that name and its initialiser is the
@@ -15,7 +16,7 @@ export class Configuration {
   readonly DATABASE_URL: string | undefined = undefined;
 
   /** Directory of the embedded database, used when `DATABASE_URL` is unset. One process at a time. */
-  @Path()
+  @Allow()
   readonly DATA_DIR: string = './data';
 
   /** Connections to PostgreSQL that this process holds at most. */
@@ -31,8 +32,8 @@ export class Configuration {
   readonly DATABASE_STATEMENT_TIMEOUT: number = 10;
 
   /** Whether the service applies its own migrations at start. Otherwise it waits, unready, for `migrate` to run. */
-  @Choice('true', 'false')
-  readonly MIGRATE_ON_START: 'true' | 'false' = 'true';
+  @Flag()
+  readonly MIGRATE_ON_START: boolean = true;
 
   /** Requests that one token may make in any window. */
   @DecimalInteger(1, 1_000_000)

@@ -22,6 +22,7 @@ describe('the configuration', () => {
     };
     expect(readConfiguration(given)).toMatchObject({
       ...given,
+      MIGRATE_ON_START: false,
       PORT: 8080,
       DATABASE_POOL_SIZE: 20,
       DATABASE_CONNECTION_TIMEOUT: 0.5,

@@ -5,13 +5,24 @@ import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
 /** The token made too many requests. */
-export const rateLimited = defineProblemType({
+const rateLimited = defineProblemType({
   name: 'rate-limited',
   status: 429,
   title: 'Rate limited',
   remedy:
     'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every answer tells how many are left.',
 });
+
+/**
+ * @param limit - requests in any window
+ * @param window - its length in seconds
+ * @param retryAfter - seconds until a slot comes free
+ */
+export function rateLimitedProblem(limit: number, window: number, retryAfter: number): Problem {
+  return new Problem(rateLimited, `More than ${limit} requests in ${window} seconds. Retry in ${retryAfter} s.`, {
+    headers: { 'Retry-After': String(retryAfter) },
+  });
+}
 
 /**
  * Limits the requests of each token, over all routes together. Comes after authentication; requests that need no token are
@@ -34,10 +45,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     request.res?.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${ttl / 1000}`);
     request.res?.setHeader('RateLimit', `"${name}";r=${remaining};t=${reset}`);
     if (state.isBlocked) {
-      const seconds = String(Math.max(1, reset));
-      throw new Problem(rateLimited, `More than ${limit} requests in ${ttl / 1000} seconds. Retry in ${seconds} s.`, {
-        headers: { 'Retry-After': seconds },
-      });
+      throw rateLimitedProblem(limit, ttl / 1000, Math.max(1, reset));
     }
     return true;
   }

@@ -11,7 +11,7 @@ import { InProcessStorage } from './in-process-storage.js';
       useFactory: ({ RATE_LIMIT, RATE_LIMIT_WINDOW }: Configuration) => ({
         // Without a block duration a refused token waits for the next free slot, no longer.
         throttlers: [{ name: 'default', limit: RATE_LIMIT, ttl: RATE_LIMIT_WINDOW * 1000, blockDuration: 0 }],
-        storage: new InProcessStorage(),
+        storage: new InProcessStorage(RATE_LIMIT, RATE_LIMIT_WINDOW * 1000),
       }),
     }),
   ],

@@ -22,9 +22,12 @@ export function Choice(...words: string[]): PropertyDecorator {
   return Rule('choice', `must be one of ${words.join(', ')}`, (value) => typeof value === 'string' && words.includes(value));
 }
 
-/** A path in the file system. */
-export function Path(): PropertyDecorator {
-  return Rule('path', 'must be a path', (value) => typeof value === 'string' && !value.includes('\0'));
+/** `true` or `false`; the property becomes a boolean. */
+export function Flag(): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }: { value: unknown }) => (value === 'true' || value === 'false' ? value === 'true' : value)),
+    Rule('choice', 'must be true or false', (value) => typeof value === 'boolean'),
+  );
 }
 
 /** A PostgreSQL connection URL, which may be left out. */
@@ -34,7 +37,23 @@ export function PostgresUrl(): PropertyDecorator {
     Rule(
       'url',
       'must be a URL like postgres://user:password@host:5432/database, special characters percent-encoded',
-      (value) => typeof value === 'string' && /^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? ''),
+      (value) => typeof value === 'string' && isPostgresUrl(value),
     ),
   );
+}
+
+/** Whether `pg` will understand it: a database must be named, or `pg` would take one by the name of the user. */
+function isPostgresUrl(text: string): boolean {
+  const { protocol, pathname, username, password } = URL.parse(text) ?? {
+    protocol: '',
+    pathname: '',
+    username: '',
+    password: '',
+  };
+  try {
+    [pathname, username, password].forEach(decodeURIComponent);
+  } catch {
+    return false;
+  }
+  return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1;
 }
