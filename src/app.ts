@@ -5,12 +5,14 @@ import { type INestApplicationContext, Logger, type Type, VersioningType } from 
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import express from 'express';
+import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
 import type { Configuration } from './platform/config/configuration.js';
 import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { Database } from './platform/database/database.js';
+import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
 import { configureHttpServer } from './platform/http/http-server.js';
 import { requestId } from './platform/http/request-id.js';
@@ -42,11 +44,11 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       routeConflictPolicy: { duplicate: 'error' },
     },
   );
-  configureHttpServer(app.getHttpServer());
+  app.get(Drain).watch(configureHttpServer(app.getHttpServer()));
   app.use(requestId, rememberRequest, accessLog(logger), securityHeaders, hostHeader);
   app.use('/docs/assets', swaggerUiAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  app.get(OpenApiDocument).set(buildOpenApiDocument(app));
+  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription));
   return app;
 }
 

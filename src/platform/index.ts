@@ -13,7 +13,7 @@ export { type HealthIndicator, HealthIndicators } from './health/health-indicato
 export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';
 export { defineProblemType, type ProblemType } from './http/problem-type.js';
 export { findPage } from './lists/find-page.js';
-export { creationTime, newId } from './lists/id.js';
+export { creationTime, newId } from './database/id.js';
 export { mapPage, type Page, PageOf } from './lists/page.js';
 export { PageQuery } from './lists/page-query.js';
 export { Operation, type OperationOptions } from './openapi/operation.decorator.js';

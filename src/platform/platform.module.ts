@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { HealthModule } from './health/health.module.js';
@@ -13,7 +13,7 @@ import { InputInterceptor } from './validation/input.interceptor.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
 @Module({
-  imports: [AuthModule, ThrottlingModule, HealthModule, OpenApiModule],
+  imports: [DiscoveryModule, AuthModule, ThrottlingModule, HealthModule, OpenApiModule],
   controllers: [FallbackController],
   providers: [
     Drain,

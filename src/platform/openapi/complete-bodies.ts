@@ -1,8 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { type Operation, operationsOf } from './operations.js';
-
-type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
-type Schema = Schemas[string];
+import { type Operation, operationsOf, resolveSchema, type Schema, type Schemas } from './operations.js';
 
 /**
  * Says of bodies what their classes imply: a request body has no other properties than those declared, because validation
@@ -12,7 +9,7 @@ export function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
   for (const { operation } of operationsOf(document)) {
     for (const media of mediaTypes(operation.requestBody)) {
-      Object.assign(resolve(media.schema, schemas), { additionalProperties: false });
+      Object.assign(resolveSchema(media.schema, schemas), { additionalProperties: false });
     }
     for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypes)) {
       media.example ??= exampleOf(media.schema, schemas);
@@ -26,19 +23,21 @@ function mediaTypes(body: Body) {
   return body && 'content' in body ? Object.values(body.content ?? {}) : [];
 }
 
-function exampleOf(reference: Schema | undefined, schemas: Schemas): unknown {
-  const schema = resolve(reference, schemas);
+/** @param above - schemas that contain this one: a class that contains itself has no end */
+function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
+  const schema = resolveSchema(reference, schemas);
+  if (above.includes(schema)) {
+    return undefined;
+  }
+  const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
+  if ('allOf' in schema) {
+    return Object.assign({}, ...(schema.allOf ?? []).map(within)) as object;
+  }
   if ('properties' in schema) {
-    const members = Object.entries(schema.properties ?? {}).map(([name, property]) => [name, exampleOf(property, schemas)]);
-    return Object.fromEntries(members);
+    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, within(property)]));
   }
   if ('items' in schema) {
-    return [exampleOf(schema.items, schemas)];
+    return [within(schema.items)];
   }
   return 'example' in schema ? schema.example : undefined;
-}
-
-function resolve(schema: Schema | undefined, schemas: Schemas): Schema | Record<string, never> {
-  const name = schema && '$ref' in schema ? schema.$ref.split('/').at(-1) : undefined;
-  return (name === undefined ? schema : schemas[name]) ?? {};
 }

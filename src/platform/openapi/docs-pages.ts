@@ -1,15 +1,17 @@
 import { type ProblemType, problemTypes } from '../http/problem-type.js';
 
 /** Swagger UI, from files alone: a strict Content-Security-Policy allows no inline code or style. Paths are relative. */
-export const SWAGGER_UI_PAGE = page(
-  'Items Service API',
-  `<link rel="stylesheet" href="docs/assets/swagger-ui.css">
+export function swaggerUiPage(title: string): string {
+  return page(
+    title,
+    `<link rel="stylesheet" href="docs/assets/swagger-ui.css">
 <link rel="stylesheet" href="docs/assets/index.css">
 <link rel="icon" href="docs/assets/favicon-32x32.png">`,
-  `<div id="swagger-ui"></div>
+    `<div id="swagger-ui"></div>
 <script src="docs/assets/swagger-ui-bundle.js"></script>
 <script src="docs/initializer.js"></script>`,
-);
+  );
+}
 
 /** Starts Swagger UI on this service's own document. */
 export const SWAGGER_UI_INITIALIZER = `SwaggerUIBundle({
@@ -23,12 +25,9 @@ export const SWAGGER_UI_INITIALIZER = `SwaggerUIBundle({
 `;
 
 /** Explains every registered problem type, each under its name as fragment. */
-export function problemsPage(): string {
-  return page(
-    'Problems of the Items Service API',
-    `<link rel="icon" href="assets/favicon-32x32.png">`,
-    `<h1>Problems</h1>\n${problemTypes().map(section).join('\n')}`,
-  );
+export function problemsPage(title: string): string {
+  const sections = problemTypes().map(section).join('\n');
+  return page(`${title}: problems`, '<link rel="icon" href="assets/favicon-32x32.png">', `<h1>Problems</h1>\n${sections}`);
 }
 
 function section({ name, status, title, remedy }: ProblemType): string {
@@ -45,7 +44,7 @@ function page(title: string, head: string, body: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${escape(title)}</title>
 ${head}
 </head>
 <body>

@@ -2,11 +2,13 @@ import { Controller, Get, Header, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import { Public } from '../auth/public.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
-import { problemsPage, SWAGGER_UI_INITIALIZER, SWAGGER_UI_PAGE } from './docs-pages.js';
+import { problemsPage, SWAGGER_UI_INITIALIZER, swaggerUiPage } from './docs-pages.js';
 import { OpenApiDocument } from './openapi-document.js';
+import { AnyQuery } from '../validation/any-query.decorator.js';
 
 /** The API explains itself: Swagger UI, the document behind it, and the problem types. */
 @Public()
+@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocsController {
@@ -20,7 +22,7 @@ export class DocsController {
   @Get('docs')
   @Header('Content-Type', 'text/html; charset=utf-8')
   swaggerUi(): string {
-    return SWAGGER_UI_PAGE;
+    return swaggerUiPage(this.document.get().info.title);
   }
 
   @Get('docs/initializer.js')
@@ -32,6 +34,6 @@ export class DocsController {
   @Get(PROBLEMS_PATH)
   @Header('Content-Type', 'text/html; charset=utf-8')
   problems(): string {
-    return problemsPage();
+    return problemsPage(this.document.get().info.title);
   }
 }

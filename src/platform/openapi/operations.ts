@@ -9,3 +9,15 @@ export function operationsOf({ paths }: OpenAPIObject): { path: string; operatio
     [get, put, post, patch, remove].flatMap((operation) => (operation ? [{ path, operation }] : [])),
   );
 }
+
+/** The named schemas of a document. */
+export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+/** A schema, or a reference to a named one. */
+export type Schema = Schemas[string];
+
+/** What a schema refers to, or itself; empty for none. */
+export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Schema | Record<string, never> {
+  const name = schema && '$ref' in schema ? schema.$ref.split('/').at(-1) : undefined;
+  return (name === undefined ? schema : schemas[name]) ?? {};
+}

@@ -1,10 +1,15 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { unauthorized } from '../auth/bearer-auth.guard.js';
-import { contentTooLarge, invalidBody, invalidParameters, serviceUnavailable } from '../http/http-problem-types.js';
+import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
+import { PUBLIC_EXTENSION } from '../auth/public.decorator.js';
+import { databaseUnavailable } from '../database/database-problem.js';
+import { invalidBody, invalidParameters } from '../http/http-problem-types.js';
+import { jsonPointer } from '../http/json-structure.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
 import { Problem } from '../http/problem.js';
-import { rateLimited } from '../throttling/rate-limit.guard.js';
-import { type Operation, operationsOf } from './operations.js';
+import { contentTooLargeProblem } from '../http/read-json-object.js';
+import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
+import { unknownProperty } from '../validation/validate-input.js';
+import { type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
 import type { headers } from './platform-components.js';
 
 type Headers = Record<string, { $ref: string }>;
@@ -17,14 +22,16 @@ const RETRY_HEADERS: Headers = { ...LIMIT_HEADERS, 'Retry-After': ref('RetryAfte
 /** Adds to every operation the answers and headers that the platform gives on its behalf. */
 export function describePlatformAnswers(document: OpenAPIObject): void {
   for (const { path, operation } of operationsOf(document)) {
-    describeOperation(operation, path);
+    describeOperation(operation, path, document.components?.schemas ?? {});
   }
 }
 
-function describeOperation(operation: Operation, path: string): void {
+function describeOperation(operation: Operation, path: string, schemas: Schemas): void {
   const { responses } = operation;
+  const isPublic = Object.hasOwn(operation, PUBLIC_EXTENSION);
+  const common = isPublic ? REQUEST_HEADERS : LIMIT_HEADERS;
   for (const success of Object.values(responses)) {
-    Object.assign(success ?? {}, { headers: LIMIT_HEADERS });
+    Object.assign(success ?? {}, { headers: { ...common, ...(success && 'headers' in success ? success.headers : {}) } });
   }
   const document = (problem: Problem, headers: Headers) => {
     responses[String(problem.type.status)] = {
@@ -38,17 +45,31 @@ function describeOperation(operation: Operation, path: string): void {
       },
     };
   };
-  if (operation.requestBody) {
-    const fault = { pointer: '/name', code: 'required', detail: 'is required' };
-    document(new Problem(invalidBody, '/name is required.', { errors: [fault] }), LIMIT_HEADERS);
-    document(new Problem(contentTooLarge, 'The body must have at most 65536 bytes.'), LIMIT_HEADERS);
+  const required = requiredProperty(operation, schemas);
+  if (required !== undefined) {
+    const fault = { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
+    document(new Problem(invalidBody, `${fault.pointer} ${fault.detail}.`, { errors: [fault] }), common);
   } else {
-    const fault = { parameter: 'limit', code: 'range', detail: 'must be a whole number from 1 to 100, in plain digits' };
-    document(new Problem(invalidParameters, `limit ${fault.detail}.`, { errors: [fault] }), LIMIT_HEADERS);
+    const fault = { parameter: 'colour', code: 'unknown', detail: unknownProperty([]).detail };
+    document(new Problem(invalidParameters, `colour ${fault.detail}.`, { errors: [fault] }), common);
   }
-  document(new Problem(unauthorized, 'A valid bearer token is required.'), CHALLENGE_HEADERS);
-  document(new Problem(rateLimited, 'More than 100 requests in 60 seconds. Retry in 12 s.'), RETRY_HEADERS);
-  document(new Problem(serviceUnavailable, 'The database cannot be reached now.'), RETRY_HEADERS);
+  if (operation.requestBody) {
+    document(contentTooLargeProblem(), common);
+  }
+  if (isPublic) {
+    operation.security = [];
+  } else {
+    document(unauthorizedProblem('Bearer realm="items"'), CHALLENGE_HEADERS);
+    document(rateLimitedProblem(100, 60, 12), RETRY_HEADERS);
+  }
+  document(databaseUnavailable(), { ...common, 'Retry-After': ref('RetryAfter') });
+}
+
+/** A property that the body of an operation cannot do without. */
+function requiredProperty({ requestBody }: Operation, schemas: Schemas): string | undefined {
+  const content = requestBody && 'content' in requestBody ? Object.values(requestBody.content) : [];
+  const schema = content[0]?.schema && resolveSchema(content[0].schema, schemas);
+  return schema && 'required' in schema ? schema.required[0] : undefined;
 }
 
 function ref(name: keyof typeof headers): { $ref: string } {
