@@ -1,4 +1,4 @@
-import { AccessTokens } from '../src/platform/auth/access-tokens.service.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api } from './support/api.js';
 import { sendRaw } from './support/raw-http.js';
@@ -95,7 +95,7 @@ describe('an access token', () => {
   it('is refused within the time of the cache once it is revoked', async () => {
     const client = await service.newClient('to be revoked');
     expect((await client.list()).status).toBe(200);
-    const tokens = service.app.get(AccessTokens);
+    const tokens = service.app.get(AccessTokensService);
     const token = (await tokens.list()).find(({ name }) => name === 'to be revoked');
     expect(await tokens.revoke(token?.id ?? '')).toBe(true);
     expect(await tokens.revoke(token?.id ?? '')).toBe(false);
@@ -106,7 +106,7 @@ describe('an access token', () => {
 
   it('is stored as a digest, with the day of its last use', async () => {
     await api.list();
-    const tokens = service.app.get(AccessTokens);
+    const tokens = service.app.get(AccessTokensService);
     const today = new Date().toISOString().slice(0, 10);
     await eventually(async () => (await tokens.list()).some((token) => token.name === 'test' && token.lastUsedOn === today));
     expect(JSON.stringify(await tokens.list())).not.toContain(api.token.slice(6));
@@ -134,7 +134,7 @@ describe('authentication', () => {
     expect((await sendRaw(service.port, head(`Authorization: Bearer ${api.token}\r\n`))).status).toBe(100);
   });
 
-  it('keeps nothing of unknown tokens and is not disturbed by them', async () => {
+  it('is not disturbed by unknown tokens', async () => {
     const strangers = Array.from({ length: 500 }, () => new Api(api.origin, generateToken()));
     const statuses = await Promise.all(strangers.map(async (stranger) => (await stranger.list()).status));
     expect(new Set(statuses)).toEqual(new Set([401]));

@@ -1,5 +1,6 @@
 import { type Api, type PageBody } from './support/api.js';
 import { runCli, ServiceProcess } from './support/process.js';
+import { eventually } from './support/service.js';
 import { createTestDatabase } from './support/test-database.js';
 
 const KILLS = 10;
@@ -14,7 +15,7 @@ describe('kill -9 during creates', () => {
       const service = await ServiceProcess.startReady(database.environment);
       const writers = Array.from({ length: 8 }, () => write(service.client(token), acknowledged));
       // At another moment each time: after 100, 137, 174, … acknowledged items.
-      while (acknowledged.length < before + 100 + kill * 37) await new Promise((resolve) => setTimeout(resolve, 1));
+      await eventually(() => acknowledged.length >= before + 100 + kill * 37);
       expect(await service.end('SIGKILL')).toBeNull();
       await Promise.all(writers);
     }
@@ -39,7 +40,9 @@ async function write(client: Api, acknowledged: string[]): Promise<void> {
     if (!answer) {
       return;
     }
-    expect(answer.status).toBe(201);
+    if (answer.status !== 201) {
+      throw new Error(`A create was answered ${answer.status}.`);
+    }
     acknowledged.push(name);
   }
 }

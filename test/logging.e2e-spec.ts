@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { generateToken } from '../src/platform/auth/token-format.js';
+import type { ProblemBody } from './support/api.js';
 import { type LogLine, runCli, ServiceProcess } from './support/process.js';
 import { createTestDatabase } from './support/test-database.js';
 
@@ -41,8 +42,17 @@ it('writes one JSON line for each request, and never a token, a query or a body'
   await database.drop();
 });
 
-it('is the same in what the image runs: the names of the entry points are fixed', () => {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  expect(scripts['start:prod']).toBe('node dist/main.js');
-  expect(scripts['token']).toContain('node dist/cli.js token');
+it('tells the cause of an error once, in a line of its own', async () => {
+  const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
+  const { body } = await service.client(generateToken()).list<ProblemBody>();
+  expect(body.status).toBe(503);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const lines = service.log.filter(({ requestId }) => requestId === body.requestId);
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'warn', context: 'Problem', msg: 'The database cannot be reached now.' }),
+    expect.not.objectContaining({ context: expect.anything() }),
+  ]);
+  expect(lines[1]).toMatchObject({ msg: 'request', status: 503 });
+  const connecting = service.log.find(({ msg }) => msg === 'database not ready');
+  expect(connecting).toMatchObject({ err: { type: 'ConnectionFailedError', cause: { code: 'ECONNREFUSED' } } });
 });

@@ -1,4 +1,4 @@
-import { Controller, Get, Module } from '@nestjs/common';
+import { BadGatewayException, Controller, ForbiddenException, Get, Module } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { problemTypes } from '../src/platform/http/problem-type.js';
 import { defineProblemType, Problem } from '../src/platform/index.js';
@@ -13,6 +13,26 @@ class FailingController {
   @Get('secret')
   failWithSecret(): never {
     throw new Error('SELECT secret FROM vault');
+  }
+
+  @Get('forbidden')
+  failWithExceptionOfNest(): never {
+    throw new ForbiddenException('Not yours.');
+  }
+
+  @Get('gateway')
+  failWithServerErrorOfNest(): never {
+    throw new BadGatewayException('secret upstream');
+  }
+
+  @Get('upstream')
+  failWithForeignStatus(): never {
+    throw Object.assign(new Error('secret upstream'), { status: 404 });
+  }
+
+  @Get('refused')
+  failWithForeignConnection(): never {
+    throw Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
   }
 
   @Get('teapot')
@@ -110,6 +130,16 @@ describe('an error of the service', () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/secret FROM|vault|at |\.ts/);
   });
 
+  it.each([
+    ['forbidden', 403, 'about:blank', 'Not yours.'],
+    ['gateway', 502, 'about:blank', 'The service failed.'],
+    ['upstream', 500, '/docs/problems#internal-error', 'The service failed.'],
+    ['refused', 500, '/docs/problems#internal-error', 'The service failed.'],
+  ])('keeps its status, and what is foreign is not taken for ours: %s', async (path, status, type, detail) => {
+    const answer = await api.call('GET', `/v1/failing/${path}`);
+    expect([answer.status, answer.body.type, answer.body.detail]).toEqual([status, type, detail]);
+  });
+
   it('of a feature brings its own type, status and headers', async () => {
     const { status, headers, body } = await api.call('GET', '/v1/failing/teapot');
     expect([status, headers.get('x-handle'), body.detail]).toEqual([418, 'here', 'Short and stout.']);
@@ -117,16 +147,30 @@ describe('an error of the service', () => {
 });
 
 describe('routing', () => {
-  it.each(['/v1/nothing', '/v1/items/', '/v1/items/1', '/V1/items', '/v1/Items', '//v1/items', '/v2/items', '/items', '/'])(
-    'answers 404 for %s',
-    async (path) => {
-      expect((await api.call('GET', path)).status).toBe(404);
-    },
-  );
+  it.each([
+    '/v1/nothing',
+    '/v1/items/',
+    '/v1/items/1',
+    '/V1/items',
+    '/v1/Items',
+    '//v1/items',
+    '/v2/items',
+    '/items',
+    '/',
+    '/v1/nothing?x=1',
+  ])('answers 404 for %s', async (path) => {
+    expect((await api.call('GET', path)).status).toBe(404);
+  });
 
   it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'])('answers 405 with Allow for %s', async (method) => {
     const { status, headers } = await api.call(method, '/v1/items');
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+  });
+
+  it('answers 405 for a method that a path lacks, whatever its query', async () => {
+    expect((await api.call('DELETE', '/v1/items?x=1')).headers.get('allow')).toBe('GET, HEAD, POST');
+    expect((await api.call('GET', '/v1/nothing?x=1')).status).toBe(404);
+    expect((await api.send('GET', '/livez?x=1')).status).toBe(200);
   });
 
   it('tells the methods of other paths too', async () => {

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runCli, ServiceProcess } from './support/process.js';
+import { eventually } from './support/service.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
 let database: TestDatabase;
@@ -15,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-/** A create whose body has arrived only in part. */
+/** A create whose body is being read: the service asks for it only then. */
 async function openCreate(service: ServiceProcess) {
   const body = '{"name":"in flight"}';
   const { hostname, port } = new URL(service.origin);
@@ -23,8 +24,10 @@ async function openCreate(service: ServiceProcess) {
   let answer = '';
   socket.on('data', (chunk) => (answer += chunk.toString()));
   const head = ['POST /v1/items HTTP/1.1', 'Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json'];
-  socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-  await once(socket, 'connect');
+  socket.write(`${head.join('\r\n')}\r\nExpect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
+  await eventually(() => answer === 'HTTP/1.1 100 Continue\r\n\r\n');
+  answer = '';
+  socket.write(body.slice(0, 5));
   return { socket, finish: () => socket.write(body.slice(5)), answer: () => answer };
 }
 
@@ -35,8 +38,9 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     const idle = request(`${service.origin}/livez`, { agent }).end();
     const [response] = (await once(idle, 'response')) as [NodeJS.ReadableStream];
     response.resume();
+    const begun = connect(Number(new URL(service.origin).port), '127.0.0.1').on('error', () => undefined);
+    begun.write('GET /livez HT');
     const create = await openCreate(service);
-    await delay(200);
 
     const ended = service.end(signal);
     await delay(300);
@@ -45,7 +49,9 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     create.finish();
     expect(await ended).toBe(0);
     expect(create.answer()).toMatch(/^HTTP\/1\.1 201 /);
+    expect(service.has('Requests were still in flight')).toBe(false);
     agent.destroy();
+    begun.destroy();
 
     const next = await ServiceProcess.startReady(database.environment);
     expect((await next.client(token).list()).body.items[0]?.name).toBe('in flight');
@@ -57,7 +63,6 @@ describe('SHUTDOWN_TIMEOUT', () => {
   it('bounds how long a request that never finishes can hold the process', async () => {
     const service = await ServiceProcess.startReady({ ...database.environment, SHUTDOWN_TIMEOUT: '0.5' });
     const create = await openCreate(service);
-    await delay(200);
     expect(await service.end('SIGTERM')).toBe(0);
     expect(service.has('Requests were still in flight')).toBe(true);
     create.socket.destroy();

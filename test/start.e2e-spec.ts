@@ -42,7 +42,7 @@ describe('the first start', () => {
 /** Kills a first start as soon as it has begun to create the database. */
 async function startThenKill(DATA_DIR: string): Promise<ServiceProcess> {
   const service = ServiceProcess.spawn({ DATA_DIR });
-  while (!(await readdir(DATA_DIR)).includes('postgresql')) await new Promise(setImmediate);
+  await eventually(async () => (await readdir(DATA_DIR)).includes('postgresql.unfinished'));
   await service.end('SIGKILL');
   return service;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AccessTokens } from '../../src/platform/auth/access-tokens.service.js';
+import { Client } from 'pg';
+import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { Api } from '../support/api.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { startService } from '../support/service.js';
@@ -36,7 +37,8 @@ it('migrates an empty database once, however many replicas start at the same mom
   const database = await createTestDatabase();
   const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(database.environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
-  expect(applied).toHaveLength(2);
+  expect(applied.length).toBeGreaterThan(0);
+  expect(new Set(applied.map(({ migration }) => migration)).size).toBe(applied.length);
   expect(replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'database not ready'))).toEqual([]);
   expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
   await database.drop();
@@ -48,11 +50,25 @@ it('honours on every replica, within the time of the cache, that a token was rev
   const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const replicas = [first, second].map(({ api }) => new Api(api.origin, first.api.token));
   for (const replica of replicas) expect((await replica.list()).status).toBe(200);
-  const tokens = first.app.get(AccessTokens);
+  const tokens = first.app.get(AccessTokensService);
   await tokens.revoke((await tokens.list())[0]?.id ?? '');
   await delay(1000);
   for (const replica of replicas) expect((await replica.list()).status).toBe(401);
   await second.stop();
   await first.stop();
+  await database.drop();
+});
+
+it('ends on SIGTERM while another process keeps it from migrating, and migrates nothing', async () => {
+  const database = await createTestDatabase();
+  const migrator = new Client(databaseUrlOf(database));
+  await migrator.connect();
+  await migrator.query('SELECT pg_advisory_lock(7235915402217)');
+  const service = await ServiceProcess.start(database.environment);
+  await delay(500);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const { rows } = await migrator.query("SELECT to_regclass('items') AS items");
+  expect(rows).toEqual([{ items: null }]);
+  await migrator.end();
   await database.drop();
 });

@@ -5,6 +5,13 @@ import { Api } from './api.js';
 import { eventually } from './service.js';
 import { testDirectory } from './test-database.js';
 
+const children = new Set<ChildProcess>();
+
+// A test that fails must not leave its processes behind.
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 export type LogLine = Record<string, unknown> & { msg: string };
 
 /** How a process ended and what it said. */
@@ -96,6 +103,7 @@ function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {
   const env = { PATH, LOG_FORMAT: 'json', ...environment };
   // From another directory, so that a developer's .env and ./data stay out of it.
   const child = spawn(process.execPath, [resolve(script), ...args], { env, cwd: testDirectory() });
+  children.add(child);
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));

@@ -4,7 +4,7 @@ import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { startApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
-import { AccessTokens } from '../../src/platform/auth/access-tokens.service.js';
+import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { Api } from './api.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
@@ -38,7 +38,7 @@ export async function startService(
   const origin = `http://127.0.0.1:${port}`;
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
   const newClient = async (name = 'test', expiresAt?: Date) =>
-    new Api(origin, await app.get(AccessTokens).issue(name, expiresAt ?? null));
+    new Api(origin, await app.get(AccessTokensService).issue(name, expiresAt ?? null));
   return {
     app,
     api: await newClient(),
