@@ -290,13 +290,14 @@ describe('a walk while others write', () => {
       let written = 0;
       const writers = Array.from({ length: 4 }, async () => {
         while (walking) {
-          written += (await walked.api.create({ name: 'meanwhile' })).status === 201 ? 1 : 0;
+          const { status } = await walked.api.create({ name: 'meanwhile' });
+          if (status === 201) written += 1;
         }
       });
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const page: PageBody = (await walked.api.list({ limit: '17', ...(cursor && { cursor }) })).body;
+        const page: PageBody = (await walked.api.list({ limit: '7', ...(cursor && { cursor }) })).body;
         seen.push(...page.items.filter(({ id }) => before.has(id)).map(({ id }) => id));
         cursor = page.nextCursor;
       } while (cursor);
