@@ -1,10 +1,7 @@
 import type { AddressInfo } from 'node:net';
-import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
-import express from 'express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
@@ -12,6 +9,7 @@ import type { Configuration } from './platform/config/configuration.js';
 import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { Database } from './platform/database/database.js';
+import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
 import { configureHttpServer } from './platform/http/http-server.js';
@@ -23,6 +21,7 @@ import { NestLogger } from './platform/observability/nest-logger.js';
 import { rememberRequest } from './platform/observability/request-context.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swagger-ui-assets.js';
 
 /**
  * The configured application. It has opened nothing yet: no port, no database.
@@ -33,7 +32,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   const logger = await createLogger(configuration);
   const app = await NestFactory.create<NestExpressApplication>(
     { module: root, imports: [ConfigurationModule.with(configuration)] },
-    new ExpressAdapter(strictExpress()),
+    new ExpressAdapter(createExpress()),
     {
       logger: new NestLogger(logger),
       abortOnError: false,
@@ -46,7 +45,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   );
   app.get(Drain).watch(configureHttpServer(app.getHttpServer()));
   app.use(requestId, rememberRequest, accessLog(logger), securityHeaders, hostHeader);
-  app.use('/docs/assets', swaggerUiAssets());
+  app.use(SWAGGER_UI_ASSETS_PATH, swaggerUiAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription));
   return app;
@@ -93,24 +92,4 @@ async function listen(app: NestExpressApplication, port: number): Promise<string
   }
   const address = app.getHttpServer().address() as AddressInfo;
   return `http://localhost:${address.port}`;
-}
-
-/** One URL for each resource, no answer that depends on a header that nobody sent, and parameters that are plain text. */
-function strictExpress(): express.Express {
-  return express()
-    .enable('case sensitive routing')
-    .enable('strict routing')
-    .disable('x-powered-by')
-    .disable('etag')
-    .set('query parser', 'simple');
-}
-
-/** Swagger UI's own files, from the installed package: nothing is loaded from elsewhere. */
-function swaggerUiAssets(): express.RequestHandler {
-  const { resolve } = createRequire(import.meta.url);
-  return express.static(dirname(resolve('swagger-ui-dist/package.json')), {
-    index: false,
-    redirect: false,
-    setHeaders: (response) => response.setHeader('Cache-Control', 'public, max-age=3600'),
-  });
 }

@@ -4,12 +4,14 @@
  * A feature is a Nest module of its own. Its routes need a token, are rate-limited, have their input validated and their
  * errors answered as problems, and appear in the OpenAPI document, without a line of its own.
  */
+export type { Principal } from './auth/principal.js';
 export { Public } from './auth/public.decorator.js';
 export { DatabaseModule } from './database/database.module.js';
 export { Database } from './database/database.js';
 export { SqlMigration } from './database/sql-migration.js';
 export type { Tables } from './database/table-registry.js';
 export { type HealthIndicator, HealthIndicators } from './health/health-indicators.js';
+export { notFound } from './http/http-problem-types.js';
 export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';
 export { defineProblemType, type ProblemType } from './http/problem-type.js';
 export { findPage } from './lists/find-page.js';

@@ -8,7 +8,7 @@ class DatabaseCoreModule {}
 
 const TABLES = Symbol('tables');
 
-/** The one connection to the database, and the place where modules register what they keep in it. */
+/** The database, and the place where modules register what they keep in it. */
 @Module({ imports: [DatabaseCoreModule] })
 export class DatabaseModule {
   /**

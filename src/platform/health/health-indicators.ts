@@ -14,6 +14,7 @@ export class HealthIndicators {
   private readonly indicators: HealthIndicator[] = [];
   private running: Promise<string[]> | undefined;
 
+  /** From now on the service is ready only while this works, too. Call it in the constructor of a module. */
   add(indicator: HealthIndicator): void {
     this.indicators.push(indicator);
   }

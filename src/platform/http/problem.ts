@@ -19,7 +19,9 @@ export interface ProblemOptions {
 /** An error that is answered as it is, as `application/problem+json` (RFC 9457). */
 export class Problem extends Error {
   override readonly name = 'Problem';
+  /** Sent with the answer. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Every fault of the request. */
   readonly errors: readonly RequestFault[] | undefined;
 
   /**

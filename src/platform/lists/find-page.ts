@@ -6,6 +6,10 @@ import type { PageQuery } from './page-query.js';
 /**
  * One page of an entity whose `id` is a UUIDv7, newest first. Going by key and backwards in time, a walk sees each row that
  * existed when it began exactly once, whatever is written meanwhile, and deep pages cost what the first one costs.
+ *
+ * @param repository - of the entity
+ * @param query - which page; its cursor is valid, as validation has seen to
+ * @throws what the database throws
  */
 export async function findPage<Entity extends { id: string }>(
   repository: Repository<Entity>,

@@ -9,6 +9,7 @@ const LIMIT_MAXIMUM = 100;
 
 /** Query parameters of every list. */
 export class PageQuery {
+  /** Items on a page, at most. */
   @ApiPropertyOptional({
     type: 'integer',
     minimum: 1,
@@ -19,6 +20,7 @@ export class PageQuery {
   @DecimalInteger(1, LIMIT_MAXIMUM)
   readonly limit: number = LIMIT_DEFAULT;
 
+  /** Where the page begins; see {@link PageQuery.after}. */
   @ApiPropertyOptional({
     type: String,
     maxLength: CURSOR_MAXIMUM_LENGTH,
@@ -29,6 +31,7 @@ export class PageQuery {
   @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isCursor)
   readonly cursor?: string;
 
+  /** As the client wrote it; see {@link PageQuery.filterExpression}. */
   @ApiPropertyOptional({ type: String, description: 'Filter expression. Not supported yet: leave it out or blank.' })
   @IsOptional()
   @Rule('unsupported', 'is not supported yet: leave it out', (value) => typeof value === 'string' && value.trim() === '')

@@ -4,6 +4,7 @@ import { CURSOR_MAXIMUM_LENGTH, encodeCursor } from './cursor.js';
 
 /** One page of a list. */
 export interface Page<T> {
+  /** Newest first, at most as many as were asked for. */
   items: T[];
   /** Leads to the next page; absent on the last. */
   nextCursor?: string;

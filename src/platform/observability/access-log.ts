@@ -1,7 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 
-/** Writes one line for each request once it is over, answered or not. Never logs headers, queries or bodies. */
+/** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
 export function accessLog(logger: Logger): RequestHandler {
   return (request: Request, response: Response, next: NextFunction) => {
     const start = performance.now();

@@ -5,8 +5,11 @@ import { Rule } from './rule.js';
 
 /** How long a text may be and how it is documented. Lengths count Unicode code points, as JSON Schema does. */
 export interface TextOptions {
+  /** For the documentation; Markdown. */
   description: string;
+  /** For the documentation and its forms: a value that is accepted. */
   example: string;
+  /** In code points. */
   maximumLength: number;
   /** At least one character that is not white space. */
   notBlank?: boolean;
