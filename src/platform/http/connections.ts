@@ -9,7 +9,7 @@ interface Activity {
   answeredEarly: boolean;
 }
 
-/** Knows of every connection whether somebody waits for an answer on it. Node tells it of no connection from outside. */
+/** Knows of every connection of a server whether somebody waits for an answer on it, which Node keeps to itself. */
 export class Connections {
   private readonly open = new Map<Socket, Activity>();
 
@@ -51,6 +51,7 @@ export class Connections {
     }
   }
 
+  /** Closes every connection, be it in the middle of an answer. */
   closeAll(): void {
     for (const socket of this.open.keys()) {
       socket.destroy();

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { badRequest, contentTooLarge, invalidBody } from './http-problem-types.js';
+import { badRequest, contentTooLarge } from './http-problem-types.js';
+import { invalidRequest } from './invalid-request.js';
 import { findStructureFault } from './json-structure.js';
 import { Problem } from './problem.js';
 
@@ -22,7 +23,7 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
   }
   const fault = findStructureFault(text);
   if (fault) {
-    throw new Problem(invalidBody, `${fault.pointer || 'The body'} ${fault.detail}.`, { errors: [fault] });
+    throw invalidRequest([fault]);
   }
   return value as Record<string, unknown>;
 }
@@ -84,7 +85,7 @@ function parse(text: string): unknown {
 }
 
 function faulty(code: string, detail: string): Problem {
-  return new Problem(invalidBody, `The body ${detail}.`, { errors: [{ pointer: '', code, detail }] });
+  return invalidRequest([{ pointer: '', code, detail }]);
 }
 
 /** The body is larger than {@link BODY_LIMIT}. */

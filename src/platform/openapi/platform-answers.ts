@@ -2,10 +2,10 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { PUBLIC_EXTENSION } from '../auth/public.decorator.js';
 import { databaseUnavailable } from '../database/database-problem.js';
-import { invalidBody, invalidParameters } from '../http/http-problem-types.js';
+import { invalidRequest } from '../http/invalid-request.js';
 import { jsonPointer } from '../http/json-structure.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
-import { Problem } from '../http/problem.js';
+import type { Problem } from '../http/problem.js';
 import { contentTooLargeProblem } from '../http/read-json-object.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { unknownProperty } from '../validation/validate-input.js';
@@ -46,13 +46,11 @@ function describeOperation(operation: Operation, path: string, schemas: Schemas)
     };
   };
   const required = requiredProperty(operation, schemas);
-  if (required !== undefined) {
-    const fault = { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
-    document(new Problem(invalidBody, `${fault.pointer} ${fault.detail}.`, { errors: [fault] }), common);
-  } else {
-    const fault = { parameter: 'colour', code: 'unknown', detail: unknownProperty([]).detail };
-    document(new Problem(invalidParameters, `colour ${fault.detail}.`, { errors: [fault] }), common);
-  }
+  const fault =
+    required === undefined
+      ? { parameter: 'colour', code: 'unknown', detail: unknownProperty([]).detail }
+      : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
+  document(invalidRequest([fault]), common);
   if (operation.requestBody) {
     document(contentTooLargeProblem(), common);
   }

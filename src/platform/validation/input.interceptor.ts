@@ -10,9 +10,9 @@ import { PATH_METADATA } from '@nestjs/common/constants.js';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Observable } from 'rxjs';
-import { invalidBody, invalidParameters } from '../http/http-problem-types.js';
+import { invalidRequest } from '../http/invalid-request.js';
 import { jsonPointer } from '../http/json-structure.js';
-import { Problem, type RequestFault } from '../http/problem.js';
+import type { RequestFault } from '../http/problem.js';
 import { readJsonObject } from '../http/read-json-object.js';
 import { ANY_QUERY } from './any-query.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
@@ -21,9 +21,6 @@ import { type InputFault, unknownProperty, validateInput } from './validate-inpu
 type Handler = ReturnType<ExecutionContext['getHandler']>;
 
 const NO_INPUTS: HandlerInputs = { body: undefined, query: undefined, params: undefined };
-
-/** More are not listed: an answer should not be many times as long as its request. */
-const MAXIMUM_FAULTS = 100;
 
 /**
  * Reads the body of those requests whose handler takes one, and checks body, query and path parameters against the classes
@@ -67,8 +64,7 @@ export class InputInterceptor implements NestInterceptor, OnModuleInit {
       request.body = check(body, await readJsonObject(request), asPointer, faults);
     }
     if (faults.length > 0) {
-      const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
-      throw new Problem(type, summary(faults), { errors: faults.slice(0, MAXIMUM_FAULTS) });
+      throw invalidRequest(faults);
     }
     return next.handle();
   }
@@ -102,13 +98,4 @@ function asParameter({ path, code, detail }: InputFault): RequestFault {
 
 function asPointer({ path, code, detail }: InputFault): RequestFault {
   return { pointer: jsonPointer(path), code, detail };
-}
-
-/** All faults in words, as long as they are few. */
-function summary(faults: readonly RequestFault[]): string {
-  return faults.length > 10 ? `The request has ${faults.length} faults; see errors.` : faults.map(sentence).join(' ');
-}
-
-function sentence(fault: RequestFault): string {
-  return `${'pointer' in fault ? fault.pointer : fault.parameter} ${fault.detail}.`;
 }
