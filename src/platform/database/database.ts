@@ -72,14 +72,14 @@ export class Database implements OnApplicationShutdown {
 
   /** One attempt to connect, applying migrations where that is configured. */
   async connect(): Promise<void> {
-    if (this.configuration.MIGRATE_ON_START) {
-      await this.migrate();
-    }
     const dataSource = await new DataSource(await this.options()).initialize();
     try {
       const pending = await pendingMigrations(dataSource);
       if (pending.length > 0) {
-        throw new OperatorError(`Waiting for "migrate" to apply ${pending.join(', ')}.`);
+        if (!this.configuration.MIGRATE_ON_START) {
+          throw new OperatorError(`Waiting for "migrate" to apply ${pending.join(', ')}.`);
+        }
+        await this.migrate();
       }
       this.shutdown.signal.throwIfAborted();
     } catch (error) {

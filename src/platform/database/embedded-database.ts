@@ -32,17 +32,20 @@ export class EmbeddedDatabase {
    * Opens the database in a directory, creating it at first.
    *
    * @throws DataDirectoryInUseError when another process has it open
+   * @throws OperatorError when it cannot be read, written or opened
    */
   static async open(directory: string): Promise<EmbeddedDatabase> {
-    const lock = await usable(directory, async () => {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      return lockDirectory(directory);
-    });
     try {
-      return new EmbeddedDatabase(await usable(directory, () => openCluster(directory)), lock);
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      const lock = lockDirectory(directory);
+      try {
+        return new EmbeddedDatabase(await openCluster(directory), lock);
+      } catch (error) {
+        lock.close();
+        throw error;
+      }
     } catch (error) {
-      lock.close();
-      throw error;
+      throw error instanceof OperatorError ? error : unusable(directory, error);
     }
   }
 
@@ -92,17 +95,8 @@ async function openCluster(directory: string): Promise<PGlite> {
 }
 
 /** What goes wrong with the directory is for the operator to mend. */
-async function usable<T>(directory: string, open: () => Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (error instanceof OperatorError) {
-      throw error;
-    }
-    // PGlite also throws what is no error, on a full disk for example.
-    const reason = Error.isError(error) ? error.message : inspect(error);
-    throw new OperatorError(
-      `The data directory ${directory} cannot be used: ${reason}. Mend it or choose another with DATA_DIR.`,
-    );
-  }
+function unusable(directory: string, error: unknown): OperatorError {
+  // PGlite also throws what is no error, on a full disk for example.
+  const reason = Error.isError(error) ? error.message : inspect(error);
+  return new OperatorError(`The data directory ${directory} cannot be used: ${reason}. Mend it or choose another with DATA_DIR.`);
 }

@@ -21,9 +21,6 @@ const LOCK_TIMEOUT = '10s';
 export async function applyMigrations(options: DataSourceOptions, signal: AbortSignal): Promise<string[]> {
   const dataSource = await new DataSource({ ...options, poolSize: 1 } as DataSourceOptions).initialize();
   try {
-    if ((await pendingMigrations(dataSource)).length === 0) {
-      return [];
-    }
     return await withMigrationLock(dataSource, signal, async (runner) => {
       const client: unknown = await runner.connect();
       if (client instanceof DatabaseClient) {
