@@ -55,7 +55,7 @@ token
 program
   .command('migrate')
   .description('apply the migrations that the database does not have yet')
-  .action(() => withContext((app) => app.get(Database).migrate()));
+  .action(() => withContext((app) => app.get(Database).migrate().catch(explain)));
 
 program
   .command('openapi')

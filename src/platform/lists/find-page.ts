@@ -15,13 +15,14 @@ export async function findPage<Entity extends { id: string }>(
   repository: Repository<Entity>,
   query: PageQuery,
 ): Promise<Page<Entity>> {
+  const { after, limit } = query;
   const rows = await repository.find({
-    ...(query.after !== undefined && { where: { id: LessThan(query.after) } as FindOptionsWhere<Entity> }),
+    ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
     order: { id: 'DESC' } as FindOptionsOrder<Entity>,
     // One more than asked for tells whether there is a next page.
-    take: query.limit + 1,
+    take: limit + 1,
   });
-  const items = rows.slice(0, query.limit);
+  const items = rows.slice(0, limit);
   const last = items.at(-1);
-  return rows.length > query.limit && last ? { items, nextCursor: encodeCursor(last.id, query.filterExpression) } : { items };
+  return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, query.filterExpression) } : { items };
 }
