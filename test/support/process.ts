@@ -22,17 +22,13 @@ export interface Outcome {
 }
 
 /** Runs a command of the built command-line interface to its end. */
-export async function runCli(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  const { child, output } = start('dist/cli.js', args, environment);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, ...output };
+export function runCli(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
+  return runToEnd('dist/cli.js', args, environment);
 }
 
 /** Runs the built service until it ends by itself, for starts that must fail. */
-export async function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  const { child, output } = start('dist/main.js', [], { PORT: '0', ...environment });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, ...output };
+export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome> {
+  return runToEnd('dist/main.js', [], { PORT: '0', ...environment });
 }
 
 /** The built service in a process of its own. */
@@ -96,6 +92,12 @@ export class ServiceProcess {
     const [code] = await closed;
     return code;
   }
+}
+
+async function runToEnd(script: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
+  const { child, output } = start(script, args, environment);
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
 }
 
 function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {
