@@ -1,3 +1,4 @@
+import '#service/platform/config/supported-node';
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { createContext } from '#service/app';

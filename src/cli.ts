@@ -1,3 +1,4 @@
+import './platform/config/supported-node.js';
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, InvalidArgumentError } from 'commander';

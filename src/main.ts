@@ -1,3 +1,4 @@
+import './platform/config/supported-node.js';
 import 'reflect-metadata';
 import { startApp } from './app.js';
 import { loadEnvironment } from './platform/config/load-environment.js';
