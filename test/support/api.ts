@@ -24,7 +24,7 @@ export interface ProblemBody {
   detail: string;
   instance: string;
   requestId: string;
-  errors?: { pointer?: string; parameter?: string; code: string; detail: string }[];
+  errors?: { pointer?: string; parameter?: string; code: string; detail: string; start?: number; end?: number }[];
 }
 
 /** A client of one running service with one token. */

@@ -2,6 +2,7 @@ import { QueryFailedError } from 'typeorm';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
 import { ConnectionFailedError } from './database-client.js';
+import { sqlState } from './sql-state.js';
 
 /** Whole seconds after which a client may try again while the database is away. */
 const RETRY_AFTER = '5';
@@ -28,6 +29,11 @@ export function databaseUnavailable(cause?: unknown): Problem {
   });
 }
 
+/** The database has too much to do now. */
+export function databaseBusy(): Problem {
+  return new Problem(serviceUnavailable, 'The database is busy now.', { headers: { 'Retry-After': RETRY_AFTER } });
+}
+
 /** The 503 that answers an error of the database that says it is away, or undefined for any other error. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
   return isUnavailable(error) ? databaseUnavailable(error) : undefined;
@@ -41,6 +47,6 @@ function isUnavailable(error: unknown): boolean {
   if (!Error.isError(failure)) {
     return false;
   }
-  const code = error instanceof QueryFailedError && 'code' in failure ? String(failure.code) : '';
+  const code = sqlState(error);
   return NETWORK_CODE.test(code) || UNAVAILABLE_STATE.test(code) || DRIVER_MESSAGE.test(failure.message);
 }

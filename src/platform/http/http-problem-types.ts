@@ -24,7 +24,7 @@ export const invalidParameters = defineProblemType({
   status: 400,
   title: 'Invalid parameters',
   remedy:
-    'A query or path parameter is not valid, not known or given more than once. Each entry of `errors` names one (`parameter`), its fault (`code`) and what to write instead (`detail`). Percent-encode `&`, `+`, `#` and spaces in values.',
+    'A query or path parameter is not valid, not known or given more than once. Each entry of `errors` names one (`parameter`), its fault (`code`) and what to write instead (`detail`); of a filter also the faulty part, in characters from its start (`start`, and `end`, which is exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
 /** No such path. */

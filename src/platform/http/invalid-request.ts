@@ -17,5 +17,6 @@ export function invalidRequest(faults: readonly RequestFault[]): Problem {
 
 /** An empty pointer is the whole body. */
 function sentence(fault: RequestFault): string {
-  return `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter} ${fault.detail}.`;
+  const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter} ${fault.detail}`;
+  return words.endsWith('?') ? words : `${words}.`;
 }

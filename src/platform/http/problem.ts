@@ -1,7 +1,14 @@
 import type { ProblemType } from './problem-type.js';
 
 /** One fault of a request: where it is, a stable code, and how to mend it. */
-export type RequestFault = { code: string; detail: string } & (
+export type RequestFault = {
+  code: string;
+  detail: string;
+  /** Where in the value, in characters (code points) from its start. */
+  start?: number;
+  /** Where that ends, exclusive. */
+  end?: number;
+} & (
   | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
   | { /** Name of the query or path parameter. */ parameter: string }
 );

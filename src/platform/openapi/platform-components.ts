@@ -31,6 +31,12 @@ export const schemas: NonNullable<Components['schemas']> = {
       parameter: { type: 'string', description: 'Name of the query or path parameter.' },
       code: { type: 'string', description: 'The rule that is broken.' },
       detail: { type: 'string', description: 'How to mend it.' },
+      start: {
+        type: 'integer',
+        minimum: 0,
+        description: 'Where in the value of a filter, in characters (Unicode code points) from its start.',
+      },
+      end: { type: 'integer', minimum: 0, description: 'Where that ends, exclusive.' },
     },
   },
 };

@@ -16,7 +16,8 @@ import type { RequestFault } from '../http/problem.js';
 import { readJsonObject } from '../http/read-json-object.js';
 import { ANY_QUERY } from './any-query.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
-import { type InputFault, unknownProperty, validateInput } from './validate-input.js';
+import type { InputFault } from './input-fault.js';
+import { unknownProperty, validateInput } from './validate-input.js';
 
 type Handler = ReturnType<ExecutionContext['getHandler']>;
 
@@ -92,10 +93,10 @@ function checkQuery(type: Type<object> | undefined, query: Request['query'], fau
   return {};
 }
 
-function asParameter({ path, code, detail }: InputFault): RequestFault {
-  return { parameter: path.join('.'), code, detail };
+function asParameter({ path, ...fault }: InputFault): RequestFault {
+  return { parameter: path.join('.'), ...fault };
 }
 
-function asPointer({ path, code, detail }: InputFault): RequestFault {
-  return { pointer: jsonPointer(path), code, detail };
+function asPointer({ path, ...fault }: InputFault): RequestFault {
+  return { pointer: jsonPointer(path), ...fault };
 }

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
+import { codePoints } from './code-points.js';
 import { Rule } from './rule.js';
 
 /** How long a text may be and how it is documented. Lengths count Unicode code points, as JSON Schema does. */
@@ -45,10 +46,4 @@ export function Text(options: TextOptions): PropertyDecorator {
 /** A rule about strings only: what is no string has its fault named already. */
 function text(code: string, detail: string, test: (value: string) => boolean): PropertyDecorator {
   return Rule(code, detail, (value) => typeof value !== 'string' || test(value));
-}
-
-function codePoints(value: string): number {
-  let count = 0;
-  for (const _ of value) count += 1;
-  return count;
 }

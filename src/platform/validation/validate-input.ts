@@ -1,13 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
-
-/** One fault of an input: where it is (property names from the root), a stable code, and what to write instead. */
-export interface InputFault {
-  path: readonly string[];
-  code: string;
-  detail: string;
-}
+import { type InputFault, RefusedValue } from './input-fault.js';
 
 /** The input as an instance of its class, and every fault found in it. With faults the value must not be used. */
 export interface ValidatedInput<T> {
@@ -23,9 +17,10 @@ export interface ValidatedInput<T> {
  * @param plain - untrusted input; must not nest deeply (see `readJsonObject`)
  */
 export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
-  const value = plainToInstance(type, plain);
-  // Names that touch the prototype never arrive in the instance.
-  const dropped = Object.keys(plain).filter((name) => !Object.hasOwn(value, name));
+  // What the class computes, and what every object has, nobody may set.
+  const isTaken = (name: string) => name in type.prototype;
+  const value = plainToInstance(type, Object.fromEntries(Object.entries(plain).filter(([name]) => !isTaken(name))));
+  const dropped = Object.keys(plain).filter(isTaken);
   const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
   return {
     value,
@@ -35,6 +30,9 @@ export function validateInput<T extends object>(type: Type<T>, plain: object): V
 
 function faultsOf(error: ValidationError, parents: readonly string[]): InputFault[] {
   const path = [...parents, error.property];
+  if (error.value instanceof RefusedValue) {
+    return [{ path, ...error.value.fault }];
+  }
   const own = Object.entries(error.constraints ?? {}).map(([name, message]) =>
     name === 'whitelistValidation' ? unknownProperty(path) : { path, code: name, detail: message },
   );
