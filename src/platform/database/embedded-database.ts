@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { DatabaseSync } from 'node:sqlite';
 import { PGlite } from '@electric-sql/pglite';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import type { PoolConfig } from 'pg';
 import { OperatorError } from '../config/operator-error.js';
@@ -79,17 +80,20 @@ function lockDirectory(directory: string): DatabaseSync {
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
 
+/** What a server has, too, for `CREATE EXTENSION`. */
+const extensions = { pg_trgm };
+
 /** A new cluster is made beside its place and then moved there, so that one that is there is always whole. */
 async function openCluster(directory: string): Promise<PGlite> {
   const cluster = join(directory, 'postgresql');
   if (!existsSync(cluster)) {
     const unfinished = `${cluster}.unfinished`;
     await rm(unfinished, { recursive: true, force: true });
-    const created = await PGlite.create(unfinished);
+    const created = await PGlite.create(unfinished, { extensions });
     await created.close();
     await rename(unfinished, cluster);
   }
-  const pglite = new ByteExactPGlite(cluster);
+  const pglite = new ByteExactPGlite(cluster, { extensions });
   await pglite.waitReady;
   return pglite;
 }
