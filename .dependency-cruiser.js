@@ -44,7 +44,9 @@ export default {
       name: 'pure-logic',
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
-      from: { path: '^src/platform/(lists/(cursor|id)|throttling/sliding-window|auth/token-format|http/json-structure)\\.ts$' },
+      from: {
+        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/token-format|http/json-structure)\\.ts$',
+      },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },
     {

@@ -16,3 +16,13 @@ export function newId(): string {
 export function creationTime(id: string): Date {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 }
+
+/**
+ * The smallest key that could be made at or after a moment: keys made before it are less, all others are not.
+ *
+ * @param milliseconds - since 1970; before that, it is the smallest key of all
+ */
+export function firstId(milliseconds: number): string {
+  const time = Math.max(milliseconds, 0).toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}

@@ -1,0 +1,55 @@
+import { FilterError } from './filter-error.js';
+import { type FilterField, type FilterFields, NOTATION } from './filter-fields.js';
+import type { Node } from './parse-expression.js';
+import { closest, isSearch, unknownFunction, unsupported } from './unsupported.js';
+
+/** A field as it stands in an expression. */
+export interface Reference extends FilterField {
+  readonly name: string;
+  readonly lowerAscii: boolean;
+}
+
+/**
+ * The field that a node stands for.
+ *
+ * @throws FilterError when it stands for none
+ */
+export function referenceTo(node: Node, fields: FilterFields): Reference {
+  if (node.op === 'rcall' && node.args[0] === 'lowerAscii') {
+    const [name, subject, parameters] = node.args;
+    const reference = referenceTo(subject, fields);
+    if (reference.type !== 'string' || parameters.length > 0) {
+      throw new FilterError('type', node, `must use ${name} on a field of text and give it nothing: write \`name.${name}()\``);
+    }
+    return { ...reference, lowerAscii: true };
+  }
+  if (node.op === 'rcall' && !isSearch(node.args[0])) {
+    throw unknownFunction(node.args[0], node);
+  }
+  if (node.op !== 'id') {
+    throw unsupported(node);
+  }
+  const name = node.args;
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (!field) {
+    const names = Object.keys(fields);
+    const similar = closest(name, names);
+    const advice = similar ? `; did you mean ${similar}?` : `: there are ${names.join(', ')}`;
+    throw new FilterError('unknown_field', node, `knows no field ${name}${advice}`);
+  }
+  return { ...field, name, lowerAscii: false };
+}
+
+/** The error for what stands where a value is needed that a field is compared with. */
+export function noLiteral(node: Node, { name, type }: Reference, fields: FilterFields): FilterError {
+  if (node.op === 'id' && !Object.hasOwn(fields, node.args)) {
+    const constant = ['true', 'false', 'null'].find((word) => word === node.args.toLowerCase());
+    const meant = constant ?? `the text "${node.args}"`;
+    return new FilterError('unknown_field', node, `knows no field ${node.args}; did you mean ${meant}?`);
+  }
+  if (node.op === 'id' || (node.op === 'rcall' && node.args[0] === 'lowerAscii')) {
+    const message = `compares ${name} with another field: compare it with a value, as in ${NOTATION[type].example}`;
+    return new FilterError('unsupported', node, message);
+  }
+  return unsupported(node);
+}

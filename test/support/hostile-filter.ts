@@ -1,0 +1,115 @@
+import type { Random } from './random.js';
+
+/** What has broken services before: SQL, wildcards, escapes, other languages, and what is hard to read. */
+const PAYLOADS = [
+  `' OR '1'='1`,
+  `'; DROP TABLE items; --`,
+  `") OR TRUE --`,
+  `" UNION SELECT token FROM access_tokens --`,
+  `$1`,
+  `$$`,
+  `:filter0`,
+  `:...filter0`,
+  `%s`,
+  `\\`,
+  `\\'`,
+  `\\u0000`,
+  `\\xff`,
+  `\\377`,
+  `\\uD800`,
+  `\u0000`,
+  `\u0007`,
+  `\u2028`,
+  `\uFEFF`,
+  `\uFFFF`,
+  `😀`,
+  `é\u0301`,
+  `/*`,
+  `//`,
+  `--`,
+  `\${7*7}`,
+  `{{7*7}}`,
+  `pg_sleep(10)`,
+  `(SELECT pg_sleep(10))`,
+  `CAST(name AS int)`,
+  `name::text`,
+  `"items"."name"`,
+  `constructor`,
+  `__proto__`,
+  `toString`,
+  `this.name`,
+  `request.auth`,
+  `has(name)`,
+  `name.matches("(a+)+$")`,
+  `[1,2,3].all(x, x > 0)`,
+  `dyn(name)`,
+  `type(name)`,
+  `duration("1s")`,
+  `9223372036854775808`,
+  `0x`,
+  `1e999`,
+  `-9u`,
+  `b"\\xff"`,
+  `r"\\"`,
+  `"""`,
+  `'''`,
+] as const;
+
+const TOKENS = [
+  'name id description createdAt true false null in as x _ r b timestamp',
+  '== != < <= > >= && || ! ( ) [ ] { } , . ? : + - * / % = & | ~ ^ @ # ` ; \\ \n \u0000',
+  `"a" 'a' r"a" b"a" "" 1 1u 1.5 .5 0x1 timestamp("2026-01-01T00:00:00Z")`,
+  '.contains( .startsWith("a") .lowerAscii() .matches("a") .all(x,true)',
+].flatMap((tokens) => tokens.split(' '));
+
+/** What is repeated until it is too much. */
+const REPEATED = [
+  '(',
+  '[',
+  '!',
+  '-',
+  '{',
+  'name.',
+  '!(',
+  '((name',
+  'name == "a" || ',
+  'true && ',
+  '"a",',
+  '[[',
+  'name.contains(',
+  '\\',
+  '"',
+  "'''",
+  'timestamp(',
+  'x?y:',
+];
+
+/**
+ * An expression that nobody means well with, or that somebody mistyped. Some happen to be valid.
+ *
+ * @param valid - a filter that is valid, to be damaged
+ */
+export function hostileFilter(random: Random, valid: string): string {
+  return random.of([
+    () => random.of(PAYLOADS) + random.of(['', ' == "a"', valid]),
+    () => `name == "${random.of(PAYLOADS)}"`,
+    () => `name.${random.of(['contains', 'startsWith', 'icontains'])}('${random.of(PAYLOADS)}')`,
+    () => `id == "${random.of(PAYLOADS)}" || createdAt < timestamp("${random.of(PAYLOADS)}")`,
+    () => `${random.of(PAYLOADS)} ${random.of(['==', '<', 'in', '&&'])} ${random.of(PAYLOADS)}`,
+    () => random.list(1 + random.below(30), () => random.of(TOKENS)).join(random.of(['', ' '])),
+    () =>
+      random
+        .of(REPEATED)
+        .repeat(1 + random.below(400))
+        .slice(0, 2100) + random.of(['', valid]),
+    () => damaged(random, valid),
+    () => damaged(random, damaged(random, valid)),
+    () => valid.repeat(1 + random.below(20)).slice(0, 2100),
+  ])();
+}
+
+function damaged(random: Random, valid: string): string {
+  const at = random.below(valid.length + 1);
+  const insertion = random.of([...TOKENS, ...PAYLOADS, '', '', '']);
+  return valid.slice(0, at) + insertion + valid.slice(at + random.below(3));
+}
