@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { mapPage, Operation, type Page, PageQuery } from '../platform/index.js';
-import { CreateItemDto, ItemDto, ItemPage } from './items.dto.js';
+import { mapPage, Operation, type Page } from '../platform/index.js';
+import { CreateItemDto, ItemDto, ItemPage, ItemsQuery } from './items.dto.js';
 import { ItemsService } from './items.service.js';
 
 @ApiTags('Items')
@@ -17,7 +17,7 @@ export class ItemsController {
     answer: ItemPage,
     answerDescription: 'One page of items.',
   })
-  async listItems(@Query() query: PageQuery): Promise<Page<ItemDto>> {
+  async listItems(@Query() query: ItemsQuery): Promise<Page<ItemDto>> {
     return mapPage(await this.items.list(query), ItemDto.from);
   }
 

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { creationTime, PageOf, Text } from '../platform/index.js';
+import { creationTime, PageOf, PageQueryOf, Text } from '../platform/index.js';
 import type { Item } from './item.entity.js';
+import { itemFilter } from './item.filter.js';
 
 const example = {
   id: '0190163d-8694-739b-aea5-966c26f8ad91',
@@ -40,3 +41,5 @@ export class ItemDto {
 }
 
 export class ItemPage extends PageOf(ItemDto) {}
+
+export class ItemsQuery extends PageQueryOf(itemFilter) {}

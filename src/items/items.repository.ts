@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Database, findPage, type Page, type PageQuery } from '../platform/index.js';
+import { Database, Lists, type Page, type PageQuery } from '../platform/index.js';
 import { Item } from './item.entity.js';
 
 @Injectable()
 export class ItemsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly lists: Lists,
+  ) {}
 
   findPage(query: PageQuery): Promise<Page<Item>> {
-    return findPage(this.database.repository(Item), query);
+    return this.lists.findPage(Item, query);
   }
 
   async insert(item: Item): Promise<void> {

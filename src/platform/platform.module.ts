@@ -6,6 +6,7 @@ import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
+import { ListsModule } from './lists/lists.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
@@ -13,7 +14,7 @@ import { InputInterceptor } from './validation/input.interceptor.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
 @Module({
-  imports: [DiscoveryModule, AuthModule, ThrottlingModule, HealthModule, OpenApiModule],
+  imports: [DiscoveryModule, AuthModule, ThrottlingModule, HealthModule, ListsModule, OpenApiModule],
   controllers: [FallbackController],
   providers: [
     Drain,

@@ -28,8 +28,9 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await browser.close();
+  // The browser may not have started.
   await service.stop();
+  await browser.close();
 });
 
 /** Executes an operation with its example, as a visitor would. @returns status and body as the page shows them */
@@ -56,6 +57,15 @@ it('lets a visitor authorize, create an item and list it, without a word of comp
   expect([created.status, created.body]).toEqual(['201', expect.stringContaining('Blue bicycle')]);
   const listed = await execute('listItems');
   expect([listed.status, listed.body]).toEqual(['200', expect.stringContaining('Blue bicycle')]);
+
+  // A visitor chooses a filter among the examples.
+  const list = page.locator('#operations-Items-listItems');
+  await list.locator('tr[data-param-name="filter"] select').selectOption('With a certain name');
+  const answered = page.waitForResponse((response) => response.url().includes('filter='));
+  await list.locator('.execute').click();
+  const answer = await answered;
+  expect(new URL(answer.url()).searchParams.get('filter')).toBe('name == "Blue bicycle"');
+  expect(await answer.json()).toEqual({ items: [expect.objectContaining({ name: 'Blue bicycle' })] });
 
   await page.goto(`${service.api.origin}/docs/problems#rate-limited`);
   expect(await page.locator('#rate-limited h2').innerText()).toBe('Rate limited');

@@ -31,6 +31,10 @@ export class Configuration {
   @Seconds(0.1, 3600)
   readonly DATABASE_STATEMENT_TIMEOUT: number = 10;
 
+  /** How long a SQL statement may run that looks for what a client's filter describes. The embedded database ignores it. */
+  @Seconds(0.1, 3600)
+  readonly FILTER_TIMEOUT: number = 2;
+
   /** Whether the service applies its own migrations at start. Otherwise it waits, unready, for `migrate` to run. */
   @Flag()
   readonly MIGRATE_ON_START: boolean = true;

@@ -1,13 +1,15 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
+import { RefusedValue } from '../validation/input-fault.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
+import type { Filter } from './filter/define-filter.js';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAXIMUM = 100;
 
-/** Query parameters of every list. */
+/** Query parameters of every list. Those of a list that can be filtered are a `PageQueryOf` its filter. */
 export class PageQuery {
   /** Items on a page, at most. */
   @ApiPropertyOptional({
@@ -31,23 +33,21 @@ export class PageQuery {
   @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isCursor)
   readonly cursor?: string;
 
-  /** As the client wrote it; see {@link PageQuery.filterExpression}. */
-  @ApiPropertyOptional({ type: String, description: 'Filter expression. Not supported yet: leave it out or blank.' })
-  @IsOptional()
-  @Rule('unsupported', 'is not supported yet: leave it out', (value) => typeof value === 'string' && value.trim() === '')
-  readonly filter?: string;
+  /** What the rows of the list have in common; undefined for all rows. */
+  get filtered(): Filter | undefined {
+    return undefined;
+  }
 
   /** Key of the row after which the page begins; undefined for the first page. */
   get after(): string | undefined {
-    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filterExpression);
-  }
-
-  /** The filter expression; blank is none, which is the empty text. */
-  get filterExpression(): string {
-    return this.filter?.trim() ? this.filter : '';
+    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filtered?.expression ?? '');
   }
 }
 
+/** Whether it is one cannot be told while the filter, which it depends on, is itself at fault. */
 function isCursor(value: unknown, query: object): boolean {
-  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filterExpression) !== undefined;
+  if ('filter' in query && query.filter instanceof RefusedValue) {
+    return true;
+  }
+  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filtered?.expression ?? '') !== undefined;
 }

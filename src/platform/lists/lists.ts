@@ -1,0 +1,100 @@
+import { Injectable, Logger, type Type } from '@nestjs/common';
+import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan } from 'typeorm';
+import { Configuration } from '../config/configuration.js';
+import { Database } from '../database/database.js';
+import { databaseBusy } from '../database/database-problem.js';
+import { readOnly } from '../database/read-only.js';
+import { sqlState } from '../database/sql-state.js';
+import { invalidRequest } from '../http/invalid-request.js';
+import type { Problem } from '../http/problem.js';
+import { codePoints } from '../validation/code-points.js';
+import { Bulkhead } from './bulkhead.js';
+import { encodeCursor } from './cursor.js';
+import type { Condition } from './filter/condition.js';
+import { findFiltered } from './find-filtered.js';
+import type { Page } from './page.js';
+import type { PageQuery } from './page-query.js';
+
+/** SQLSTATE of a statement that was ended, as the time-out does. */
+const QUERY_CANCELED = '57014';
+
+/** Reads lists page by page. */
+@Injectable()
+export class Lists {
+  private readonly logger = new Logger('Lists');
+  private readonly bulkhead: Bulkhead;
+
+  constructor(
+    private readonly database: Database,
+    private readonly configuration: Configuration,
+  ) {
+    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    // Whatever is filtered, half of the connections are left for all else.
+    this.bulkhead = new Bulkhead(Math.ceil(DATABASE_POOL_SIZE / 2), DATABASE_CONNECTION_TIMEOUT * 1000);
+  }
+
+  /**
+   * One page of an entity whose `id` is a UUIDv7, newest first. Going by key and backwards in time, a walk sees each row
+   * that existed when it began exactly once, whatever is written meanwhile, and deep pages cost what the first one costs.
+   *
+   * @param entity - that some module registered
+   * @param query - which page, as validation left it
+   * @throws Problem 400 when its filter takes longer than `FILTER_TIMEOUT`, 503 while the database is away
+   */
+  async findPage<Entity extends { id: string }>(entity: Type<Entity>, query: PageQuery): Promise<Page<Entity>> {
+    const { limit, filtered } = query;
+    // One more than asked for tells whether there is a next page.
+    const rows = filtered?.condition
+      ? await this.findFiltered(entity, filtered.condition, query)
+      : await this.find(entity, query);
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filtered?.expression ?? '') } : { items };
+  }
+
+  private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery): Promise<Entity[]> {
+    return this.database.repository(entity).find({
+      ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
+      order: { id: 'DESC' } as FindOptionsOrder<Entity>,
+      take: limit + 1,
+    });
+  }
+
+  /**
+   * In a transaction whose settings end with it: nothing can be written, the plan is made for the values at hand, and what
+   * still costs much costs one processor, for a short time.
+   */
+  private async findFiltered<Entity extends { id: string }>(
+    entity: Type<Entity>,
+    condition: Condition,
+    query: PageQuery,
+  ): Promise<Entity[]> {
+    const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
+    const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
+    const settings = {
+      statement_timeout: Math.round(timeout * 1000),
+      // Waiting for somebody else is not the filter's fault, and is answered as a database that is away.
+      lock_timeout: Math.round(timeout * 500),
+      jit: 'off',
+      plan_cache_mode: 'force_custom_plan',
+      max_parallel_workers_per_gather: 0,
+    };
+    try {
+      const { manager } = this.database.repository(entity);
+      const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
+      return await this.bulkhead.run(() => readOnly(manager.connection, settings, find), databaseBusy);
+    } catch (error) {
+      if (sqlState(error) !== QUERY_CANCELED) {
+        throw error;
+      }
+      this.logger.warn({ msg: 'filter took too long', entity: entity.name, seconds: timeout });
+      throw tooSlow(query.filtered?.expression ?? '', timeout);
+    }
+  }
+}
+
+function tooSlow(expression: string, seconds: number): Problem {
+  const detail = `takes longer than ${seconds} s: add a more selective condition, such as a range of time, an exact value or the start of a text`;
+  const fault = { parameter: 'filter', code: 'limit', start: 0, end: codePoints(expression), detail };
+  return invalidRequest([fault]);
+}

@@ -1,0 +1,44 @@
+import type { Type } from '@nestjs/common';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { RefusedValue } from '../validation/input-fault.js';
+import { Parsed } from '../validation/parsed.decorator.js';
+import type { Filter, FilterDefinition } from './filter/define-filter.js';
+import { describeFilter } from './filter/describe-filter.js';
+import { FilterError } from './filter/filter-error.js';
+import { MAXIMUM_LENGTH } from './filter/parse-expression.js';
+import { PageQuery } from './page-query.js';
+
+/** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
+export function PageQueryOf(definition: FilterDefinition): Type<PageQuery> {
+  class FilteredPageQuery extends PageQuery {
+    @ApiPropertyOptional({
+      type: String,
+      maxLength: MAXIMUM_LENGTH,
+      description: describeFilter(definition),
+      examples: Object.fromEntries(
+        Object.entries({ 'No filter': '', ...definition.examples }).map(([summary, value]) => [summary, { value }]),
+      ),
+    })
+    @IsOptional()
+    @Parsed((expression) => parse(expression, definition))
+    readonly filter?: Filter | RefusedValue;
+
+    override get filtered(): Filter | undefined {
+      return this.filter instanceof RefusedValue ? undefined : this.filter;
+    }
+  }
+  return FilteredPageQuery;
+}
+
+function parse(expression: string, definition: FilterDefinition): Filter | RefusedValue {
+  try {
+    return definition.parse(expression);
+  } catch (error) {
+    if (error instanceof FilterError) {
+      const { code, message: detail, start, end } = error;
+      return new RefusedValue({ code, detail, start, end });
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import { v7 } from 'uuid';
+import { itemFilter } from '../src/items/item.filter.js';
+import { Database } from '../src/platform/database/database.js';
+import { Item } from '../src/items/item.entity.js';
+import { KeyStatements } from '../src/platform/lists/key-statements.js';
+import { type ItemRow, matchesOf } from './support/cel-oracle.js';
+import { Random } from './support/random.js';
+import { RandomFilter, randomText } from './support/random-filter.js';
+import { type Service, startService } from './support/service.js';
+
+/** More of them take minutes: `FUZZ_FILTERS=20000 npm test -- filter-oracle`. */
+const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 5000);
+const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
+
+let service: Service;
+let rows: ItemRow[];
+
+beforeAll(async () => {
+  service = await startService();
+  const random = new Random(SEED);
+  rows = Array.from({ length: 80 }, (_, index) => ({
+    // Several within a millisecond, some in the next one, some far away.
+    id: v7({ msecs: 1_767_225_600_000 + random.of([0, 1, 2, 999, 86_400_000]), seq: index }),
+    name: randomText(random) || 'x',
+    description: random.below(3) === 0 ? null : randomText(random, 6),
+  }));
+  await service.app.get(Database).repository(Item).insert(rows);
+});
+
+afterAll(() => service.stop());
+
+it(`finds the same as another implementation of CEL, for ${FILTERS} random filters`, async () => {
+  const random = new Random(SEED);
+  const differences: object[] = [];
+  let matched = 0;
+  for (let number = 0; number < FILTERS; number += 1) {
+    const filter = new RandomFilter(random, rows).expression();
+    const expected = matchesOf(filter, rows).map(({ id }) => id);
+    const { status, body } = await service.api.list({ filter, limit: '100' });
+    const found = status === 200 ? body.items.map(({ id }) => id) : [];
+    if (status !== 200 || found.toSorted().join() !== expected.toSorted().join()) {
+      differences.push({ filter, expected, found, body: status === 200 ? undefined : body });
+    }
+    matched += found.length > 0 && found.length < rows.length ? 1 : 0;
+  }
+  expect(differences.slice(0, 5)).toEqual([]);
+  // Filters that let through nothing or all would prove little.
+  expect(matched).toBeGreaterThan(FILTERS / 3);
+});
+
+it('finds the same in each way in which it may be looked for, from any row on', async () => {
+  const random = new Random(SEED + 1);
+  const repository = service.app.get(Database).repository(Item);
+  const differences: object[] = [];
+  for (let number = 0; number < FILTERS / 10; number += 1) {
+    const { condition, expression } = itemFilter.parse(new RandomFilter(random, rows).expression());
+    const after = random.of([undefined, random.of(rows).id]);
+    const expected = matchesOf(expression, rows)
+      .map(({ id }) => id)
+      .filter((id) => after === undefined || id < after)
+      .toSorted()
+      .toReversed()
+      .slice(0, 7);
+    const statements = new KeyStatements(repository.metadata, condition ?? { kind: 'constant', value: true }, after, 7);
+    for (const statement of [statements.planned(), statements.recent(), statements.fenced()]) {
+      const query = repository.manager.connection.driver.escapeQueryWithParameters(statement.sql, statement.parameters);
+      const found = (await repository.query<ItemRow[]>(...query)).map(({ id }) => id);
+      if (found.join() !== expected.join()) {
+        differences.push({ expression, after, expected, found, sql: statement.sql });
+      }
+    }
+  }
+  expect(differences.slice(0, 5)).toEqual([]);
+});

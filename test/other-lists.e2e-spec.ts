@@ -1,0 +1,113 @@
+import { Controller, Get, Module, Query } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Column, DeleteDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { v7 } from 'uuid';
+import { AppModule } from '../src/app.module.js';
+import {
+  Database,
+  DatabaseModule,
+  defineFilter,
+  Lists,
+  mapPage,
+  Operation,
+  type Page,
+  PageOf,
+  PageQueryOf,
+  SqlMigration,
+} from '../src/platform/index.js';
+import type { ProblemBody } from './support/api.js';
+import { type Service, startService } from './support/service.js';
+
+// What another team writes to have its own list, of an entity whose rows are hidden instead of deleted.
+
+@Entity('notes')
+class Note {
+  @PrimaryColumn('uuid')
+  declare id: string;
+
+  @Column('text', { name: 'note_title' })
+  declare title: string;
+
+  @DeleteDateColumn({ type: 'timestamptz', name: 'hidden_at' })
+  declare hiddenAt: Date | null;
+}
+
+class CreateNotes1767225600004 extends SqlMigration {
+  protected readonly statements = ['CREATE TABLE notes (id uuid PRIMARY KEY, note_title text NOT NULL, hidden_at timestamptz)'];
+}
+
+class NotesQuery extends PageQueryOf(
+  defineFilter(
+    Note,
+    { title: { type: 'string' }, written: { type: 'creationTime' } },
+    { 'About bells': 'title.contains("bell")' },
+  ),
+) {}
+
+class NoteDto {
+  @ApiProperty({ type: String, description: 'Title of the note.', example: 'Bells' })
+  declare readonly title: string;
+}
+
+class NotePage extends PageOf(NoteDto) {}
+
+@Controller('notes')
+class NotesController {
+  constructor(private readonly lists: Lists) {}
+
+  @Get()
+  @Operation({ summary: 'List notes', answer: NotePage, answerDescription: 'One page of notes.' })
+  async listNotes(@Query() query: NotesQuery): Promise<Page<NoteDto>> {
+    return mapPage(await this.lists.findPage(Note, query), ({ title }) => ({ title }));
+  }
+}
+
+@Module({
+  imports: [AppModule, DatabaseModule.forFeature({ entities: [Note], migrations: [CreateNotes1767225600004] })],
+  controllers: [NotesController],
+})
+class NotesModule {}
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({}, undefined, NotesModule);
+  const notes = Array.from({ length: 30 }, (_, number) => ({
+    id: v7({ msecs: Date.parse('2026-01-01T00:00:00Z') + number * 1000 }),
+    title: `bell ${number}`,
+    // The newest of them, and others here and there.
+    hiddenAt: number >= 25 || number % 7 === 0 ? new Date() : null,
+  }));
+  await service.app.get(Database).repository(Note).insert(notes);
+});
+
+afterAll(() => service.stop());
+
+const listNotes = <Body = Page<NoteDto>>(query: Record<string, string>) =>
+  service.api.call<Body>('GET', `/v1/notes?${new URLSearchParams(query).toString()}`);
+
+const SHOWN = Array.from({ length: 25 }, (_, number) => number)
+  .filter((number) => number % 7 !== 0)
+  .toReversed();
+
+it.each([
+  ['without a filter', undefined],
+  ['with one of the title', 'title.contains("bell")'],
+  ['with one of the time', 'written >= timestamp("2026-01-01T00:00:00Z")'],
+  ['with several times', 'written < timestamp("2026-01-01T00:00:10Z") || written >= timestamp("2026-01-01T00:00:10Z")'],
+])('lists all that is not hidden, page by page, %s', async (_case, filter) => {
+  const titles: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { body } = await listNotes({ limit: '4', ...(filter && { filter }), ...(cursor && { cursor }) });
+    titles.push(...body.items.map(({ title }) => title));
+    cursor = body.nextCursor;
+  } while (cursor);
+  expect(titles).toEqual(SHOWN.map((number) => `bell ${number}`));
+});
+
+it('refuses what this list cannot be filtered by', async () => {
+  const { status, body } = await listNotes<ProblemBody>({ filter: 'name == "x"' });
+  expect(status).toBe(400);
+  expect(body.errors?.[0]?.detail).toBe('knows no field name: there are title, written');
+});

@@ -1,0 +1,125 @@
+import { Client } from 'pg';
+import { Item } from '../../src/items/item.entity.js';
+import { itemFilter } from '../../src/items/item.filter.js';
+import { Database } from '../../src/platform/database/database.js';
+import { KeyStatements, type Statement, WINDOW } from '../../src/platform/lists/key-statements.js';
+import { explain } from '../../src/platform/lists/query-plan.js';
+import type { ProblemBody } from '../support/api.js';
+import { type Service, startService } from '../support/service.js';
+import { databaseUrlOf } from '../support/test-database.js';
+
+let service: Service;
+let client: Client;
+
+beforeEach(async () => {
+  service = await startService({ FILTER_TIMEOUT: '0.3', DATABASE_POOL_SIZE: '2' });
+  client = new Client(databaseUrlOf(service.database));
+  await client.connect();
+});
+
+afterEach(async () => {
+  await client.end();
+  await service.stop();
+});
+
+/** Texts of one letter, in which a pattern of the same letter takes long to be missed. */
+async function makeSearchesSlow(): Promise<string> {
+  await client.query(`
+    INSERT INTO items SELECT (lpad(to_hex(1767225600000 + n), 12, '0') || '70008' || lpad('', 15, '0'))::uuid, 'x', repeat('a', 4096)
+    FROM generate_series(1, 1000) n`);
+  return `description.contains("${'a'.repeat(1900)}b")`;
+}
+
+it('refuses a filter that takes too long, and goes on', async () => {
+  const filter = await makeSearchesSlow();
+  const { status, body } = await service.api.list<ProblemBody>({ filter });
+  expect([status, body.type]).toEqual([400, '/docs/problems#invalid-parameters']);
+  expect(body.errors).toEqual([
+    {
+      parameter: 'filter',
+      code: 'limit',
+      start: 0,
+      end: filter.length,
+      detail: expect.stringMatching(/^takes longer than 0\.3 s: add a more selective condition/),
+    },
+  ]);
+  const selective = `${filter} && createdAt < timestamp("2026-01-01T00:00:00.010Z")`;
+  expect((await service.api.list({ filter: selective })).body).toEqual({ items: [] });
+});
+
+it('keeps connections free for all else, however many filters are slow', async () => {
+  const filter = await makeSearchesSlow();
+  const slow = Array.from({ length: 12 }, () => service.api.list({ filter }));
+  let done = false;
+  void Promise.all(slow).finally(() => (done = true));
+  let others = 0;
+  while (!done) {
+    const answers = [
+      await fetch(`${service.api.origin}/readyz`),
+      await service.api.create({ name: 'y' }),
+      await service.api.list(),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 201, 200]);
+    others += 1;
+  }
+  // With half of two connections, each waits for its turn; after five seconds it would be refused.
+  expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(12).fill(400));
+  expect(others).toBeGreaterThan(20);
+});
+
+it('does not blame the filter for a table that somebody else keeps locked', async () => {
+  await client.query('BEGIN; LOCK TABLE items');
+  const { status, headers } = await service.api.list({ filter: 'name == "x"' });
+  expect([status, headers.get('retry-after')]).toEqual([503, '5']);
+  await client.query('COMMIT');
+  expect((await service.api.list({ filter: 'name == "x"' })).status).toBe(200);
+});
+
+it('runs filters read-only, on one processor, and plans them anew for their values', async () => {
+  const settings = ['transaction_read_only', 'jit', 'plan_cache_mode', 'max_parallel_workers_per_gather', 'statement_timeout'];
+  await client.query(`
+    ALTER TABLE items RENAME TO stored_items;
+    INSERT INTO stored_items VALUES ('0190163d-8694-739b-aea5-966c26f8ad91', 'settings');
+    CREATE VIEW items AS SELECT id, name, concat_ws(' ', ${settings.map((name) => `current_setting('${name}')`).join()}) AS description
+    FROM stored_items`);
+  const filtered = await service.api.list({ filter: 'name == "settings"' });
+  expect(filtered.body.items[0]?.description).toBe('on off force_custom_plan 0 300ms');
+  // They end with the request: on the same connections, others run as ever.
+  const others = await Promise.all(Array.from({ length: 4 }, () => service.api.list()));
+  expect(others.map(({ body }) => body.items[0]?.description)).toEqual(Array(4).fill('off on auto 2 10s'));
+});
+
+/** Rows that a statement looked at in vain, as PostgreSQL counted them. */
+async function rowsRemoved({ sql, parameters }: Statement): Promise<number> {
+  const { manager } = service.app.get(Database).repository(Item);
+  const query = manager.connection.driver.escapeQueryWithParameters(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters);
+  const text = JSON.stringify(await manager.query(...query));
+  return [...text.matchAll(/"Rows Removed by (?:Filter|Index Recheck)":(\d+)/g)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
+}
+
+it('does not walk past the whole table where the planner is wrong about the number or the age of the matches', async () => {
+  const rows = 60_000;
+  // A tenth are bicycles and a tenth are lamps, but never both; another tenth, all of them old, are kettles.
+  await client.query(`
+    INSERT INTO items SELECT (lpad(to_hex(1767225600000 + n * 1000), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
+      CASE WHEN n <= ${rows / 10} THEN 'kettle' ELSE (ARRAY['bicycle', 'lamp', 'table', 'chair'])[1 + n % 4] END || ' ' || md5(n::text), repeat(md5(n::text), 10)
+    FROM generate_series(1, ${rows}) n`);
+  await client.query('VACUUM ANALYZE items');
+  const { metadata, manager } = service.app.get(Database).repository(Item);
+  for (const [filter, found] of [
+    ['name.contains("bicycle") && name.contains("lamp")', 0],
+    ['name.contains("kettle")', 20],
+  ] as const) {
+    const { condition } = itemFilter.parse(filter);
+    const statements = new KeyStatements(metadata, condition ?? { kind: 'constant', value: true }, undefined, 21);
+    expect(await explain(manager, statements.all())).toEqual({ cost: expect.any(Number), readsTable: false });
+    // What the planner would do on its own, and what is done.
+    expect(await rowsRemoved(statements.planned())).toBeGreaterThan(0.8 * rows);
+    expect(await rowsRemoved(statements.recent())).toBeLessThanOrEqual(WINDOW);
+    expect(await rowsRemoved(statements.fenced())).toBeLessThan(0.01 * rows);
+    expect((await service.api.list({ filter })).body.items).toHaveLength(found);
+  }
+});
