@@ -67,6 +67,21 @@ it('answers 503 while the database answers nothing, without hanging, and recover
   await expectRecovery();
 });
 
+it.each([
+  ['right after they were made', '', {}],
+  ['after a transaction was begun', 'START TRANSACTION', { filter: 'name == "x"' }],
+  ['after a plan was made', 'EXPLAIN', { filter: 'name == "x"' }],
+])('answers 503 while the server ends connections %s, and recovers', async (_case, text, query) => {
+  proxy.terminateAfter(text);
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(query)));
+    // Some were answered before the connection ended.
+    expect(answers.map(({ status }) => status).filter((status) => status !== 503 && (status !== 200 || text !== ''))).toEqual([]);
+  }
+  proxy.restore();
+  await eventually(async () => (await service.api.list(query)).status === 200);
+});
+
 it('acknowledges nothing that it did not store, though connections break all the time', async () => {
   const acknowledged: string[] = [];
   let breaking = true;

@@ -1,11 +1,25 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+/** Type of the message with which an answer of PostgreSQL ends; five bytes follow it. */
+const READY_FOR_QUERY = 'Z'.charCodeAt(0);
+
+/** The message of a server that ends a connection (PostgreSQL manual, "Message Formats", ErrorResponse). */
+const TERMINATED = errorResponse('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
+
+function errorResponse(fields: string): Buffer {
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(4 + Buffer.byteLength(fields), 1);
+  return Buffer.concat([head, Buffer.from(fields)]);
+}
+
 /** A hop between the service and PostgreSQL that can fail in the ways that networks do. */
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
   private mode: 'forward' | 'refuse' | 'swallow' = 'forward';
+
+  private lastWords: string | undefined;
 
   private constructor(private readonly target: URL) {}
 
@@ -37,9 +51,15 @@ export class TcpProxy {
     this.sockets.forEach((socket) => socket.unpipe());
   }
 
+  /** Ends connections as a server does that is shut down, right behind its answer to a message that contains this text. */
+  terminateAfter(text: string): void {
+    this.lastWords = text;
+  }
+
   /** Works again, for new connections. */
   restore(): void {
     this.mode = 'forward';
+    this.lastWords = undefined;
   }
 
   async stop(): Promise<void> {
@@ -59,9 +79,24 @@ export class TcpProxy {
       const upstream = connect(Number(this.target.port || 5432), this.target.hostname);
       this.track(upstream);
       client.pipe(upstream).pipe(client);
+      this.terminate(client, upstream);
       client.on('close', () => upstream.destroy());
       upstream.on('close', () => client.destroy());
     }
+  }
+
+  /** In one go with what went before, so that the client reads both at once. */
+  private terminate(client: Socket, upstream: Socket): void {
+    let isLast = false;
+    client.on('data', (message) => {
+      isLast ||= this.lastWords !== undefined && message.includes(this.lastWords);
+    });
+    upstream.on('data', (answer) => {
+      if (isLast && answer.at(-6) === READY_FOR_QUERY) {
+        client.end(TERMINATED);
+        upstream.destroy();
+      }
+    });
   }
 
   private track(socket: Socket): void {

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 
 /** No connection to the database could be made; the cause is what Node or `pg` says of it. */
 export class ConnectionFailedError extends Error {
@@ -10,10 +10,17 @@ export class ConnectionFailedError extends Error {
  *
  * - A connection that cannot be made is a {@link ConnectionFailedError}: its causes, such as `ECONNREFUSED`, could come
  *   from anything else that the service talks to.
+ * - A connection that ends at the moment at which it changes hands, from the pool to TypeORM, has no listener: the error
+ *   would end the process. Whoever uses the connection next is told.
  * - When it gives up on a statement (`query_timeout`), it closes its connection. `pg` keeps it, and the next statement
  *   then waits behind the one that is never answered.
  */
 export class DatabaseClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+
   /** Takes and gives what `Client.connect` does: a callback, as the pool uses it, or a promise. */
   override connect(...callbacks: never[]): never {
     const [callback] = callbacks as ((error?: Error) => void)[];

@@ -1,10 +1,12 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { databaseUnavailable } from './database-problem.js';
 
 /**
  * Reads in a transaction of its own settings, which end with it.
  *
  * @param settings - by the names that PostgreSQL gives them; numbers of time are milliseconds
  * @param read - must read with the manager that it is given, and be done with it when it resolves
+ * @throws Problem 503 when the connection ends meanwhile
  */
 export async function readOnly<T>(
   dataSource: DataSource,
@@ -18,6 +20,9 @@ export async function readOnly<T>(
     // One exchange with the database instead of two.
     await runner.query(['START TRANSACTION READ ONLY', ...locals].join('; '));
     return await read(runner.manager);
+  } catch (error) {
+    // TypeORM releases a runner whose connection ended, and complains when it is used again.
+    throw runner.isReleased ? databaseUnavailable(error) : error;
   } finally {
     // Nobody need wait for that.
     void end(runner);
