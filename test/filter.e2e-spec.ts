@@ -1,7 +1,7 @@
 import { v7 } from 'uuid';
 import { Item } from '../src/items/item.entity.js';
 import { Database } from '../src/platform/database/database.js';
-import type { ProblemBody } from './support/api.js';
+import type { PageBody, ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
 let service: Service;
@@ -367,6 +367,11 @@ describe('a filter is refused, with the place and how to mend it:', () => {
     const { nextCursor = '' } = (await service.api.list({ limit: '1' })).body;
     const { body } = await service.api.list<ProblemBody>({ limit: '1', cursor: nextCursor, filter: 'nam == "x"' });
     expect(body.errors?.map(({ parameter }) => parameter)).toEqual(['filter']);
+  });
+
+  it('is read behind a thousand empty parameters too', async () => {
+    const { body } = await service.api.call<PageBody>('GET', `/v1/items?${'&'.repeat(1000)}filter=false`);
+    expect(body).toEqual({ items: [] });
   });
 
   it('names its faults together with those of other parameters', async () => {

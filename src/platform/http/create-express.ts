@@ -1,4 +1,5 @@
 import express, { type Express } from 'express';
+import { parseQueryString } from './query-string.js';
 
 /** Express with one URL for each resource, no answers that depend on headers nobody sent, and parameters that are plain text. */
 export function createExpress(): Express {
@@ -7,5 +8,5 @@ export function createExpress(): Express {
     .enable('strict routing')
     .disable('x-powered-by')
     .disable('etag')
-    .set('query parser', 'simple');
+    .set('query parser', parseQueryString);
 }

@@ -13,6 +13,7 @@ import type { Observable } from 'rxjs';
 import { invalidRequest } from '../http/invalid-request.js';
 import { jsonPointer } from '../http/json-structure.js';
 import type { RequestFault } from '../http/problem.js';
+import { malformedParameters } from '../http/query-string.js';
 import { readJsonObject } from '../http/read-json-object.js';
 import { ANY_QUERY } from './any-query.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
@@ -59,7 +60,10 @@ export class InputInterceptor implements NestInterceptor, OnModuleInit {
       request.params = check(params, request.params, asParameter, faults) as Request['params'];
     }
     if (!this.reflector.getAllAndOverride<boolean>(ANY_QUERY, [handler, context.getClass()])) {
-      Object.defineProperty(request, 'query', { value: checkQuery(query, request.query, faults) });
+      const malformed = malformedParameters(request.url).map(notEncoded);
+      faults.push(...malformed);
+      const value = malformed.length > 0 ? {} : checkQuery(query, request.query, faults);
+      Object.defineProperty(request, 'query', { value });
     }
     if (body) {
       request.body = check(body, await readJsonObject(request), asPointer, faults);
@@ -91,6 +95,10 @@ function checkQuery(type: Type<object> | undefined, query: Request['query'], fau
   }
   faults.push(...single.map(([name]) => asParameter(unknownProperty([name]))));
   return {};
+}
+
+function notEncoded(parameter: string): RequestFault {
+  return { parameter, code: 'encoding', detail: 'must be percent-encoded UTF-8: write %25 for a percent sign' };
 }
 
 function asParameter({ path, ...fault }: InputFault): RequestFault {
