@@ -89,7 +89,7 @@ async function openCluster(directory: string): Promise<PGlite> {
   if (!existsSync(cluster)) {
     const unfinished = `${cluster}.unfinished`;
     await rm(unfinished, { recursive: true, force: true });
-    const created = await PGlite.create(unfinished, { extensions });
+    const created = await PGlite.create(unfinished);
     await created.close();
     await rename(unfinished, cluster);
   }
