@@ -63,7 +63,7 @@ it('finds the same in each way in which it may be looked for, from any row on', 
       .slice(0, 7);
     const statements = new KeyStatements(repository.metadata, condition ?? { kind: 'constant', value: true }, after, 7);
     for (const statement of [statements.planned(), statements.recent(), statements.fenced()]) {
-      const query = repository.manager.connection.driver.escapeQueryWithParameters(statement.sql, statement.parameters);
+      const query = repository.manager.dataSource.driver.escapeQueryWithParameters(statement.sql, statement.parameters);
       const found = (await repository.query<ItemRow[]>(...query)).map(({ id }) => id);
       if (found.join() !== expected.join()) {
         differences.push({ expression, after, expected, found, sql: statement.sql });

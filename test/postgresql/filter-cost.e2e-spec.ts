@@ -92,7 +92,7 @@ it('runs filters read-only, on one processor, and plans them anew for their valu
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */
 async function rowsRemoved({ sql, parameters }: Statement): Promise<number> {
   const { manager } = service.app.get(Database).repository(Item);
-  const query = manager.connection.driver.escapeQueryWithParameters(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters);
+  const query = manager.dataSource.driver.escapeQueryWithParameters(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters);
   const text = JSON.stringify(await manager.query(...query));
   return [...text.matchAll(/"Rows Removed by (?:Filter|Index Recheck)":(\d+)/g)].reduce(
     (sum, [, count]) => sum + Number(count),

@@ -36,7 +36,8 @@ async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   };
 }
 
-async function onServerDatabase(serverUrl: string, statement: string): Promise<void> {
+/** Runs one statement on the server, in a connection of its own. */
+export async function onServerDatabase(serverUrl: string, statement: string): Promise<void> {
   const client = new Client(serverUrl);
   await client.connect();
   try {

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
+import { isDecodable } from '../http/percent-encoding.js';
 import { Rule } from '../validation/rule.js';
 
 /** A duration in seconds as decimal text, fractions allowed (`0.5`). */
@@ -50,10 +51,5 @@ function isPostgresUrl(text: string): boolean {
     username: '',
     password: '',
   };
-  try {
-    [pathname, username, password].forEach(decodeURIComponent);
-  } catch {
-    return false;
-  }
-  return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1;
+  return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1 && [pathname, username, password].every(isDecodable);
 }

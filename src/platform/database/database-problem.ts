@@ -23,15 +23,16 @@ const DRIVER_MESSAGE =
 
 /** The database cannot be used now. */
 export function databaseUnavailable(cause?: unknown): Problem {
-  return new Problem(serviceUnavailable, 'The database cannot be reached now.', {
-    headers: { 'Retry-After': RETRY_AFTER },
-    cause,
-  });
+  return retryLater('The database cannot be reached now.', cause);
 }
 
 /** The database has too much to do now. */
 export function databaseBusy(): Problem {
-  return new Problem(serviceUnavailable, 'The database is busy now.', { headers: { 'Retry-After': RETRY_AFTER } });
+  return retryLater('The database is busy now.');
+}
+
+function retryLater(detail: string, cause?: unknown): Problem {
+  return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': RETRY_AFTER }, cause });
 }
 
 /** The 503 that answers an error of the database that says it is away, or undefined for any other error. */

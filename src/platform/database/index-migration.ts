@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
+import { ForwardMigration } from './forward-migration.js';
 import { sqlState } from './sql-state.js';
 
 /** SQLSTATE of an extension that may not be created here, or whose files are not installed (two codes, by version). */
@@ -7,9 +8,9 @@ const EXTENSION_MISSING = /^(?:42501|0A000|58P01)$/;
 
 /**
  * A migration that builds one index while the table goes on being written (`CREATE INDEX CONCURRENTLY`). Ended halfway, it
- * can be run again. The class is named as a `SqlMigration` is.
+ * can be run again.
  */
-export abstract class IndexMigration implements MigrationInterface {
+export abstract class IndexMigration extends ForwardMigration {
   /** Concurrent building cannot be part of a transaction. */
   readonly transaction = false;
   /** Name of the index. */
@@ -42,13 +43,9 @@ export abstract class IndexMigration implements MigrationInterface {
     }
   }
 
-  down(): Promise<void> {
-    throw new Error('Migrations go forward only. Write a new migration that undoes this one.');
-  }
-
   /** The schema, quoted, in which the extension is, empty without one; undefined where it cannot be had. */
   private async extensionSchema(runner: QueryRunner): Promise<string | undefined> {
-    const { index, extension } = this;
+    const { extension } = this;
     if (extension === undefined) {
       return '';
     }
@@ -58,19 +55,18 @@ export abstract class IndexMigration implements MigrationInterface {
       if (!EXTENSION_MISSING.test(sqlState(error))) {
         throw error;
       }
-      new Logger('Migrations').warn({ msg: 'index left out', index, extension, err: error });
-      return undefined;
+      return this.leaveOut({ err: error });
     }
     const [{ schema, usable }] = (await runner.query(
       `SELECT extnamespace::regnamespace::text AS schema, has_schema_privilege(extnamespace, 'USAGE') AS usable
        FROM pg_extension WHERE extname = $1`,
       [extension],
     )) as [{ schema: string; usable: boolean }];
-    if (!usable) {
-      new Logger('Migrations').warn({ msg: 'index left out', index, extension, reason: `no right to use schema ${schema}` });
-      return undefined;
-    }
-    return schema;
+    return usable ? schema : this.leaveOut({ reason: `no right to use schema ${schema}` });
+  }
+
+  private leaveOut(why: object): undefined {
+    new Logger('Migrations').warn({ msg: 'index left out', index: this.index, extension: this.extension, ...why });
   }
 
   private async isUnfinished(runner: QueryRunner): Promise<boolean> {

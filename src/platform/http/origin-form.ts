@@ -1,3 +1,5 @@
+import { isDecodable } from './percent-encoding.js';
+
 /**
  * The path and query of a request target, whatever its form (RFC 9112, section 3.2), in a spelling that every part of the
  * application can parse. Without it Express answers some targets by itself, before authentication.
@@ -8,13 +10,4 @@ export function originForm(target: string): string {
   const local = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
   const [path = '', ...query] = (local.startsWith('/') ? local : `/${local}`).split(/(?=\?)/);
   return (isDecodable(path) ? path : path.replaceAll('%', '%25')) + query.join('');
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,17 +1,21 @@
 import type { ProblemType } from './problem-type.js';
 
-/** One fault of a request: where it is, a stable code, and how to mend it. */
-export type RequestFault = {
+/** What is wrong with a value: a stable code, and what to write instead. */
+export interface ValueFault {
   code: string;
   detail: string;
-  /** Where in the value, in characters (code points) from its start. */
+  /** Where in a text, in characters (code points) from its start. */
   start?: number;
   /** Where that ends, exclusive. */
   end?: number;
-} & (
-  | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
-  | { /** Name of the query or path parameter. */ parameter: string }
-);
+}
+
+/** One fault of a request, and where it is. */
+export type RequestFault = ValueFault &
+  (
+    | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
+    | { /** Name of the query or path parameter. */ parameter: string }
+  );
 
 /** What one occurrence of a problem adds to its type. */
 export interface ProblemOptions {

@@ -1,4 +1,5 @@
 import { parse, type ParsedUrlQuery } from 'node:querystring';
+import { isDecodable } from './percent-encoding.js';
 
 /** All parameters of a query: Node by itself stops at the thousandth. The length of a URL is bounded anyway. */
 export function parseQueryString(text: string): ParsedUrlQuery {
@@ -14,13 +15,4 @@ export function malformedParameters(url: string): string[] {
   const start = url.indexOf('?');
   const pairs = start === -1 ? [] : url.slice(start + 1).split('&');
   return pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

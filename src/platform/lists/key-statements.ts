@@ -105,7 +105,10 @@ export class KeyStatements {
   }
 
   private get table(): string {
-    return this.metadata.tablePath.split('.').map(quote).join('.');
+    return this.metadata.tablePath
+      .split('.')
+      .map((name) => this.quote(name))
+      .join('.');
   }
 
   private column(property: string): string {
@@ -113,10 +116,10 @@ export class KeyStatements {
     if (!column) {
       throw new Error(`${this.metadata.name} has no column ${property}: give its lists a filter that was defined for it.`);
     }
-    return quote(column.databaseName);
+    return this.quote(column.databaseName);
   }
-}
 
-function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  private quote(name: string): string {
+    return this.metadata.dataSource.driver.escape(name);
+  }
 }

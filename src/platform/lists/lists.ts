@@ -42,14 +42,14 @@ export class Lists {
    * @throws Problem 400 when its filter takes longer than `FILTER_TIMEOUT`, 503 while the database is away
    */
   async findPage<Entity extends { id: string }>(entity: Type<Entity>, query: PageQuery): Promise<Page<Entity>> {
-    const { limit, filtered } = query;
+    const { limit, filtered, filterExpression } = query;
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
-      ? await this.findFiltered(entity, filtered.condition, query)
+      ? await this.findWithinLimits(entity, filtered.condition, query)
       : await this.find(entity, query);
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filtered?.expression ?? '') } : { items };
+    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
   }
 
   private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery): Promise<Entity[]> {
@@ -64,7 +64,7 @@ export class Lists {
    * In a transaction whose settings end with it: nothing can be written, the plan is made for the values at hand, and what
    * still costs much costs one processor, for a short time.
    */
-  private async findFiltered<Entity extends { id: string }>(
+  private async findWithinLimits<Entity extends { id: string }>(
     entity: Type<Entity>,
     condition: Condition,
     query: PageQuery,
@@ -82,13 +82,13 @@ export class Lists {
     try {
       const { manager } = this.database.repository(entity);
       const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
-      return await this.bulkhead.run(() => readOnly(manager.connection, settings, find), databaseBusy);
+      return await this.bulkhead.run(() => readOnly(manager.dataSource, settings, find), databaseBusy);
     } catch (error) {
       if (sqlState(error) !== QUERY_CANCELED) {
         throw error;
       }
       this.logger.warn({ msg: 'filter took too long', entity: entity.name, seconds: timeout });
-      throw tooSlow(query.filtered?.expression ?? '', timeout);
+      throw tooSlow(query.filterExpression, timeout);
     }
   }
 }

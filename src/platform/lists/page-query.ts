@@ -38,9 +38,14 @@ export class PageQuery {
     return undefined;
   }
 
+  /** The filter as the client wrote it, which the cursors of the list belong to; empty for none. */
+  get filterExpression(): string {
+    return this.filtered?.expression ?? '';
+  }
+
   /** Key of the row after which the page begins; undefined for the first page. */
   get after(): string | undefined {
-    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filtered?.expression ?? '');
+    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filterExpression);
   }
 }
 
@@ -49,5 +54,5 @@ function isCursor(value: unknown, query: object): boolean {
   if ('filter' in query && query.filter instanceof RefusedValue) {
     return true;
   }
-  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filtered?.expression ?? '') !== undefined;
+  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filterExpression) !== undefined;
 }

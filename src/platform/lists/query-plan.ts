@@ -19,7 +19,7 @@ interface PlanNode {
 
 /** The plan of a statement, which is not run. */
 export async function explain(manager: EntityManager, { sql, parameters }: Statement): Promise<QueryPlan> {
-  const query = manager.connection.driver.escapeQueryWithParameters(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
+  const query = manager.dataSource.driver.escapeQueryWithParameters(`EXPLAIN (FORMAT JSON) ${sql}`, parameters);
   const [row] = await manager.query<[{ 'QUERY PLAN': [{ Plan: PlanNode }] }]>(...query);
   const [{ Plan: plan }] = row['QUERY PLAN'];
   return { cost: plan['Total Cost'], readsTable: readsTable(plan) };

@@ -1,11 +1,4 @@
-/** What is wrong with a value: a stable code, and what to write instead. */
-export interface ValueFault {
-  code: string;
-  detail: string;
-  /** Where in a text, in characters (code points) from its start, the end exclusive. */
-  start?: number;
-  end?: number;
-}
+import type { ValueFault } from '../http/problem.js';
 
 /** One fault of an input, and where it is: property names from the root. */
 export interface InputFault extends ValueFault {

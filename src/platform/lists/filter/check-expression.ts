@@ -3,7 +3,7 @@ import { createdAt } from './creation-time.js';
 import { FilterError, type Span } from './filter-error.js';
 import { type FilterFields, NOTATION } from './filter-fields.js';
 import { isLiteral, isNull, momentOf, textOf, valueOf } from './literals.js';
-import { MAXIMUM_DEPTH, type Node } from './parse-expression.js';
+import { MAXIMUM_DEPTH, type Node, TOO_DEEP } from './parse-expression.js';
 import { noLiteral, type Reference, referenceTo } from './reference.js';
 import { isSearch, unknownFunction } from './unsupported.js';
 
@@ -32,7 +32,7 @@ class ExpressionChecker {
 
   condition(node: Node, depth = 0): Condition {
     if (depth > MAXIMUM_DEPTH) {
-      throw new FilterError('limit', node, `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`);
+      throw new FilterError('limit', node, TOO_DEEP);
     }
     switch (node.op) {
       case '&&':

@@ -8,6 +8,11 @@ export interface FilterField {
   readonly nullable?: boolean | undefined;
 }
 
+/** A field with its name. */
+export interface NamedField extends FilterField {
+  readonly name: string;
+}
+
 /** Fields by name. */
 export type FilterFields = Readonly<Record<string, FilterField>>;
 

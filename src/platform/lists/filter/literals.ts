@@ -1,5 +1,5 @@
 import { FilterError } from './filter-error.js';
-import { type FilterField, NOTATION } from './filter-fields.js';
+import { type NamedField, NOTATION } from './filter-fields.js';
 import { isAmbiguous, type Node } from './parse-expression.js';
 import { type Moment, parseTimestamp } from './timestamp.js';
 
@@ -18,7 +18,7 @@ export function isNull(node: Node): boolean {
 }
 
 /** The value of a field of text or UUIDs. */
-export function valueOf(literal: Node, reference: FilterField & { name: string }): string {
+export function valueOf(literal: Node, reference: NamedField): string {
   const text = textOf(literal, reference);
   if (reference.type === 'string') {
     return text;
@@ -30,7 +30,7 @@ export function valueOf(literal: Node, reference: FilterField & { name: string }
 }
 
 /** The text that a literal is. */
-export function textOf(literal: Node, { name, type }: FilterField & { name: string }): string {
+export function textOf(literal: Node, { name, type }: NamedField): string {
   if (literal.op !== 'value' || typeof literal.args !== 'string') {
     const { noun, example } = NOTATION[type];
     const source = sourceOf(literal);
@@ -49,14 +49,14 @@ export function momentOf(literal: Node): Moment {
   }
   const [, [parameter, ...more]] = literal.args;
   if (parameter?.op !== 'value' || typeof parameter.args !== 'string' || more.length > 0) {
-    throw new FilterError('type', literal, 'must give timestamp one text: write `timestamp("2026-01-31T12:00:00Z")`');
+    throw new FilterError('type', literal, `must give timestamp one text: write \`${NOTATION.creationTime.example}\``);
   }
   const moment = parseTimestamp(stringOf(parameter, parameter.args));
   if (!moment) {
     throw new FilterError(
       'value',
       parameter,
-      'has a time that is not RFC 3339 with a zone: write `timestamp("2026-01-31T12:00:00Z")`',
+      `has a time that is not RFC 3339 with a zone: write \`${NOTATION.creationTime.example}\``,
     );
   }
   return moment;

@@ -9,11 +9,14 @@ export const MAXIMUM_LENGTH = 2000;
 /** Parentheses, lists, calls or negations around one another, at most. */
 export const MAXIMUM_DEPTH = 16;
 
+/** How to mend an expression that nests deeper. */
+export const TOO_DEEP = `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`;
+
 /** Names, values, operators and calls of an expression, at most. */
-export const MAXIMUM_NODES = 400;
+const MAXIMUM_NODES = 400;
 
 /** Values of one list, at most. */
-export const MAXIMUM_LIST = 100;
+const MAXIMUM_LIST = 100;
 
 /** A node of the syntax tree, and one of a certain kind. */
 export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNode, { op: Operator }>;
@@ -21,7 +24,7 @@ export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNo
 const LIMITS = { maxDepth: MAXIMUM_DEPTH + 1, maxAstNodes: MAXIMUM_NODES, maxListElements: MAXIMUM_LIST };
 
 const LIMIT_MESSAGES: readonly (readonly [keyof typeof LIMITS, string])[] = [
-  ['maxDepth', `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`],
+  ['maxDepth', TOO_DEEP],
   ['maxAstNodes', `has more than ${MAXIMUM_NODES} names, values and operators: make it shorter`],
   ['maxListElements', `has a list of more than ${MAXIMUM_LIST} values: split it into several requests`],
 ];

@@ -1,11 +1,10 @@
 import { FilterError } from './filter-error.js';
-import { type FilterField, type FilterFields, NOTATION } from './filter-fields.js';
+import { type FilterFields, type NamedField, NOTATION } from './filter-fields.js';
 import type { Node } from './parse-expression.js';
 import { closest, isSearch, unknownFunction, unsupported } from './unsupported.js';
 
 /** A field as it stands in an expression. */
-export interface Reference extends FilterField {
-  readonly name: string;
+export interface Reference extends NamedField {
   readonly lowerAscii: boolean;
 }
 
