@@ -1,4 +1,5 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
+import { onServerDatabase } from '../../test/support/test-database.ts';
 
 const { BENCH_DATABASE_URL: SERVER_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env;
 const NAME = `items_bench_${process.pid}`;
@@ -31,10 +32,10 @@ export function createdAt(number: number): string {
 
 /** Creates the database of this run. @returns its URL and how to drop it */
 export async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  await onServer(`CREATE DATABASE ${NAME}`);
+  await onServerDatabase(SERVER_URL, `CREATE DATABASE ${NAME}`);
   const url = new URL(SERVER_URL);
   url.pathname = `/${NAME}`;
-  return { url: url.href, drop: () => onServer(`DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`) };
+  return { url: url.href, drop: () => onServerDatabase(SERVER_URL, `DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`) };
 }
 
 /** Fills the table of items, whose migrations have run, and leaves it as autovacuum leaves a table in time. */
@@ -70,14 +71,4 @@ export async function keyAtDepth(client: Client, depth: number): Promise<string>
     throw new Error(`There are no ${depth} items.`);
   }
   return row.id;
-}
-
-async function onServer(statement: string): Promise<void> {
-  const client = new Client(SERVER_URL);
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { DataSource, type Logger } from 'typeorm';
 import { Item } from '#service/items/item.entity';
@@ -97,6 +98,11 @@ export class Plans {
     this.recorded = [];
     // A filter that takes too long has run its statements, too.
     await this.lists.findPage(Item, query).catch(() => undefined);
+    // The service does not wait for the end of its transaction.
+    await nextTurn();
+    if (this.recorded.at(-1)?.sql !== 'ROLLBACK') {
+      throw new Error('The service did not end its transaction as expected.');
+    }
     return this.recorded;
   }
 
