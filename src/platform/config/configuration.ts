@@ -1,6 +1,10 @@
-import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Allow } from 'class-validator';
-import { Choice, Flag, PostgresUrl, Seconds } from './variables.decorator.js';
+import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
+import { Rule } from '../validation/rule.js';
+import { Choice, Flag, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
+
+/** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
+export const CUT_OFF = 0.9;
 
 /**
  * Everything that can be configured. Each property is the environment variable of that name and its initialiser is the
@@ -11,9 +15,30 @@ export class Configuration {
   @DecimalInteger(0, 65_535)
   readonly PORT: number = 3000;
 
+  /** TCP port of the metrics, in Prometheus' text format at `/metrics`; 0 takes any free port. */
+  @DecimalInteger(0, 65_535)
+  readonly METRICS_PORT: number = 9464;
+
+  /** How long a connection without a request is kept open. Must be longer than the load balancer keeps it, so that it closes first. */
+  @Seconds(0.1, 3600)
+  readonly KEEP_ALIVE_TIMEOUT: number = 65;
+
   /** PostgreSQL 15 or newer, as `postgres://user:password@host:5432/database?sslmode=verify-full`. Unset: embedded. */
   @PostgresUrl()
   readonly DATABASE_URL: string | undefined = undefined;
+
+  /**
+   * The same database without the pooler: to be set when `DATABASE_URL` leads to PgBouncer in transaction mode. Migrations,
+   * which need a session of their own, go this way, and connections to the pooler carry no start-up parameters.
+   */
+  @PostgresUrl()
+  @Rule('needs', 'needs DATABASE_URL', hasDatabaseUrl)
+  readonly DATABASE_DIRECT_URL: string | undefined = undefined;
+
+  /** Streaming replicas of the database, separated by commas: lists are read from these, and lag behind as they do. */
+  @PostgresUrls()
+  @Rule('needs', 'needs DATABASE_URL', hasDatabaseUrl)
+  readonly DATABASE_REPLICA_URLS: readonly string[] = [];
 
   /** Directory of the embedded database, used when `DATABASE_URL` is unset. One process at a time. */
   @Allow()
@@ -29,7 +54,7 @@ export class Configuration {
 
   /** How long one SQL statement may run. The embedded database ignores it. */
   @Seconds(0.1, 3600)
-  readonly DATABASE_STATEMENT_TIMEOUT: number = 10;
+  readonly DATABASE_STATEMENT_TIMEOUT: number = 4;
 
   /** How long a SQL statement may run that looks for what a client's filter describes. The embedded database ignores it. */
   @Seconds(0.1, 3600)
@@ -47,11 +72,35 @@ export class Configuration {
   @DecimalInteger(1, 86_400)
   readonly RATE_LIMIT_WINDOW: number = 60;
 
+  /** Redis 6.2+ or Valkey, where all replicas count together. Unset, or while it is away, each process counts for itself. */
+  @RedisUrl()
+  readonly REDIS_URL: string | undefined = undefined;
+
+  /** What the names of all keys in Redis begin with. */
+  @Rule('name', 'must be 1 to 100 visible ASCII characters without braces', isKeyPrefix)
+  readonly REDIS_KEY_PREFIX: string = 'items:';
+
+  /** Processes that share the limit while each counts for itself: each then admits its part of it. */
+  @DecimalInteger(1, 10_000)
+  readonly RATE_LIMIT_REPLICAS: number = 1;
+
+  /** How long the answer to a request with an `Idempotency-Key` is kept for its repeats. */
+  @Seconds(1, 2_592_000)
+  readonly IDEMPOTENCY_TTL: number = 86_400;
+
   /** How long a token may stay in use after it was revoked elsewhere; until then it needs no database look-up. */
   @Seconds(0.1, 30)
   readonly TOKEN_CACHE_TTL: number = 30;
 
-  /** How long requests in flight may take to finish after SIGTERM before they are cut off. */
+  /**
+   * How long requests are still taken after SIGTERM, while `/readyz` says 503 and answers close their connections: as long
+   * as load balancers may need to stop sending.
+   */
+  @Seconds(0, 3600)
+  @Rule('order', 'must be shorter than nine tenths of SHUTDOWN_TIMEOUT', endsBeforeCutOff)
+  readonly SHUTDOWN_DELAY: number = 5;
+
+  /** How long the end may take, from the signal to the exit. Requests that are still in flight shortly before are cut off. */
   @Seconds(0.1, 3600)
   readonly SHUTDOWN_TIMEOUT: number = 25;
 
@@ -62,4 +111,20 @@ export class Configuration {
   /** `auto` is `pretty` on a terminal and `json` elsewhere. */
   @Choice('auto', 'json', 'pretty')
   readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
+}
+
+/** Braces would choose the slot of Redis Cluster in which a key lies. */
+function isKeyPrefix(value: unknown): boolean {
+  return typeof value === 'string' && /^[!-z|~]{1,100}$/.test(value);
+}
+
+function endsBeforeCutOff(value: unknown, configuration: object): boolean {
+  const { SHUTDOWN_TIMEOUT } = configuration as { SHUTDOWN_TIMEOUT: unknown };
+  const isComparable = typeof value === 'number' && typeof SHUTDOWN_TIMEOUT === 'number';
+  return !isComparable || value < SHUTDOWN_TIMEOUT * CUT_OFF;
+}
+
+function hasDatabaseUrl(value: unknown, configuration: object): boolean {
+  const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
+  return isUnset || (configuration as Configuration).DATABASE_URL !== undefined;
 }

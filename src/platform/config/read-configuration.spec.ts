@@ -18,6 +18,7 @@ describe('the configuration', () => {
       DATABASE_POOL_SIZE: '20',
       DATABASE_CONNECTION_TIMEOUT: '0.5',
       MIGRATE_ON_START: 'false',
+      DATABASE_REPLICA_URLS: 'postgres://one/items, postgres://two/items',
       LOG_FORMAT: 'json',
     };
     expect(readConfiguration(given)).toMatchObject({
@@ -26,7 +27,16 @@ describe('the configuration', () => {
       PORT: 8080,
       DATABASE_POOL_SIZE: 20,
       DATABASE_CONNECTION_TIMEOUT: 0.5,
+      DATABASE_REPLICA_URLS: ['postgres://one/items', 'postgres://two/items'],
     });
+  });
+
+  it.each([
+    ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
+    ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
+    ['SHUTDOWN_DELAY must be shorter than', { SHUTDOWN_DELAY: '9', SHUTDOWN_TIMEOUT: '10' }],
+  ])('knows what goes together: %s', (message, environment) => {
+    expect(() => readConfiguration(environment)).toThrow(message);
   });
 
   it('names every variable at fault and shows no value', () => {
@@ -40,7 +50,16 @@ describe('the configuration', () => {
       RATE_LIMIT: '1e3',
       RATE_LIMIT_WINDOW: '60s',
       TOKEN_CACHE_TTL: '31',
+      SHUTDOWN_DELAY: 'short',
       SHUTDOWN_TIMEOUT: 'NaN',
+      DATABASE_DIRECT_URL: 'db',
+      DATABASE_REPLICA_URLS: 'postgres://db/items,',
+      REDIS_URL: 'http://cache',
+      REDIS_KEY_PREFIX: 'items{1}',
+      RATE_LIMIT_REPLICAS: '0',
+      IDEMPOTENCY_TTL: '0',
+      KEEP_ALIVE_TIMEOUT: '0',
+      METRICS_PORT: '-1',
       LOG_LEVEL: 'loud',
       LOG_FORMAT: 'xml',
     };
@@ -53,7 +72,7 @@ describe('the configuration', () => {
       for (const name of Object.keys(wrong)) {
         expect(message).toContain(`\n  ${name} must `);
       }
-      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|31|NaN|loud|xml/);
+      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|31|NaN|loud|xml|short,|http:/);
     }
   });
 

@@ -3,6 +3,7 @@ import { Transform } from 'class-transformer';
 import { IsOptional } from 'class-validator';
 import { isDecodable } from '../http/percent-encoding.js';
 import { Rule } from '../validation/rule.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
 
 /** A duration in seconds as decimal text, fractions allowed (`0.5`). */
 export function Seconds(minimum: number, maximum: number): PropertyDecorator {
@@ -39,6 +40,31 @@ export function PostgresUrl(): PropertyDecorator {
       'url',
       'must be a URL like postgres://user:password@host:5432/database, special characters percent-encoded',
       (value) => typeof value === 'string' && isPostgresUrl(value),
+    ),
+  );
+}
+
+/** PostgreSQL connection URLs, separated by commas; the property becomes a list. */
+export function PostgresUrls(): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split(',').map((url) => url.trim()) : value)),
+    Rule(
+      'url',
+      'must be URLs like postgres://user:password@host:5432/database, separated by commas, special characters percent-encoded',
+      (value) => Array.isArray(value) && value.every(isPostgresUrl),
+    ),
+  );
+}
+
+/** A Redis URL in the spelling of `parseRedisUrl`, which may be left out. */
+export function RedisUrl(): PropertyDecorator {
+  return applyDecorators(
+    IsOptional(),
+    Rule(
+      'url',
+      'must be a URL like redis://user:password@host:6379/0 (rediss:// with TLS), ' +
+        'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379',
+      (value) => typeof value === 'string' && parseRedisUrl(value) !== undefined,
     ),
   );
 }
