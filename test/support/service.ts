@@ -20,6 +20,9 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** Any free ports, a limit that is not in the way, and no wait for load balancers. */
+export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '0' };
+
 /**
  * Starts it with an empty database and a generous rate limit.
  *
@@ -32,7 +35,7 @@ export async function startService(
   root: Type = AppModule,
 ): Promise<Service> {
   const ownDatabase = database ?? (await createTestDatabase());
-  const defaults = { PORT: '0', LOG_LEVEL: 'silent', RATE_LIMIT: '1000000' };
+  const defaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
   const app = await startApp(readConfiguration({ ...defaults, ...ownDatabase.environment, ...environment }), root);
   const { port } = app.getHttpServer().address() as AddressInfo;
   const origin = `http://127.0.0.1:${port}`;
@@ -55,7 +58,7 @@ export async function startService(
 /** The application with a database that nobody can reach: nothing listens on port 1. */
 export async function startAwayFromDatabase(): Promise<{ origin: string; stop(): Promise<void> }> {
   const app = await startApp(
-    readConfiguration({ PORT: '0', LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }),
+    readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }),
   );
   const { port } = app.getHttpServer().address() as AddressInfo;
   return { origin: `http://127.0.0.1:${port}`, stop: () => app.close() };

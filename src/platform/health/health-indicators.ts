@@ -13,18 +13,26 @@ export interface HealthIndicator {
 export class HealthIndicators {
   private readonly indicators: HealthIndicator[] = [];
   private running: Promise<string[]> | undefined;
+  private end: string | undefined;
 
   /** From now on the service is ready only while this works, too. Call it in the constructor of a module. */
   add(indicator: HealthIndicator): void {
     this.indicators.push(indicator);
   }
 
+  /** From now on the service is not ready, whatever the indicators say. @param reason - named in the answer */
+  endWith(reason: string): void {
+    this.end = reason;
+  }
+
   /** Names of those that fail now. However many ask at once, each indicator is checked by one at a time. */
-  failing(): Promise<string[]> {
+  async failing(): Promise<string[]> {
     this.running ??= this.checkAll().finally(() => {
       this.running = undefined;
     });
-    return this.running;
+    const failing = this.end === undefined ? await this.running : [];
+    // It may have come meanwhile.
+    return this.end === undefined ? failing : [this.end];
   }
 
   private async checkAll(): Promise<string[]> {

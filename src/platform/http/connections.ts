@@ -3,8 +3,10 @@ import type { Socket } from 'node:net';
 
 /** What is going on on one connection. */
 interface Activity {
-  /** Requests that are not answered yet. */
-  pending: number;
+  /** Answers that are not sent yet. */
+  pending: Set<ServerResponse>;
+  /** The one of these that was told to be the last on its connection. */
+  last: ServerResponse | undefined;
   /** Whether the latest answer was sent before its request had arrived whole. */
   answeredEarly: boolean;
 }
@@ -12,10 +14,11 @@ interface Activity {
 /** Knows of every connection of a server whether somebody waits for an answer on it, which Node keeps to itself. */
 export class Connections {
   private readonly open = new Map<Socket, Activity>();
+  private isClosing = false;
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
-      this.open.set(socket, { pending: 0, answeredEarly: false });
+      this.open.set(socket, { pending: new Set(), last: undefined, answeredEarly: false });
       socket.once('close', () => this.open.delete(socket));
     });
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -25,7 +28,7 @@ export class Connections {
 
   /** Whether a request on it waits for its answer. */
   isBusy(socket: Socket): boolean {
-    return (this.open.get(socket)?.pending ?? 0) > 0;
+    return (this.open.get(socket)?.pending.size ?? 0) > 0;
   }
 
   /** Whether what arrives on it now belongs to a request that has its answer already. */
@@ -33,10 +36,16 @@ export class Connections {
     return this.open.get(socket)?.answeredEarly ?? false;
   }
 
+  /** From now on every answer tells its client that it is the last one on its connection. */
+  closeWhenAnswered(): void {
+    this.isClosing = true;
+    this.open.forEach(endWithLatest);
+  }
+
   /** Closes every connection on which nobody waits for an answer. */
   closeIdle(): void {
     for (const [socket, { pending }] of this.open) {
-      if (pending === 0) {
+      if (pending.size === 0) {
         socket.destroy();
       }
     }
@@ -61,12 +70,33 @@ export class Connections {
   private track(request: IncomingMessage, response: ServerResponse): void {
     const activity = this.open.get(request.socket);
     if (activity) {
-      activity.pending += 1;
+      activity.pending.add(response);
       activity.answeredEarly = false;
+      if (this.isClosing) {
+        endWithLatest(activity);
+      }
       response.once('close', () => {
-        activity.pending -= 1;
+        activity.pending.delete(response);
         activity.answeredEarly = !request.complete;
       });
     }
+  }
+}
+
+/**
+ * Closes a connection behind the answer to the latest request that has arrived on it, and says so there. Requests can follow
+ * each other before the first is answered (RFC 9112, section 9.3.2): what was the latest until now is so no more.
+ */
+function endWithLatest(activity: Activity): void {
+  const { last } = activity;
+  const latest = [...activity.pending].at(-1);
+  if (last && last !== latest && !last.headersSent) {
+    last.shouldKeepAlive = true;
+    last.removeHeader('Connection');
+  }
+  if (latest && !latest.headersSent && latest.shouldKeepAlive) {
+    latest.shouldKeepAlive = false;
+    latest.setHeader('Connection', 'close');
+    activity.last = latest;
   }
 }

@@ -1,41 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { Configuration } from '../config/configuration.js';
+import { Configuration, CUT_OFF } from '../config/configuration.js';
+import { HealthIndicators } from '../health/health-indicators.js';
 import type { Connections } from './connections.js';
 
 /** How often connections that have become idle are closed while the server closes, in milliseconds. */
 const SWEEP_INTERVAL = 50;
 
+/** Within this time of the first, a second signal is an echo: npm passes on what the terminal has sent as well. In milliseconds. */
+const ECHO = 500;
+
 /**
- * Lets the server close as soon as its last request is answered. Node closes the connections that are idle at the start of
- * shutdown, but neither those whose client keeps them alive afterwards nor those on which a request has only begun to
- * arrive. After `SHUTDOWN_TIMEOUT` what is left is cut off.
+ * Ends the service without losing a request.
+ *
+ * On SIGTERM load balancers go on sending until they have seen that this replica is not ready any more. For `SHUTDOWN_DELAY`
+ * requests are therefore served as before, but each answer closes its connection, so that its client opens the next one
+ * elsewhere. Then the server closes, as soon as its last request is answered: Node closes the connections that are idle then,
+ * but neither those whose client keeps them alive afterwards nor those on which a request has only begun to arrive. What is
+ * left shortly before `SHUTDOWN_TIMEOUT` is cut off. A second signal ends the process at once.
  */
 @Injectable()
 export class Drain implements BeforeApplicationShutdown {
   private readonly logger = new Logger('Drain');
   private connections: Connections | undefined;
+  private begun = false;
 
-  constructor(private readonly configuration: Configuration) {}
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly indicators: HealthIndicators,
+  ) {}
 
   /** Tells it the connections of the server; in a command there is none. */
   watch(connections: Connections): void {
     this.connections = connections;
   }
 
-  beforeApplicationShutdown(): void {
-    const { connections } = this;
-    if (connections) {
-      const sweep = setInterval(() => {
-        connections.closeIdle();
-      }, SWEEP_INTERVAL);
-      const deadline = setTimeout(() => {
-        this.logger.error('Requests were still in flight after SHUTDOWN_TIMEOUT and are cut off.');
-        connections.closeAll();
-      }, this.configuration.SHUTDOWN_TIMEOUT * 1000);
-      connections.whenClosed(() => {
-        clearInterval(sweep);
-        clearTimeout(deadline);
-      });
+  /** Whether the service ends. */
+  get hasBegun(): boolean {
+    return this.begun;
+  }
+
+  /** @param signal - that ends the service; none when it is closed by its own code */
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    const { connections, configuration } = this;
+    if (!connections) {
+      return;
     }
+    this.begun = true;
+    this.indicators.endWith('shutdown');
+    connections.closeWhenAnswered();
+    const deadline = setTimeout(
+      () => {
+        this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are cut off.');
+        connections.closeAll();
+      },
+      configuration.SHUTDOWN_TIMEOUT * CUT_OFF * 1000,
+    );
+    if (signal !== undefined) {
+      this.logger.log({ msg: 'shutting down', signal });
+      this.exitAtNextSignal();
+      // Whatever else hangs.
+      setTimeout(() => process.exit(0), configuration.SHUTDOWN_TIMEOUT * 1000).unref();
+    }
+    // An interrupt comes from somebody at a terminal: there is no load balancer to wait for.
+    if (signal === 'SIGTERM') {
+      await delay(configuration.SHUTDOWN_DELAY * 1000);
+    }
+    const sweep = setInterval(() => {
+      connections.closeIdle();
+    }, SWEEP_INTERVAL);
+    connections.whenClosed(() => {
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    });
+  }
+
+  private exitAtNextSignal(): void {
+    const first = performance.now();
+    const exit = (signal: NodeJS.Signals, number: number) => {
+      if (performance.now() - first > ECHO) {
+        this.logger.warn({ msg: 'exiting at once', signal });
+        process.exit(128 + number);
+      }
+    };
+    process.on('SIGTERM', exit).on('SIGINT', exit);
   }
 }

@@ -18,13 +18,13 @@ export const invalidBody = defineProblemType({
     'The request body is not a valid JSON object for this operation. Each entry of `errors` points at one fault (`pointer`, a JSON Pointer), names it (`code`) and says what to write instead (`detail`). Mend all of them and send the request again.',
 });
 
-/** A query or path parameter breaks a rule. */
+/** A query, path or header parameter breaks a rule. */
 export const invalidParameters = defineProblemType({
   name: 'invalid-parameters',
   status: 400,
   title: 'Invalid parameters',
   remedy:
-    'A query or path parameter is not valid, not known or given more than once. Each entry of `errors` names one (`parameter`), its fault (`code`) and what to write instead (`detail`); of a filter also the faulty part, in characters from its start (`start`, and `end`, which is exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
+    'A query, path or header parameter is not valid, not known or given more than once. Each entry of `errors` names one (`parameter`), its fault (`code`) and what to write instead (`detail`); of a filter also the faulty part, in characters from its start (`start`, and `end`, which is exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
 /** No such path. */

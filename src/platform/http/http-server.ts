@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
+import type { Configuration } from '../config/configuration.js';
 import { Connections } from './connections.js';
 import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
 import { originForm } from './origin-form.js';
@@ -13,6 +14,9 @@ const typeByParserCode: Readonly<Record<string, ProblemType>> = {
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
   HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
 };
+
+/** How much longer a request may take to arrive whole than its headers may, in milliseconds: its body has 64 KiB at most. */
+const BODY_TIME = 15_000;
 
 /** How long a client may take to read the answer before its connection is cut, in milliseconds. */
 const LINGER = 1000;
@@ -26,14 +30,14 @@ const CLIENT_GONE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPI
  *
  * @returns what is known of its connections
  */
-export function configureHttpServer(server: Server): Connections {
+export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Configuration): Connections {
   const logger = new Logger('HttpServer');
   const connections = new Connections(server);
-  // A body of 64 KiB needs no longer; it bounds what a slow or endless sender can hold open.
-  server.requestTimeout = 30_000;
-  server.headersTimeout = 15_000;
-  // Longer than the idle time-out of common load balancers (60 s), so that they close first.
-  server.keepAliveTimeout = 65_000;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
+  // Also counted from the start of a connection, which load balancers may open before they have a request for it. It bounds
+  // what a slow or endless sender can hold open.
+  server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
+  server.requestTimeout = server.headersTimeout + BODY_TIME;
   // Node's types know these only as options. It would answer a missing Host header with an empty body, and not answer at
   // all a client that has sent its request and closed its half of the connection.
   Object.assign(server, { requireHostHeader: false, httpAllowHalfOpen: true });

@@ -49,9 +49,13 @@ function checkHeaders({ headers }: Request): void {
 }
 
 async function readBytes(request: Request): Promise<Buffer> {
-  if (request.headers.expect !== undefined && request.httpVersion !== '1.0') {
-    request.res?.removeHeader('Connection');
-    request.res?.writeContinue();
+  const { headers, httpVersion, res: response } = request;
+  if (headers.expect !== undefined && httpVersion !== '1.0') {
+    // Now that the body comes, the connection can be used again, unless the service ends.
+    if (response?.shouldKeepAlive) {
+      response.removeHeader('Connection');
+    }
+    response?.writeContinue();
   }
   try {
     return await getRawBody(request, { limit: BODY_LIMIT });
