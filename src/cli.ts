@@ -1,4 +1,5 @@
 import './platform/config/supported-node.js';
+import './platform/config/end-on-signal.js';
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, InvalidArgumentError } from 'commander';

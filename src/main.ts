@@ -1,4 +1,5 @@
 import './platform/config/supported-node.js';
+import './platform/config/end-on-signal.js';
 import 'reflect-metadata';
 import { startApp } from './app.js';
 import { loadEnvironment } from './platform/config/load-environment.js';
