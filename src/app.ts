@@ -17,10 +17,12 @@ import { requestId } from './platform/http/request-id.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { accessLog } from './platform/observability/access-log.js';
 import { createLogger } from './platform/observability/create-logger.js';
+import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { rememberRequest } from './platform/observability/request-context.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { RateLimiter } from './platform/throttling/rate-limiter.js';
 import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swagger-ui-assets.js';
 
 /**
@@ -43,7 +45,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       routeConflictPolicy: { duplicate: 'error' },
     },
   );
-  app.get(Drain).watch(configureHttpServer(app.getHttpServer()));
+  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration));
   app.use(requestId, rememberRequest, accessLog(logger), securityHeaders, hostHeader);
   app.use(SWAGGER_UI_ASSETS_PATH, swaggerUiAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
@@ -60,9 +62,16 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
-    await app.get(Database).start();
-    const origin = await listen(app, configuration.PORT);
-    new Logger('Start').log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
+    await Promise.all([app.get(Database).start(), app.get(RateLimiter, { strict: false }).start()]);
+    if (app.get(Drain).hasBegun) {
+      return app;
+    }
+    const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
+    await take('PORT', configuration.PORT, (port) => app.listen(port));
+    const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
+    const logger = new Logger('Start');
+    logger.log(`Metrics at http://localhost:${metricsPort}/metrics`);
+    logger.log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
     await app.get(QuickstartToken).offer(origin, '/v1/items');
     return app;
   } catch (error) {
@@ -80,16 +89,14 @@ export async function createContext(configuration: Configuration): Promise<INest
   );
 }
 
-/** @returns where the application can be reached from this machine */
-async function listen(app: NestExpressApplication, port: number): Promise<string> {
+/** @throws OperatorError when something else listens on that port */
+async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
-    await app.listen(port);
+    return await listen(port);
   } catch (error) {
     if (Error.isError(error) && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new OperatorError(`Port ${port} is taken. Stop what listens there, or choose another with PORT.`);
+      throw new OperatorError(`Port ${port} is taken. Stop what listens there, or choose another with ${variable}.`);
     }
     throw error;
   }
-  const address = app.getHttpServer().address() as AddressInfo;
-  return `http://localhost:${address.port}`;
 }

@@ -2,11 +2,15 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+import { TimeLimitInterceptor } from './database/time-limit.interceptor.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
+import { IdempotencyInterceptor } from './idempotency/idempotency.interceptor.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
+import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
@@ -14,13 +18,24 @@ import { InputInterceptor } from './validation/input.interceptor.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
 @Module({
-  imports: [DiscoveryModule, AuthModule, ThrottlingModule, HealthModule, ListsModule, OpenApiModule],
+  imports: [
+    DiscoveryModule,
+    ObservabilityModule,
+    AuthModule,
+    ThrottlingModule,
+    HealthModule,
+    IdempotencyModule,
+    ListsModule,
+    OpenApiModule,
+  ],
   controllers: [FallbackController],
   providers: [
     Drain,
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_INTERCEPTOR, useClass: InputInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: TimeLimitInterceptor },
+    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
 })

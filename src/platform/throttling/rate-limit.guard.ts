@@ -19,9 +19,13 @@ const rateLimited = defineProblemType({
  * @param retryAfter - seconds until a slot comes free
  */
 export function rateLimitedProblem(limit: number, window: number, retryAfter: number): Problem {
-  return new Problem(rateLimited, `More than ${limit} requests in ${window} seconds. Retry in ${retryAfter} s.`, {
-    headers: { 'Retry-After': String(retryAfter) },
-  });
+  return new Problem(
+    rateLimited,
+    `The token has used up its requests: at most ${limit} in ${window} seconds. Retry in ${retryAfter} s.`,
+    {
+      headers: { 'Retry-After': String(retryAfter) },
+    },
+  );
 }
 
 /**

@@ -45,16 +45,50 @@ export class SlidingWindow {
   /** Counts one call, if there is room for it. */
   hit(key: string): WindowState {
     const now = this.now();
+    const ring = this.ringOf(key, now);
+    const admitted = ring.count < this.limit;
+    if (admitted) {
+      this.push(key, ring, now);
+    }
+    return { admitted, remaining: this.limit - ring.count, freeIn: at(ring, 0) + this.length - now };
+  }
+
+  /**
+   * Takes note of calls that were counted elsewhere.
+   *
+   * @param count - as many are counted here at least from now on; those that are missing are taken to be made now
+   */
+  fill(key: string, count: number): void {
+    const now = this.now();
+    const ring = this.ringOf(key, now);
+    while (ring.count < Math.min(count, this.limit)) {
+      this.push(key, ring, now);
+    }
+  }
+
+  /** Keys with calls in the window, and perhaps some whose calls have just left it. */
+  keys(): string[] {
+    return [...this.rings.keys()];
+  }
+
+  /** How long ago each counted call of a key was made, in milliseconds, the oldest first. */
+  ages(key: string): number[] {
+    const now = this.now();
+    const ring = this.ringOf(key, now);
+    return Array.from({ length: ring.count }, (_, place) => now - at(ring, place));
+  }
+
+  /** From now on no call with that key counts as made. */
+  forget(key: string): void {
+    this.rings.delete(key);
+  }
+
+  /** The ring of a key as it is now: without the calls that have left the window. */
+  private ringOf(key: string, now: number): Ring {
     this.forgetSilent(now);
     const ring = this.rings.get(key) ?? { times: new Float64Array(Math.min(INITIAL_CAPACITY, this.limit)), start: 0, count: 0 };
     this.dropExpired(ring, now);
-    const admitted = ring.count < this.limit;
-    if (admitted) {
-      this.push(ring, now);
-      this.rings.delete(key);
-      this.rings.set(key, ring);
-    }
-    return { admitted, remaining: this.limit - ring.count, freeIn: at(ring, 0) + this.length - now };
+    return ring;
   }
 
   private dropExpired(ring: Ring, now: number): void {
@@ -64,7 +98,7 @@ export class SlidingWindow {
     }
   }
 
-  private push(ring: Ring, now: number): void {
+  private push(key: string, ring: Ring, now: number): void {
     if (ring.count === ring.times.length) {
       const grown = new Float64Array(Math.min(ring.count * 2, this.limit));
       for (let index = 0; index < ring.count; index += 1) {
@@ -75,6 +109,8 @@ export class SlidingWindow {
     }
     ring.times[(ring.start + ring.count) % ring.times.length] = now;
     ring.count += 1;
+    this.rings.delete(key);
+    this.rings.set(key, ring);
   }
 
   private forgetSilent(now: number): void {

@@ -1,18 +1,26 @@
 import { Module } from '@nestjs/common';
 import { ThrottlerModule } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
-import { InProcessStorage } from './in-process-storage.js';
+import { RateLimitStorage } from './rate-limit.storage.js';
+import { RateLimiter } from './rate-limiter.js';
+
+@Module({ providers: [RateLimiter], exports: [RateLimiter] })
+class RateLimiterModule {}
 
 /** How many requests a token may make, and where they are counted. */
 @Module({
   imports: [
     ThrottlerModule.forRootAsync({
-      inject: [Configuration],
-      useFactory: ({ RATE_LIMIT, RATE_LIMIT_WINDOW }: Configuration) => ({
-        // Without a block duration a refused token waits for the next free slot, no longer.
-        throttlers: [{ name: 'default', limit: RATE_LIMIT, ttl: RATE_LIMIT_WINDOW * 1000, blockDuration: 0 }],
-        storage: new InProcessStorage(RATE_LIMIT, RATE_LIMIT_WINDOW * 1000),
-      }),
+      imports: [RateLimiterModule],
+      inject: [Configuration, RateLimiter],
+      useFactory: ({ RATE_LIMIT: limit, RATE_LIMIT_WINDOW }: Configuration, limiter: RateLimiter) => {
+        const ttl = RATE_LIMIT_WINDOW * 1000;
+        return {
+          // Without a block duration a refused token waits for the next free slot, no longer.
+          throttlers: [{ name: 'default', limit, ttl, blockDuration: 0 }],
+          storage: new RateLimitStorage(limiter, limit, ttl),
+        };
+      },
     }),
   ],
   exports: [ThrottlerModule],
