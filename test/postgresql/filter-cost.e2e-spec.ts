@@ -86,7 +86,7 @@ it('runs filters read-only, on one processor, and plans them anew for their valu
   expect(filtered.body.items[0]?.description).toBe('on off force_custom_plan 0 300ms');
   // They end with the request: on the same connections, others run as ever.
   const others = await Promise.all(Array.from({ length: 4 }, () => service.api.list()));
-  expect(others.map(({ body }) => body.items[0]?.description)).toEqual(Array(4).fill('off on auto 2 10s'));
+  expect(others.map(({ body }) => body.items[0]?.description)).toEqual(Array(4).fill('off on auto 2 4s'));
 });
 
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */

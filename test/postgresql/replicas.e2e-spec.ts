@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { Api } from '../support/api.js';
-import { runCli, ServiceProcess } from '../support/process.js';
-import { startService } from '../support/service.js';
+import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
+import { eventually, startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
@@ -59,16 +59,41 @@ it('honours on every replica, within the time of the cache, that a token was rev
   await database.drop();
 });
 
-it('ends on SIGTERM while another process keeps it from migrating, and migrates nothing', async () => {
+/** A database that somebody else keeps from being migrated. */
+async function createLockedDatabase() {
   const database = await createTestDatabase();
   const migrator = new Client(databaseUrlOf(database));
   await migrator.connect();
   await migrator.query('SELECT pg_advisory_lock(7235915402217)');
-  const service = await ServiceProcess.start(database.environment);
-  await delay(500);
+  const isWaitedFor = async () => {
+    const { rows } = await migrator.query("SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory_lock%'");
+    return rows.length > 0;
+  };
+  const expectUntouched = async () => {
+    const { rows } = await migrator.query("SELECT to_regclass('items') AS items");
+    expect(rows).toEqual([{ items: null }]);
+    await migrator.end();
+    await database.drop();
+  };
+  return { environment: database.environment, isWaitedFor, expectUntouched };
+}
+
+it('ends on SIGTERM while another process keeps it from migrating, and migrates nothing', async () => {
+  const locked = await createLockedDatabase();
+  const service = await ServiceProcess.start(locked.environment);
+  await eventually(locked.isWaitedFor);
   expect(await service.end('SIGTERM')).toBe(0);
-  const { rows } = await migrator.query("SELECT to_regclass('items') AS items");
-  expect(rows).toEqual([{ items: null }]);
-  await migrator.end();
-  await database.drop();
+  await locked.expectUntouched();
+});
+
+it.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('ends a waiting migrate on %s by itself, as process 1 of a container must', async (signal, code) => {
+  const locked = await createLockedDatabase();
+  const { child, ended } = spawnCli(['migrate'], locked.environment);
+  await eventually(locked.isWaitedFor);
+  child.kill(signal);
+  expect((await ended).code).toBe(code);
+  await locked.expectUntouched();
 });

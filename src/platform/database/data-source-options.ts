@@ -5,37 +5,54 @@ import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient } from './database-client.js';
 import type { TableRegistry } from './table-registry.js';
 
-/**
- * Options of the data source that serves requests.
- *
- * @param embedded - pool options of the embedded database; without them `DATABASE_URL` is used
- */
+/** A server that is the database, a pooler before it (PgBouncer in transaction mode), or a streaming replica of it. */
+export type ServerKind = 'server' | 'pooler' | 'replica';
+
+/** Where a database is: a URL, or what makes `pg` talk to the embedded one. */
+export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: PoolConfig };
+
+/** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
+const PATIENCE_WITH_REPLICA = 0.2;
+
+/** Options of a data source. */
 export function dataSourceOptions(
   configuration: Configuration,
   tables: TableRegistry,
-  embedded: PoolConfig | undefined,
+  location: DatabaseLocation,
   onPoolError: (error: unknown) => void,
 ): PostgresDataSourceOptions {
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = configuration;
-  const server: PoolConfig = {
-    Client: DatabaseClient,
-    keepAlive: true,
-    idleTimeoutMillis: 30_000,
-    // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    statement_timeout: DATABASE_STATEMENT_TIMEOUT * 1000,
-    query_timeout: (DATABASE_STATEMENT_TIMEOUT + 1) * 1000,
-  };
+  const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+  const isReplica = 'kind' in location && location.kind === 'replica';
   return {
     type: 'postgres',
-    ...(url !== undefined && { url }),
+    ...('url' in location && { url: location.url }),
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (isReplica ? PATIENCE_WITH_REPLICA : 1) * 1000,
     poolErrorHandler: onPoolError,
-    extra: embedded ?? server,
+    extra: 'embedded' in location ? location.embedded : serverOptions(configuration, location.kind),
     installExtensions: false,
     entities: [...tables.entities],
     migrations: [...tables.migrations],
     logging: false,
+  };
+}
+
+function serverOptions({ DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration, kind: ServerKind): PoolConfig {
+  // Replicas serve lists alone, of which those with a filter may take longest.
+  const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
+  return {
+    Client: DatabaseClient,
+    keepAlive: true,
+    idleTimeoutMillis: 30_000,
+    // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
+    query_timeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    // Poolers refuse start-up parameters: there the role has to bring its own.
+    ...(kind !== 'pooler' && {
+      statement_timeout: timeout * 1000,
+      lock_timeout: timeout * 500,
+      // A process that was frozen in a transaction must not keep what it locked from the others.
+      idle_in_transaction_session_timeout: timeout * 1000,
+    }),
   };
 }

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
+import { READ_ONLY } from './sql-state.js';
 
 /** No connection to the database could be made; the cause is what Node or `pg` says of it. */
 export class ConnectionFailedError extends Error {
@@ -14,6 +15,8 @@ export class ConnectionFailedError extends Error {
  *   would end the process. Whoever uses the connection next is told.
  * - When it gives up on a statement (`query_timeout`), it closes its connection. `pg` keeps it, and the next statement
  *   then waits behind the one that is never answered.
+ * - When the server turns out to have become a replica, it closes its connection: the next one is made to whatever server
+ *   has the address by then.
  */
 export class DatabaseClient extends Client {
   constructor(config?: string | ClientConfig) {
@@ -46,8 +49,8 @@ export class DatabaseClient extends Client {
     const result: unknown = super.query(...(request as unknown as Parameters<Client['query']>));
     if (result instanceof Promise) {
       result.catch((error: unknown) => {
-        if (Error.isError(error) && error.message === 'Query read timeout') {
-          // With a statement under way, this breaks the connection at once, and the pool drops it.
+        if (isLast(error)) {
+          // With a statement under way, this breaks the connection at once; either way the pool drops it.
           void this.end();
         }
       });
@@ -58,4 +61,9 @@ export class DatabaseClient extends Client {
 
 function connectionFailed(cause: Error): ConnectionFailedError {
   return new ConnectionFailedError('No connection to the database.', { cause });
+}
+
+/** Whether a connection is of no use after an error of a statement. */
+function isLast(error: unknown): boolean {
+  return Error.isError(error) && (error.message === 'Query read timeout' || ('code' in error && error.code === READ_ONLY));
 }

@@ -12,14 +12,20 @@ const NETWORK_CODE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/;
 
 /**
  * SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say the server cannot serve now, or not us: connection
- * exception, authorization, no such database, insufficient resources, operator intervention with statement time-out,
- * read-only server, lock not available.
+ * exception, authorization, no such database, conflict of transactions, insufficient resources, operator intervention with
+ * statement time-out, read-only server, transaction idle for too long, lock not available.
  */
-const UNAVAILABLE_STATE = /^(?:08|28|3D|53|57)...$|^25006$|^55P03$/;
+const UNAVAILABLE_STATE = /^(?:08|28|3D|40|53|57)...$|^25006$|^25P03$|^55P03$/;
 
-/** Failures that `pg` and `pg-pool` report by message alone. */
-const DRIVER_MESSAGE =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end)/;
+/** Of these, those of a server that is of no use to anybody here: it shuts down or starts, or does not know us. */
+const AWAY_STATE = /^(?:08|28|3D)...$|^57P0.$/;
+
+/** Failures of a connection that `pg` reports by message alone. */
+const BROKEN_CONNECTION =
+  /^(?:Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed)/;
+
+/** And those of the pool: all its connections are busy, or it is closed. */
+const NO_CONNECTION = /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end)/;
 
 /** The database cannot be used now. */
 export function databaseUnavailable(cause?: unknown): Problem {
@@ -40,14 +46,21 @@ export function asDatabaseProblem(error: unknown): Problem | undefined {
   return isUnavailable(error) ? databaseUnavailable(error) : undefined;
 }
 
-function isUnavailable(error: unknown): boolean {
-  if (error instanceof ConnectionFailedError) {
-    return true;
-  }
+/** Whether an error says that a server cannot be reached, or takes nobody: another server may do better. */
+export function isAway(error: unknown): boolean {
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (!Error.isError(failure)) {
-    return false;
-  }
-  const code = sqlState(error);
-  return NETWORK_CODE.test(code) || UNAVAILABLE_STATE.test(code) || DRIVER_MESSAGE.test(failure.message);
+  return (
+    error instanceof ConnectionFailedError ||
+    (error instanceof Problem && error.type === serviceUnavailable) ||
+    AWAY_STATE.test(sqlState(error)) ||
+    NETWORK_CODE.test(sqlState(error)) ||
+    (Error.isError(failure) && BROKEN_CONNECTION.test(failure.message))
+  );
+}
+
+function isUnavailable(error: unknown): boolean {
+  const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return (
+    isAway(error) || UNAVAILABLE_STATE.test(sqlState(error)) || (Error.isError(failure) && NO_CONNECTION.test(failure.message))
+  );
 }

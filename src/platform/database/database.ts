@@ -1,18 +1,18 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
+import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from './database-problem.js';
-import { dataSourceOptions } from './data-source-options.js';
+import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
+import { keepTrying } from './keep-trying.js';
 import { applyMigrations, pendingMigrations } from './migrate.js';
+import { ReadReplicas } from './read-replicas.js';
 import { TableRegistry } from './table-registry.js';
-
-/** First and longest pause between attempts to connect, in milliseconds. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 2000;
+import { readWrite } from './transactions.js';
 
 /** How long connections may take to say goodbye, in milliseconds. */
 const CLOSE_TIMEOUT = 2000;
@@ -25,9 +25,12 @@ const CLOSE_TIMEOUT = 2000;
 export class Database implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
+  /** The transaction that the running code is part of. */
+  private readonly transactions = new AsyncLocalStorage<EntityManager>();
   private embedded: EmbeddedDatabase | undefined;
   private dataSource: DataSource | undefined;
   private connecting: Promise<void> | undefined;
+  private replicas = new ReadReplicas([]);
 
   constructor(
     private readonly configuration: Configuration,
@@ -40,12 +43,46 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * TypeORM's repository of an entity that some module registered.
+   * TypeORM's repository of an entity that some module registered: inside a {@link transaction}, a part of it.
    *
    * @throws Problem 503 while the database is away or lacks migrations
    */
   repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
-    return this.connected().getRepository(entity);
+    return this.manager.getRepository(entity);
+  }
+
+  /**
+   * TypeORM's manager of the database: inside a {@link transaction}, of that.
+   *
+   * @throws Problem 503 while the database is away or lacks migrations
+   */
+  get manager(): EntityManager {
+    return this.transactions.getStore() ?? this.connected().manager;
+  }
+
+  /**
+   * Does all of some work or nothing: whatever it does with repositories that it takes from here meanwhile becomes one
+   * transaction. Inside another transaction it becomes part of that.
+   *
+   * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile
+   */
+  transaction<T>(work: () => Promise<T>): Promise<T> {
+    if (this.transactions.getStore()) {
+      return work();
+    }
+    return readWrite(this.connected(), (manager) => this.transactions.run(manager, work));
+  }
+
+  /**
+   * Reads what need not be the latest: from one of `DATABASE_REPLICA_URLS` in turn, or from the database itself while that is
+   * away or if there is none; inside a {@link transaction}, as a part of it.
+   *
+   * @param read - only reads, and may be called again with another manager when the first one fails
+   * @throws Problem 503 while the database is away, too
+   */
+  fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const here = () => read(this.manager);
+    return this.transactions.getStore() ? here() : this.replicas.read(read, here);
   }
 
   /**
@@ -66,7 +103,13 @@ export class Database implements OnApplicationShutdown {
     if (this.isEmbedded) {
       await this.connect();
     } else {
-      this.connecting = this.keepConnecting();
+      const onFailure = (error: unknown, retryInMs: number) => {
+        this.logger.warn({ msg: 'database not ready', err: error, retryInMs });
+      };
+      this.connecting = keepTrying(() => this.connect(), onFailure, this.shutdown.signal);
+      const urls = this.configuration.DATABASE_REPLICA_URLS;
+      this.replicas = new ReadReplicas(urls.map((url) => this.optionsFor({ url, kind: 'replica' })));
+      this.replicas.connect();
     }
   }
 
@@ -92,7 +135,9 @@ export class Database implements OnApplicationShutdown {
 
   /** Applies the migrations that the database does not have yet, while no other process does. */
   async migrate(): Promise<void> {
-    const applied = await applyMigrations(await this.options(), this.shutdown.signal);
+    const { DATABASE_DIRECT_URL: url } = this.configuration;
+    const options = url === undefined ? await this.options() : this.optionsFor({ url, kind: 'server' });
+    const applied = await applyMigrations(options, this.shutdown.signal);
     applied.forEach((migration) => this.logger.log({ msg: 'migration applied', migration }));
   }
 
@@ -107,9 +152,12 @@ export class Database implements OnApplicationShutdown {
       const { EmbeddedDatabase } = await import('./embedded-database.js');
       this.embedded = await EmbeddedDatabase.open(this.configuration.DATA_DIR);
     }
-    return dataSourceOptions(this.configuration, this.tables, this.embedded?.poolOptions(), (error) => {
-      this.logger.warn({ msg: 'database connection lost', err: error });
-    });
+    const { DATABASE_URL: url = '', DATABASE_DIRECT_URL } = this.configuration;
+    return this.optionsFor(
+      this.embedded
+        ? { embedded: this.embedded.poolOptions() }
+        : { url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' },
+    );
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -120,8 +168,14 @@ export class Database implements OnApplicationShutdown {
   }
 
   private async disconnect(): Promise<void> {
-    await this.connecting;
+    await Promise.all([this.connecting, this.replicas.stop()]);
     await this.dataSource?.destroy();
+  }
+
+  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
+    return dataSourceOptions(this.configuration, this.tables, location, (error) => {
+      this.logger.warn({ msg: 'database connection lost', err: error });
+    });
   }
 
   private connected(): DataSource {
@@ -129,15 +183,5 @@ export class Database implements OnApplicationShutdown {
       throw databaseUnavailable();
     }
     return this.dataSource;
-  }
-
-  private async keepConnecting(): Promise<void> {
-    const { signal } = this.shutdown;
-    for (let pause = FIRST_PAUSE; !this.dataSource && !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-      await this.connect().catch(async (error: unknown) => {
-        this.logger.warn({ msg: 'database not ready', err: error, retryInMs: pause });
-        await delay(pause, undefined, { signal }).catch(() => undefined);
-      });
-    }
   }
 }

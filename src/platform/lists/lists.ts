@@ -3,8 +3,8 @@ import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessT
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { databaseBusy } from '../database/database-problem.js';
-import { readOnly } from '../database/read-only.js';
-import { sqlState } from '../database/sql-state.js';
+import { QUERY_CANCELED, sqlState } from '../database/sql-state.js';
+import { readOnly } from '../database/transactions.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import type { Problem } from '../http/problem.js';
 import { codePoints } from '../validation/code-points.js';
@@ -14,9 +14,6 @@ import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
 import type { Page } from './page.js';
 import type { PageQuery } from './page-query.js';
-
-/** SQLSTATE of a statement that was ended, as the time-out does. */
-const QUERY_CANCELED = '57014';
 
 /** Reads lists page by page. */
 @Injectable()
@@ -53,11 +50,17 @@ export class Lists {
   }
 
   private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery): Promise<Entity[]> {
-    return this.database.repository(entity).find({
+    const options = {
       ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
       order: { id: 'DESC' } as FindOptionsOrder<Entity>,
       take: limit + 1,
-    });
+    };
+    return this.read(after, (manager) => manager.getRepository(entity).find(options));
+  }
+
+  /** Replicas lag behind, each as it does: a walk that goes on in another one could miss what it has not received yet. */
+  private read<T>(after: string | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return after === undefined ? this.database.fromReplica(read) : read(this.database.manager);
   }
 
   /**
@@ -80,9 +83,9 @@ export class Lists {
       max_parallel_workers_per_gather: 0,
     };
     try {
-      const { manager } = this.database.repository(entity);
       const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
-      return await this.bulkhead.run(() => readOnly(manager.dataSource, settings, find), databaseBusy);
+      const read = (manager: EntityManager) => readOnly(manager, settings, find);
+      return await this.bulkhead.run(() => this.read(query.after, read), databaseBusy);
     } catch (error) {
       if (sqlState(error) !== QUERY_CANCELED) {
         throw error;
