@@ -64,6 +64,10 @@ const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; he
   'method-not-allowed': () => api.call('PATCH', '/v1/items'),
   'content-too-large': () => api.post('x'.repeat(70_000)),
   'header-fields-too-large': () => raw(`GET /v1/items HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+  'idempotency-key-reused': async () => {
+    await api.post('{"name":"x"}', { 'Idempotency-Key': 'key' });
+    return api.post('{"name":"y"}', { 'Idempotency-Key': 'key' });
+  },
   'rate-limited': async () => {
     const limited = await startService({ RATE_LIMIT: '1' });
     await limited.api.list();

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { mapPage, Operation, type Page } from '../platform/index.js';
+import { Idempotent, mapPage, Operation, type Page } from '../platform/index.js';
 import { CreateItemDto, ItemDto, ItemPage, ItemsQuery } from './items.dto.js';
 import { ItemsService } from './items.service.js';
 
@@ -22,6 +22,7 @@ export class ItemsController {
   }
 
   @Post()
+  @Idempotent()
   @Operation({
     summary: 'Create an item',
     status: HttpStatus.CREATED,

@@ -15,6 +15,7 @@ export { type HealthIndicator, HealthIndicators } from './health/health-indicato
 export { notFound } from './http/http-problem-types.js';
 export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';
 export { defineProblemType, type ProblemType } from './http/problem-type.js';
+export { Idempotent } from './idempotency/idempotent.decorator.js';
 export { defineFilter, type FilterDefinition } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';
 export { creationTime, newId } from './database/id.js';

@@ -17,7 +17,7 @@ export interface OperationOptions {
 
 /**
  * Documents a route. Its operation id is the name of its method, which must be unique in the service. Answers that
- * come from the platform (400, 401, 413, 429, 503) and their headers are added by `buildOpenApiDocument`.
+ * come from the platform (400, 401, 413, 422, 429, 503) and their headers are added by `buildOpenApiDocument`.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, answer, answerDescription, status = HttpStatus.OK } = options;

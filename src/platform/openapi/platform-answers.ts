@@ -3,6 +3,8 @@ import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { PUBLIC_EXTENSION } from '../auth/public.decorator.js';
 import { databaseUnavailable } from '../database/database-problem.js';
 import { invalidRequest } from '../http/invalid-request.js';
+import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
+import { IDEMPOTENCY_KEY } from '../idempotency/idempotent.decorator.js';
 import { jsonPointer } from '../http/json-structure.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
 import type { Problem } from '../http/problem.js';
@@ -30,8 +32,10 @@ function describeOperation(operation: Operation, path: string, schemas: Schemas)
   const { responses } = operation;
   const isPublic = Object.hasOwn(operation, PUBLIC_EXTENSION);
   const common = isPublic ? REQUEST_HEADERS : LIMIT_HEADERS;
+  const isIdempotent = operation.parameters?.some((parameter) => 'name' in parameter && parameter.name === IDEMPOTENCY_KEY);
+  const onSuccess = isIdempotent ? { ...common, 'Idempotent-Replayed': ref('IdempotentReplayed') } : common;
   for (const success of Object.values(responses)) {
-    Object.assign(success ?? {}, { headers: { ...common, ...(success && 'headers' in success ? success.headers : {}) } });
+    Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
   const document = (problem: Problem, headers: Headers) => {
     responses[String(problem.type.status)] = {
@@ -51,6 +55,9 @@ function describeOperation(operation: Operation, path: string, schemas: Schemas)
       ? { parameter: 'colour', code: 'unknown', detail: unknownProperty([]).detail }
       : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
   document(invalidRequest([fault]), common);
+  if (isIdempotent) {
+    document(idempotencyKeyReusedProblem(), common);
+  }
   if (operation.requestBody) {
     document(contentTooLargeProblem(), common);
   }

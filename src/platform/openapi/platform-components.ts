@@ -28,7 +28,7 @@ export const schemas: NonNullable<Components['schemas']> = {
     required: ['code', 'detail'],
     properties: {
       pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the request body.' },
-      parameter: { type: 'string', description: 'Name of the query or path parameter.' },
+      parameter: { type: 'string', description: 'Name of the query, path or header parameter.' },
       code: { type: 'string', description: 'The rule that is broken.' },
       detail: { type: 'string', description: 'How to mend it.' },
       start: {
@@ -56,6 +56,10 @@ export const headers = {
     description: 'Requests left, `r`, and seconds until the next one comes free, `t`.',
     schema: { type: 'string' },
     example: '"default";r=99;t=60',
+  },
+  IdempotentReplayed: {
+    description: '`true` on an answer that was given before, to the same request with the same `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
   },
   RetryAfter: {
     description: 'Whole seconds to wait before the next attempt.',

@@ -16,17 +16,28 @@ import type { RequestFault } from '../http/problem.js';
 import { malformedParameters } from '../http/query-string.js';
 import { readJsonObject } from '../http/read-json-object.js';
 import { ANY_QUERY } from './any-query.decorator.js';
+import { CHECKED_HEADERS, type HeaderRule } from './checked-header.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
 import type { InputFault } from './input-fault.js';
 import { unknownProperty, validateInput } from './validate-input.js';
+
+declare global {
+  // Express' own hook for properties that handlers of requests add.
+  namespace Express {
+    interface Request {
+      /** The JSON body as it was sent, before its class made something of it. */
+      sentBody?: Record<string, unknown>;
+    }
+  }
+}
 
 type Handler = ReturnType<ExecutionContext['getHandler']>;
 
 const NO_INPUTS: HandlerInputs = { body: undefined, query: undefined, params: undefined };
 
 /**
- * Reads the body of those requests whose handler takes one, and checks body, query and path parameters against the classes
- * that the handler declares, all at once. It runs after the guards: a refused request costs no parsing.
+ * Reads the body of those requests whose handler takes one, and checks body, query, path parameters and header against what
+ * the handler declares, all at once. It runs after the guards: a refused request costs no parsing.
  */
 @Injectable()
 export class InputInterceptor implements NestInterceptor, OnModuleInit {
@@ -65,8 +76,11 @@ export class InputInterceptor implements NestInterceptor, OnModuleInit {
       const value = malformed.length > 0 ? {} : checkQuery(query, request.query, faults);
       Object.defineProperty(request, 'query', { value });
     }
+    const headers = this.reflector.get<HeaderRule[] | undefined>(CHECKED_HEADERS, handler) ?? [];
+    faults.push(...headers.flatMap((header) => checkHeader(header, request)));
     if (body) {
-      request.body = check(body, await readJsonObject(request), asPointer, faults);
+      request.sentBody = await readJsonObject(request);
+      request.body = check(body, request.sentBody, asPointer, faults);
     }
     if (faults.length > 0) {
       throw invalidRequest(faults);
@@ -95,6 +109,11 @@ function checkQuery(type: Type<object> | undefined, query: Request['query'], fau
   }
   faults.push(...single.map(([name]) => asParameter(unknownProperty([name]))));
   return {};
+}
+
+function checkHeader({ name, findFault }: HeaderRule, { headersDistinct }: Request): RequestFault[] {
+  const fault = findFault(headersDistinct[name.toLowerCase()] ?? []);
+  return fault ? [{ parameter: name, ...fault }] : [];
 }
 
 function notEncoded(parameter: string): RequestFault {

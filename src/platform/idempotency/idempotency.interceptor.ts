@@ -1,0 +1,65 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request, Response } from 'express';
+import { lastValueFrom, type Observable, of } from 'rxjs';
+import { defineProblemType } from '../http/problem-type.js';
+import { Problem } from '../http/problem.js';
+import { IDEMPOTENCY_KEY, IDEMPOTENT } from './idempotent.decorator.js';
+import { KeptAnswers, KeyReusedError } from './kept-answers.js';
+import { requestDigest } from './request-digest.js';
+
+/** Tells, on a repeated answer, that it is one. */
+const REPLAYED = 'Idempotent-Replayed';
+
+/** The key belongs to another request. */
+const idempotencyKeyReused = defineProblemType({
+  name: 'idempotency-key-reused',
+  status: 422,
+  title: 'Idempotency key reused',
+  remedy:
+    'Another request, with another body or path, was made with this `Idempotency-Key` within the last 24 hours. Nothing was done now. Use a new key for each new request, and the same one only to send the same request again.',
+});
+
+/** The problem of a key that belongs to another request. */
+export function idempotencyKeyReusedProblem(): Problem {
+  return new Problem(idempotencyKeyReused, `This ${IDEMPOTENCY_KEY} belongs to another request: use a new one.`);
+}
+
+/** Carries out each `@Idempotent()` request with a key once, and answers its repeats as it was answered. */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly answers: KeptAnswers,
+  ) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const [key] = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
+    if (key === undefined || !this.reflector.get<boolean>(IDEMPOTENT, context.getHandler())) {
+      return next.handle();
+    }
+    if (!request.user) {
+      throw new Error('Keys belong to tokens: a route cannot be both @Idempotent() and @Public().');
+    }
+    return of(await this.answer(key, request, request.user.tokenId, http.getResponse<Response>(), next));
+  }
+
+  private async answer(key: string, request: Request, tokenId: string, response: Response, next: CallHandler): Promise<unknown> {
+    const { method, originalUrl: url, sentBody: body } = request;
+    try {
+      const answer = await this.answers.once({ tokenId, key, digest: requestDigest({ method, url, body }) }, async () => {
+        const value: unknown = await lastValueFrom(next.handle());
+        return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
+      });
+      response.status(answer.status);
+      if (answer.isReplay) {
+        response.setHeader(REPLAYED, 'true');
+      }
+      return answer.body === null ? undefined : (JSON.parse(answer.body) as unknown);
+    } catch (error) {
+      throw error instanceof KeyReusedError ? idempotencyKeyReusedProblem() : error;
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { Repository } from 'typeorm';
+import { Configuration } from '../config/configuration.js';
+import { Database } from '../database/database.js';
+import { CONFLICT, sqlState } from '../database/sql-state.js';
+import { KeptAnswer } from './kept-answer.entity.js';
+
+/** A request that may be repeated. */
+export interface RepeatableRequest {
+  tokenId: string;
+  key: string;
+  digest: Buffer;
+}
+
+/** What answers a request. */
+export interface Answer {
+  /** HTTP status code. */
+  status: number;
+  /** JSON; null for none. */
+  body: string | null;
+}
+
+/** An answer, and whether it was given before. */
+export type GivenAnswer = Answer & { isReplay: boolean };
+
+/** The same key was used for another request. */
+export class KeyReusedError extends Error {
+  override readonly name = 'KeyReusedError';
+}
+
+/** Expired answers deleted by one statement: it holds its locks for a short time only. */
+const BATCH = 1000;
+
+/** Expired answers are deleted this many times within the time for which answers are kept; seconds between two times. */
+const CLEANUPS = 100;
+const SHORTEST_PAUSE = 1;
+const LONGEST_PAUSE = 900;
+
+/** How often a request is tried that conflicts with what happens at the same time. */
+const ATTEMPTS = 3;
+
+/** Keeps the answers to requests that may be repeated, so that each is carried out once. */
+@Injectable()
+export class KeptAnswers implements OnApplicationShutdown {
+  private readonly logger = new Logger('KeptAnswers');
+  private cleaning: NodeJS.Timeout | undefined;
+  /** Requests of this process, by token and key. */
+  private readonly underWay = new Map<string, Promise<unknown>>();
+  /** Runs what goes on beyond the request that gave rise to it. */
+  private readonly outside = AsyncLocalStorage.snapshot();
+
+  constructor(
+    private readonly database: Database,
+    private readonly configuration: Configuration,
+  ) {}
+
+  /**
+   * Carries out a request, or gives the answer that it had before. Of those that come at once, on any replica, one is carried
+   * out, and the others wait for it. If it fails, nothing was done and nothing is kept: the next one is carried out.
+   *
+   * @param carryOut - becomes one transaction with the keeping of its answer
+   * @throws KeyReusedError when the key belongs to another request
+   */
+  async once(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<GivenAnswer> {
+    this.cleanNowAndThen();
+    const name = `${request.tokenId} ${request.key}`;
+    // Those that wait for one of this process do so without a connection.
+    for (let other = this.underWay.get(name); other; other = this.underWay.get(name)) {
+      await other.catch(() => undefined);
+    }
+    const answer = this.attempt(request, carryOut).finally(() => this.underWay.delete(name));
+    this.underWay.set(name, answer);
+    return answer;
+  }
+
+  /** Deletes what is kept no longer. Replicas that do it at once share the work. */
+  async deleteExpired(): Promise<void> {
+    let deleted: number;
+    do {
+      const [, count] = (await this.answers.query(
+        `DELETE FROM idempotency_keys WHERE (token_id, key) IN (
+           SELECT token_id, key FROM idempotency_keys WHERE expires_at <= now()
+           ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+      )) as [unknown, number];
+      deleted = count;
+    } while (deleted === BATCH);
+  }
+
+  onApplicationShutdown(): void {
+    clearTimeout(this.cleaning);
+    this.cleaning = undefined;
+  }
+
+  /** Where the database isolates transactions more strictly than it does by default, those that wait fail, and may try again. */
+  private async attempt(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<GivenAnswer> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.database.transaction(() => this.claimOrReplay(request, carryOut));
+      } catch (error) {
+        if (sqlState(error) !== CONFLICT || attempt === ATTEMPTS) {
+          throw error;
+        }
+      }
+    }
+  }
+
+  private async claimOrReplay(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<GivenAnswer> {
+    const { tokenId, key, digest } = request;
+    while (!(await this.claim(request))) {
+      const kept = await this.answers.findOneBy({ tokenId, key });
+      if (kept && !kept.digest.equals(digest)) {
+        throw new KeyReusedError();
+      }
+      if (kept?.status) {
+        return { status: kept.status, body: kept.body, isReplay: true };
+      }
+      // It expired between the two statements.
+    }
+    const answer = await carryOut();
+    await this.answers.update({ tokenId, key }, answer);
+    return { ...answer, isReplay: false };
+  }
+
+  /**
+   * Takes the key, if nobody has it, or no longer. Waits while somebody is about to take it.
+   *
+   * @returns false when it belongs to somebody
+   */
+  private async claim({ tokenId, key, digest }: RepeatableRequest): Promise<boolean> {
+    const rows = (await this.answers.query(
+      `INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
+       VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+       ON CONFLICT (token_id, key) DO UPDATE
+         SET digest = excluded.digest, status = NULL, body = NULL, expires_at = excluded.expires_at
+         WHERE kept.expires_at <= now()
+       RETURNING true`,
+      [tokenId, key, digest, this.configuration.IDEMPOTENCY_TTL],
+    )) as unknown[];
+    return rows.length > 0;
+  }
+
+  private get answers(): Repository<KeptAnswer> {
+    return this.database.repository(KeptAnswer);
+  }
+
+  /** From the first answer on that this process keeps. */
+  private cleanNowAndThen(): void {
+    const seconds = Math.max(SHORTEST_PAUSE, Math.min(this.configuration.IDEMPOTENCY_TTL / CLEANUPS, LONGEST_PAUSE));
+    const clean = async () => {
+      await this.deleteExpired().catch((error: unknown) => {
+        this.logger.warn({ msg: 'expired answers not deleted', err: error });
+      });
+      this.cleaning?.refresh();
+    };
+    this.cleaning ??= this.outside(() => setTimeout(() => void clean(), seconds * 1000).unref());
+  }
+}

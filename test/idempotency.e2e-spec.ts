@@ -1,0 +1,280 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Controller, Module, Post, Query } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { AppModule } from '../src/app.module.js';
+import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
+import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
+import { itemFilter } from '../src/items/item.filter.js';
+import { Item } from '../src/items/item.entity.js';
+import { Database, Idempotent, Lists, newId, Operation, PageQueryOf } from '../src/platform/index.js';
+import type { Answer, Api, ItemBody } from './support/api.js';
+import { eventually, type Service, startService } from './support/service.js';
+
+let service: Service;
+let counter = 0;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.stop());
+
+const newKey = () => `key-${(counter += 1)}`;
+
+function create(key: string, item: unknown, api: Api = service.api): Promise<Answer<ItemBody>> {
+  return api.post<ItemBody>(typeof item === 'string' ? item : JSON.stringify(item), { 'Idempotency-Key': key });
+}
+
+const countItems = (name: string) => service.app.get(Database).repository(Item).countBy({ name });
+
+function expectReplay(answer: Answer<unknown>, original: Answer<unknown>): void {
+  expect([answer.status, answer.body, answer.headers.get('idempotent-replayed')]).toEqual([201, original.body, 'true']);
+}
+
+describe('a key', () => {
+  it('makes a repeated create one item, and repeats its answer', async () => {
+    const key = newKey();
+    const original = await create(key, { name: 'once', description: 'a "description"\n' });
+    expect([original.status, original.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      expectReplay(await create(key, { name: 'once', description: 'a "description"\n' }), original);
+    }
+    expect(await countItems('once')).toBe(1);
+    expect((await service.api.list({ limit: '1' })).body.items).toEqual([original.body]);
+  });
+
+  it('knows the same request by what its JSON says', async () => {
+    const key = newKey();
+    const original = await create(key, '{"name":"same","description":"x"}');
+    expectReplay(await create(key, '{ "description": "\\u0078", "name": "same" }'), original);
+  });
+
+  it('refuses another request, and does nothing', async () => {
+    const key = newKey();
+    await create(key, { name: 'first' });
+    for (const item of [{ name: 'second' }, { name: 'first', description: 'more' }, { name: 'first', description: null }]) {
+      const { status, body } = await create(key, item);
+      expect([status, body]).toEqual([422, expect.objectContaining({ type: '/docs/problems#idempotency-key-reused' })]);
+    }
+    expect([await countItems('first'), await countItems('second')]).toEqual([1, 0]);
+  });
+
+  it('belongs to one token', async () => {
+    const key = newKey();
+    const other = await service.newClient();
+    const answers = [await create(key, { name: 'mine' }), await create(key, { name: 'mine' }, other)];
+    expect(answers.map(({ status, headers }) => [status, headers.get('idempotent-replayed')])).toEqual([
+      [201, null],
+      [201, null],
+    ]);
+    expect(await countItems('mine')).toBe(2);
+  });
+
+  it('makes one item of 200 requests at once', async () => {
+    const key = newKey();
+    const answers = await Promise.all(Array.from({ length: 200 }, () => create(key, { name: 'together' })));
+    const originals = answers.filter(({ headers }) => headers.get('idempotent-replayed') === null);
+    expect(originals).toHaveLength(1);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toHaveProperty('size', 1);
+    expect(await countItems('together')).toBe(1);
+  });
+
+  it('stays free after a request that is refused', async () => {
+    const key = newKey();
+    expect((await create(key, { name: '' })).status).toBe(400);
+    expect((await create(key, { name: 'valid' })).status).toBe(201);
+  });
+
+  it.each([
+    ['!'],
+    ['~'.repeat(255)],
+    ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
+    ["'; DROP TABLE items; --".replaceAll(' ', '')],
+  ])('may be %s', async (key) => {
+    const original = await create(key, { name: 'x' });
+    expectReplay(await create(key, { name: 'x' }), original);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['too long', 'x'.repeat(256)],
+    ['with a space', 'a b'],
+    ['with a tab', 'a\tb'],
+    ['beyond ASCII', 'é'],
+  ])('is refused when it is %s, together with all other faults', async (_case, key) => {
+    const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
+    expect(status).toBe(400);
+    expect(body.errors?.map(({ parameter, pointer, code }) => [parameter ?? pointer, code])).toEqual([
+      ['Idempotency-Key', 'key'],
+      ['/colour', 'unknown'],
+      ['/name', 'required'],
+    ]);
+  });
+
+  it('means nothing where nothing is created', async () => {
+    const { status, headers } = await service.api.call('GET', '/v1/items', { headers: { 'Idempotency-Key': 'a b' } });
+    expect([status, headers.get('idempotent-replayed')]).toEqual([200, null]);
+  });
+});
+
+describe('what is kept', () => {
+  it('is neither the token nor the request', async () => {
+    const key = newKey();
+    await create(key, { name: 'kept' });
+    const { digest, ...rest } = await service.app.get(Database).repository(KeptAnswer).findOneByOrFail({ key });
+    expect(digest).toHaveLength(32);
+    expect(rest).toEqual({
+      tokenId: expect.any(String),
+      key,
+      status: 201,
+      body: expect.any(String),
+      expiresAt: expect.any(Date),
+    });
+    const hours = (rest.expiresAt.getTime() - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThanOrEqual(24);
+  });
+
+  it('is deleted once it has expired, in more than one batch, and nothing else', async () => {
+    const answers = service.app.get(Database).repository(KeptAnswer);
+    await create('lasts', { name: 'x' });
+    await answers.query(
+      `INSERT INTO idempotency_keys (token_id, key, digest, expires_at)
+       SELECT gen_random_uuid(), 'expired', '', now() - interval '1 second' FROM generate_series(1, 2500)`,
+    );
+    await service.app.get(KeptAnswers).deleteExpired();
+    expect(await answers.countBy({ key: 'expired' })).toBe(0);
+    expect(await answers.countBy({ key: 'lasts' })).toBe(1);
+  });
+});
+
+describe('with a time to live of 1 second', () => {
+  let shortLived: Service;
+
+  beforeAll(async () => {
+    shortLived = await startService({ IDEMPOTENCY_TTL: '1' });
+  });
+
+  afterAll(() => shortLived.stop());
+
+  it('a key is free again afterwards, and what was kept goes by itself', async () => {
+    const first = await create('key', { name: 'x' }, shortLived.api);
+    expect((await create('key', { name: 'y' }, shortLived.api)).status).toBe(422);
+    await delay(1000);
+    const second = await create('key', { name: 'y' }, shortLived.api);
+    expect([second.status, second.body.id === first.body.id]).toEqual([201, false]);
+    await eventually(async () => (await shortLived.app.get(Database).repository(KeptAnswer).count()) === 0);
+  });
+});
+
+class Receipt {
+  @ApiProperty({ type: Number })
+  declare readonly attempt: number;
+}
+
+class ReceiptsQuery extends PageQueryOf(itemFilter) {}
+
+/** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
+@Controller('receipts')
+class ReceiptsController {
+  static attempts = 0;
+  static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';
+
+  constructor(
+    private readonly database: Database,
+    private readonly lists: Lists,
+  ) {}
+
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Write a receipt', status: 201, answer: Receipt, answerDescription: 'The receipt.' })
+  async writeReceipt(): Promise<Receipt | undefined> {
+    ReceiptsController.attempts += 1;
+    const items = this.database.repository(Item);
+    await items.insert({ id: newId(), name: 'receipt', description: null });
+    await items.save({ id: newId(), name: 'receipt', description: null });
+    if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
+    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT 1 / 0').catch(() => undefined);
+    if (ReceiptsController.outcome === 'fails in part') {
+      const many = async () => {
+        for (let index = 0; index < 20; index += 1) {
+          await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
+        }
+      };
+      await Promise.all([many(), items.query('SELECT 1 / 0')]);
+    }
+    if (ReceiptsController.outcome === 'answers nothing') return undefined;
+    return { attempt: ReceiptsController.attempts };
+  }
+
+  @Post('listed')
+  @Idempotent()
+  @Operation({ summary: 'Write and list', status: 201, answer: Receipt, answerDescription: 'Its place in the list.' })
+  async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
+    const id = newId();
+    await this.database.repository(Item).insert({ id, name: 'listed', description: null });
+    const { items } = await this.lists.findPage(Item, query);
+    return { attempt: items.findIndex((item) => item.id === id) };
+  }
+}
+
+@Module({ imports: [AppModule], controllers: [ReceiptsController] })
+class WithReceipts {}
+
+describe("another module's handler", () => {
+  let other: Service;
+
+  beforeAll(async () => {
+    other = await startService({}, undefined, WithReceipts);
+  });
+
+  afterAll(() => other.stop());
+
+  const write = (key: string) =>
+    other.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
+  const countReceipts = () => other.app.get(Database).repository(Item).countBy({ name: 'receipt' });
+
+  it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
+    'leaves nothing behind when it %s, and is carried out again',
+    async (outcome) => {
+      const key = outcome.replaceAll(' ', '-');
+      const before = await countReceipts();
+      ReceiptsController.outcome = outcome;
+      expect((await write(key)).status).toBe(500);
+      await delay(200);
+      expect(await countReceipts()).toBe(before);
+      ReceiptsController.outcome = 'answers';
+      const { status, body } = await write(key);
+      expect([status, body]).toEqual([201, { attempt: ReceiptsController.attempts }]);
+      expectReplay(await write(key), { status, body, headers: new Headers() });
+      expect(await countReceipts()).toBe(before + 2);
+    },
+  );
+
+  it('may answer without a body', async () => {
+    ReceiptsController.outcome = 'answers nothing';
+    const attempts = ReceiptsController.attempts;
+    const answers = [await write('empty'), await write('empty')];
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [201, undefined],
+      [201, undefined],
+    ]);
+    expect(ReceiptsController.attempts).toBe(attempts + 1);
+  });
+
+  it.each(['', '&filter=name == "listed"'])('may list what it has just written%s', async (filter) => {
+    const keys = Array.from({ length: 20 }, (_, index) => `${encodeURIComponent(filter)}-${index}`);
+    const writeAndList = (key: string) =>
+      other.api.call<Receipt>('POST', `/v1/receipts/listed?limit=100${filter}`, { headers: { 'Idempotency-Key': key } });
+    const answers = await Promise.all(keys.map(writeAndList));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
+  });
+
+  it('needs its own key for each path', async () => {
+    ReceiptsController.outcome = 'answers';
+    await write('path');
+    expect((await other.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);
+  });
+});
