@@ -1,12 +1,20 @@
+/** Tests of what only a server, a browser or a tool can show need one: the variables that lead to them, by folder. */
+const needs = {
+  postgresql: ['TEST_DATABASE_URL'],
+  cluster: ['TEST_DATABASE_URL', 'TEST_REDIS_URL'],
+  browser: ['TEST_BROWSER'],
+  deploy: ['TEST_KUBECTL'],
+};
+
+const missing = Object.entries(needs)
+  .filter(([, names]) => names.some((name) => !process.env[name]))
+  .map(([folder]) => folder);
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
-  // What only a PostgreSQL server, or a browser, can show needs one.
-  testPathIgnorePatterns: [
-    ...(process.env.TEST_DATABASE_URL ? [] : ['<rootDir>/test/postgresql/']),
-    ...(process.env.TEST_BROWSER ? [] : ['<rootDir>/test/browser/']),
-  ],
+  testPathIgnorePatterns: missing.map((folder) => `<rootDir>/test/${folder}/`),
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {

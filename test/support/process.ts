@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { Api } from './api.js';
-import { eventually } from './service.js';
+import { eventually, serverDefaults } from './service.js';
 import { testDirectory } from './test-database.js';
 
 const children = new Set<ChildProcess>();
@@ -23,12 +23,17 @@ export interface Outcome {
 
 /** Runs a command of the built command-line interface to its end. */
 export function runCli(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  return runToEnd('dist/cli.js', args, environment);
+  return spawnCli(args, environment).ended;
+}
+
+/** Starts a command of the built command-line interface that need not come to its own end. */
+export function spawnCli(args: string[], environment: NodeJS.ProcessEnv): { child: ChildProcess; ended: Promise<Outcome> } {
+  return spawnToEnd('dist/cli.js', args, environment);
 }
 
 /** Runs the built service until it ends by itself, for starts that must fail. */
 export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  return runToEnd('dist/main.js', [], { PORT: '0', ...environment });
+  return spawnToEnd('dist/main.js', [], { ...serverDefaults, ...environment }).ended;
 }
 
 /** The built service in a process of its own. */
@@ -40,7 +45,7 @@ export class ServiceProcess {
 
   /** Starts it and waits for nothing. */
   static spawn(environment: NodeJS.ProcessEnv): ServiceProcess {
-    const { child, output } = start('dist/main.js', [], { PORT: '0', RATE_LIMIT: '1000000', ...environment });
+    const { child, output } = start('dist/main.js', [], { ...serverDefaults, ...environment });
     return new ServiceProcess(child, output);
   }
 
@@ -76,9 +81,24 @@ export class ServiceProcess {
     return this.log.some(({ msg }) => msg.startsWith(message));
   }
 
+  /** The lines with that message. Unlike {@link log} it is quick after many requests, too. */
+  linesOf(message: string): LogLine[] {
+    const field = `"msg":${JSON.stringify(message)}`;
+    const lines = this.output.stdout.split('\n').filter((line) => line.includes(field) && line.endsWith('}'));
+    return lines.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg === message);
+  }
+
   get origin(): string {
     const [, origin] = /Listening on (http:\/\/localhost:\d+)/.exec(this.output.stdout) ?? [];
     return origin?.replace('localhost', '127.0.0.1') ?? '';
+  }
+
+  /** A metric of the process, in Prometheus' spelling with its labels: `name{label="value"}`. @returns undefined without it */
+  async metric(name: string): Promise<number | undefined> {
+    const [, url = ''] = /Metrics at (http:[^"\s]+)/.exec(this.output.stdout) ?? [];
+    const lines = (await (await fetch(url.replace('localhost', '127.0.0.1'))).text()).split('\n');
+    const line = lines.find((text) => text.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.slice(name.length));
   }
 
   client(token: string): Api {
@@ -94,10 +114,10 @@ export class ServiceProcess {
   }
 }
 
-async function runToEnd(script: string, args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
+function spawnToEnd(script: string, args: string[], environment: NodeJS.ProcessEnv) {
   const { child, output } = start(script, args, environment);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, ...output };
+  const ended = once(child, 'close').then(([code]): Outcome => ({ code: code as number | null, ...output }));
+  return { child, ended };
 }
 
 function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {

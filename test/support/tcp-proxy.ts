@@ -21,7 +21,7 @@ export class TcpProxy {
 
   private lastWords: string | undefined;
 
-  private constructor(private readonly target: URL) {}
+  private constructor(private target: URL) {}
 
   /** @param url - of the database behind it */
   static async start(url: string): Promise<TcpProxy> {
@@ -43,6 +43,13 @@ export class TcpProxy {
   cut(): void {
     this.mode = 'refuse';
     this.sockets.forEach((socket) => socket.resetAndDestroy());
+  }
+
+  /** Breaks every connection; new ones lead to another server. */
+  lead(url: string): void {
+    this.cut();
+    this.target = new URL(url);
+    this.restore();
   }
 
   /** Goes on accepting connections and data, but passes nothing on. */

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { Client } from 'pg';
+import { type LogLine, type Outcome, runCli, spawnCli } from '../support/process.js';
+import { StatementGate } from '../support/statement-gate.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+
+/** What a migrator ends up with. */
+interface Result {
+  migrations: string[];
+  schema: string;
+}
+
+/** Statements that change the database, or end a transaction that did, behind the bytes that wrap them. */
+const CHANGE = /(?:CREATE|ALTER|DROP|INSERT INTO|COMMIT)\b/;
+
+let reference: Result;
+/** How many statements of a migrator are changes. */
+let changes = 0;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  const gate = await StatementGate.start(databaseUrlOf(database));
+  const count = (statement: string) => {
+    changes += CHANGE.test(statement) ? 1 : 0;
+    return false;
+  };
+  gate.stopAt(count, 'after', () => undefined);
+  expect((await runCli(['migrate'], { DATABASE_URL: gate.url })).code).toBe(0);
+  reference = await resultIn(database);
+  await gate.stop();
+  await database.drop();
+});
+
+async function resultIn(database: TestDatabase): Promise<Result> {
+  const url = databaseUrlOf(database);
+  const client = new Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  await client.end();
+  const dump = execFileSync('pg_dump', ['--schema-only', '--no-owner', url], { encoding: 'utf8' });
+  // Commands of psql, whose key differs each time, and comments with version numbers.
+  const schema = dump.replaceAll(/^(?:\\|--).*$/gm, '');
+  return { migrations: rows.map(({ name }) => name), schema };
+}
+
+function appliedBy({ stderr }: Outcome): unknown[] {
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+  const log = lines.map((line) => JSON.parse(line) as LogLine);
+  return log.filter(({ msg }) => msg === 'migration applied').map(({ migration }) => migration);
+}
+
+it('apply each migration once when two are started at the same moment on an empty database', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const database = await createTestDatabase();
+    const outcomes = await Promise.all([1, 2].map(() => runCli(['migrate'], database.environment)));
+    expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
+    expect(outcomes.map(appliedBy).toSorted((a, b) => a.length - b.length)).toEqual([[], reference.migrations]);
+    expect(await resultIn(database)).toEqual(reference);
+    await database.drop();
+  }
+});
+
+/** Kills a migrator after a change, not counting from 0, and lets another one follow. */
+async function killAfter(change: number): Promise<void> {
+  const database = await createTestDatabase();
+  const gate = await StatementGate.start(databaseUrlOf(database));
+  const { child, ended } = spawnCli(['migrate'], { DATABASE_URL: gate.url });
+  let seen = 0;
+  const isLast = (statement: string) => {
+    seen += CHANGE.test(statement) ? 1 : 0;
+    return seen === change;
+  };
+  gate.stopAt(isLast, 'after', () => child.kill('SIGKILL'));
+  expect([change, (await ended).code]).toEqual([change, null]);
+  const { code } = await runCli(['migrate'], database.environment);
+  expect([change, code, await resultIn(database)]).toEqual([change, 0, reference]);
+  await gate.stop();
+  await database.drop();
+}
+
+it('bring a database to the same end wherever the one before was killed', async () => {
+  expect(changes).toBeGreaterThan(reference.migrations.length * 2);
+  for (let change = 1; change <= changes; change += 2) {
+    await Promise.all([change, change + 1].filter((place) => place <= changes).map(killAfter));
+  }
+}, 180_000);

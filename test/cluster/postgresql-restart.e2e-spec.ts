@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster.js';
+import { HttpClient, type Reply } from '../support/http-client.js';
+import { type Call, Load, outcomesOf } from '../support/load.js';
+import { measured } from '../support/measurements.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { eventually } from '../support/service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { issueToken } from '../support/tokens.js';
+
+/** Within how many milliseconds of the server taking connections every process serves again. */
+const RECOVERY = 5000;
+
+let primary: PostgresServer;
+let standby: PostgresServer;
+let proxy: TcpProxy;
+let cluster: Cluster;
+let token: string;
+let count = 0;
+/** Names of items whose creation was answered 201, over all tests: no later fault may lose them. */
+const acknowledged = new Set<string>();
+
+beforeAll(async () => {
+  // What a standby does not have yet is not acknowledged: only so can a failover lose nothing.
+  primary = await PostgresServer.start({ synchronous_standby_names: '*' });
+  // Creates wait for it: it must not take its time to come back to a primary that was away.
+  standby = await PostgresServer.startStandby(primary, { wal_retrieve_retry_interval: '100ms' });
+  proxy = await TcpProxy.start(primary.url);
+  token = await issueToken({ DATABASE_URL: proxy.url });
+  cluster = await Cluster.start(3, { DATABASE_URL: proxy.url });
+});
+
+afterAll(() => proxy.stop());
+
+/** Creates and lists in turn, on every process. */
+function load(): Load {
+  const clients = cluster.processes.flatMap(({ origin }) => [
+    new HttpClient(origin, token, true),
+    new HttpClient(origin, token, true),
+  ]);
+  return new Load(
+    clients.map((client) => () => ((count += 1) % 2 ? create(client) : client.list())),
+    20,
+  );
+}
+
+async function create(client: HttpClient): Promise<Reply> {
+  const name = `item ${count}`;
+  const reply = await client.create(name);
+  if (reply.status === 201) acknowledged.add(name);
+  return reply;
+}
+
+/** Every process creates and lists. */
+async function recovers(what: string): Promise<void> {
+  const begun = performance.now();
+  await Promise.all(
+    cluster.processes.map(async (process) => {
+      const api = process.client(token);
+      await eventually(async () => (await api.create({ name: 'recovery' })).status === 201);
+      await eventually(async () => (await api.list({ limit: '1' })).status === 200);
+      await process.becomesReady();
+    }),
+  );
+  const taken = performance.now() - begun;
+  measured(`all processes serve again after ${what}`, taken, 'ms');
+  expect(taken).toBeLessThan(RECOVERY);
+}
+
+/** Nothing but answers, those of a database that is away told as such. */
+function expectHonest(calls: readonly Call[]): void {
+  expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '201', '503']);
+  const away = calls.filter(({ status }) => status === 503).map(({ result }) => (result as Reply).headers['retry-after']);
+  expect(away.filter((seconds) => !(Number(seconds) > 0))).toEqual([]);
+}
+
+async function expectNothingLost(server: PostgresServer): Promise<void> {
+  const rows = await server.query<{ name: string }>('SELECT name FROM items');
+  const stored = new Set(rows.map(({ name }) => name));
+  expect([...acknowledged].filter((name) => !stored.has(name))).toEqual([]);
+  expect(acknowledged.size).toBeGreaterThan(0);
+}
+
+it.each(['immediate', 'fast'] as const)(
+  'answers 503 and comes back by itself when PostgreSQL is stopped (%s) and started',
+  async (mode) => {
+    const running = load();
+    await delay(1500);
+    await primary.stop(mode);
+    await delay(3000);
+    await primary.start();
+    await recovers(`PostgreSQL was stopped (${mode})`);
+    await delay(1000);
+    expectHonest(await running.stop());
+    await expectNothingLost(primary);
+  },
+);
+
+it('lists, answers creates with 503, and comes back by itself when PostgreSQL is read-only for a time', async () => {
+  const running = load();
+  await delay(1000);
+  await primary.set('default_transaction_read_only', 'on');
+  await eventually(async () => (await cluster.client(token).create('refused')).status === 503);
+  const lists = await Promise.all(cluster.processes.map((process) => process.client(token).list()));
+  expect(lists.map(({ status }) => status)).toEqual([200, 200, 200]);
+  await delay(1000);
+  await primary.set('default_transaction_read_only', 'off');
+  await recovers('PostgreSQL was read-only');
+  expectHonest(await running.stop());
+  await expectNothingLost(primary);
+});
+
+it('follows to the standby that took over, and loses nothing that was acknowledged', async () => {
+  const running = load();
+  await delay(1500);
+  await primary.stop('immediate');
+  await standby.promote();
+  proxy.lead(standby.url);
+  await recovers('a standby took over');
+  await delay(1000);
+  expectHonest(await running.stop());
+  await expectNothingLost(standby);
+  expect(await cluster.stop()).toEqual([0, 0, 0]);
+});

@@ -1,0 +1,143 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster.js';
+import { HttpClient } from '../support/http-client.js';
+import { type Call, Load, outcomesOf } from '../support/load.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { ServiceProcess } from '../support/process.js';
+import { eventually } from '../support/service.js';
+import { issueToken, issueTokens } from '../support/tokens.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+let primary: PostgresServer;
+let standby: PostgresServer;
+/** The way to the standby. */
+let proxy: TcpProxy;
+let cluster: Cluster;
+let token: string;
+let count = 0;
+
+beforeAll(async () => {
+  primary = await PostgresServer.start();
+  // Whatever a list on the standby reads, replay does not wait for it.
+  standby = await PostgresServer.startStandby(primary, {
+    max_standby_streaming_delay: '0',
+    wal_retrieve_retry_interval: '100ms',
+  });
+  proxy = await TcpProxy.start(standby.url);
+  token = await issueToken({ DATABASE_URL: primary.url });
+  await standby.catchesUpWith(primary);
+  cluster = await Cluster.start(2, { DATABASE_URL: primary.url, DATABASE_REPLICA_URLS: proxy.url });
+  await eventually(() => cluster.processes.every((process) => process.linesOf('replica ready').length === 1));
+});
+
+afterAll(() => proxy.stop());
+
+/** Creates an item on every process. @returns the names, newest first, as each of them lists them */
+async function createAndList(): Promise<{ created: string[]; listed: string[][] }> {
+  const created: string[] = [];
+  for (const process of cluster.processes) {
+    count += 1;
+    const { status, body } = await process.client(token).create({ name: `item ${count}` });
+    expect(status).toBe(201);
+    created.unshift(body.name);
+  }
+  const pages = await Promise.all(cluster.processes.map((process) => process.client(token).list({ limit: '2' })));
+  expect(pages.map(({ status }) => status)).toEqual([200, 200]);
+  return { created, listed: pages.map(({ body }) => body.items.map(({ name }) => name)) };
+}
+
+/** Waits until every process lists what the standby has, and not what the primary has. */
+async function readsFromStandby(): Promise<void> {
+  await standby.query('SELECT pg_wal_replay_pause()');
+  await eventually(async () => {
+    const { created, listed } = await createAndList();
+    return listed.every((names) => !names.includes(created[0] ?? ''));
+  });
+  await standby.query('SELECT pg_wal_replay_resume()');
+}
+
+function lists(query: string): Load {
+  const clients = cluster.processes.flatMap(({ origin }) => [
+    new HttpClient(origin, token, true),
+    new HttpClient(origin, token, true),
+  ]);
+  return new Load(
+    clients.map((client) => () => client.list(query)),
+    10,
+  );
+}
+
+function expectAllAnswered(calls: readonly Call[]): void {
+  expect(Object.keys(outcomesOf(calls))).toEqual(['200']);
+}
+
+it('reads lists from the replica, and all else from the primary', async () => {
+  await standby.catchesUpWith(primary);
+  await standby.query('SELECT pg_wal_replay_pause()');
+  const before = await createAndList();
+  expect(before.listed).toEqual([[], []]);
+  // A token that the replica does not know, and a key that was used before.
+  const [next = ''] = await issueTokens(primary.url, 1);
+  const client = cluster.client(next);
+  const headers = { 'Idempotency-Key': 'read-replicas' };
+  const replies = [await client.create('once', headers), await client.create('once', headers), await client.list()];
+  expect(replies.map(({ status }) => status)).toEqual([201, 201, 200]);
+  expect(replies[1]?.body).toBe(replies[0]?.body);
+  await standby.query('SELECT pg_wal_replay_resume()');
+  await standby.catchesUpWith(primary);
+  const { created } = await createAndList();
+  await standby.catchesUpWith(primary);
+  const pages = await Promise.all(cluster.processes.map((process) => process.client(token).list({ limit: '2' })));
+  expect(pages.map(({ body }) => body.items.map(({ name }) => name))).toEqual([created, created]);
+});
+
+it('lists from the primary, without a failure, while the replica is killed, and from the replica when it is back', async () => {
+  const load = lists('limit=5');
+  await delay(1000);
+  await standby.stop('immediate');
+  await eventually(() => cluster.processes.every((process) => process.linesOf('replica away').length === 1));
+  const { created, listed } = await createAndList();
+  expect(listed).toEqual([created, created]);
+  await delay(1000);
+  await standby.start();
+  await readsFromStandby();
+  expectAllAnswered(await load.stop());
+});
+
+it('lists from the primary, without a failure, while the replica answers nothing', async () => {
+  proxy.swallow();
+  const { created, listed } = await createAndList();
+  expect(listed).toEqual([created, created]);
+  proxy.cut();
+  proxy.restore();
+  await readsFromStandby();
+});
+
+it('lists without a failure while replay ends lists on the replica', async () => {
+  await primary.query(
+    `INSERT INTO items (id, name, description)
+     SELECT gen_random_uuid(), 'many ' || number, repeat('x', 500) FROM generate_series(1, 50000) AS number`,
+  );
+  await standby.catchesUpWith(primary);
+  const load = lists(`filter=${encodeURIComponent('description.contains("y")')}`);
+  await eventually(async () => {
+    await primary.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE; COMMIT');
+    const [row] = await standby.query<{ ended: string }>(
+      'SELECT confl_lock + confl_snapshot AS ended FROM pg_stat_database_conflicts WHERE datname = current_database()',
+    );
+    return Number(row?.ended) >= 20;
+  });
+  expectAllAnswered(await load.stop());
+  await readsFromStandby();
+});
+
+it('starts and lists while the replica is away', async () => {
+  proxy.cut();
+  const service = await ServiceProcess.startReady({ DATABASE_URL: primary.url, DATABASE_REPLICA_URLS: proxy.url });
+  const { status, body } = await service.client(token).list({ limit: '1' });
+  expect([status, body.items.length]).toEqual([200, 1]);
+  proxy.restore();
+  await eventually(() => service.linesOf('replica ready').length === 1);
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(await cluster.stop()).toEqual([0, 0]);
+});

@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { admittedOf, mostInAnyWindow, outcomesOf } from '../support/load.js';
+import { RedisCluster } from '../support/redis-cluster.js';
+import type { RedisServer } from '../support/redis-server.js';
+import { LIMIT, PART, SharedLimit, WINDOW } from '../support/shared-limit.js';
+import { areShared, cutOff } from '../support/storage-changes.js';
+
+/** So many that each node has some. */
+const TOKENS = 12;
+
+let redis: RedisCluster;
+let shared: SharedLimit;
+
+beforeAll(async () => {
+  redis = await RedisCluster.start();
+  shared = await SharedLimit.start(redis.url);
+});
+
+afterAll(() => shared.stop());
+
+/** A node that counts calls now, the keys by which it does, and another node. */
+async function nodeInUse(): Promise<{ node: RedisServer; keys: string[]; other: RedisServer }> {
+  const keys = await redis.keys();
+  const place = keys.findIndex(({ length }) => length > 0);
+  const [node, other] = [redis.nodes[place], redis.nodes[(place + 1) % keys.length]];
+  if (!node || !other) throw new Error('No node counts calls.');
+  return { node, keys: keys[place] ?? [], other };
+}
+
+it('shares the limit of each token on one node, and the tokens over all nodes', async () => {
+  for (let token = 0; token < TOKENS; token += 1) await shared.expectShared();
+  const keys = await redis.keys();
+  expect(keys.map(({ length }) => length > 0)).toEqual([true, true, true]);
+  expect(new Set(keys.flat().map((key) => /\{[^{}]+\}/.exec(key)?.[0])).size).toBeGreaterThanOrEqual(TOKENS);
+});
+
+it('holds the limit and goes on sharing when the keys of a token move to another node', async () => {
+  await delay(WINDOW);
+  const [token = ''] = await shared.newTokens(1);
+  await areShared(shared.cluster.processes);
+  const before = shared.changes();
+  const load = shared.hammer(token);
+  await delay(1000);
+  const { node, keys, other } = await nodeInUse();
+  await redis.move(keys[0] ?? '', node, other);
+  await delay(2 * WINDOW);
+  const calls = await load.stop();
+  expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '429']);
+  const bound = LIMIT + cutOff(before, shared.changes(), 0) * PART;
+  expect(mostInAnyWindow(admittedOf(calls), WINDOW)).toBeLessThanOrEqual(bound);
+  await shared.expectShared();
+});
+
+it('holds the limit, fails no request and shares again when one of three nodes was killed', async () => {
+  let killed: RedisServer | undefined;
+  await shared.examine('a node of the cluster was killed', {
+    begin: async () => {
+      killed = (await nodeInUse()).node;
+      await killed.kill();
+    },
+    lasts: 7000,
+    end: async () => {
+      await killed?.restart();
+      await redis.isWhole();
+    },
+  });
+});

@@ -1,0 +1,84 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const daemons = new Set<Daemon>();
+const directories = new Set<string>();
+
+// A test that fails must leave neither servers nor files behind.
+afterAll(async () => {
+  await Promise.all([...daemons].map((daemon) => daemon.end(daemon.lastSignal)));
+  await Promise.all([...directories].map((directory) => rm(directory, { recursive: true, force: true })));
+});
+
+/** Whom a server runs as; without it, as whoever runs the tests. */
+export type Account = { uid: number; gid: number } | undefined;
+
+/** The account of a system user for servers that refuse to run as root; our own when we are not root. */
+export function accountOf(user: string): Account {
+  const idOf = (option: string) => Number(execFileSync('id', [option, user], { encoding: 'utf8' }));
+  return process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : undefined;
+}
+
+/** A directory for a server's files, removed after the tests of the file. */
+export function serverDirectory(name: string, owner?: Account): string {
+  const directory = mkdtempSync(join(tmpdir(), `items-${name}-`));
+  directories.add(directory);
+  if (owner) {
+    chownSync(directory, owner.uid, owner.gid);
+  }
+  return directory;
+}
+
+/** A server that is not ours, such as Redis, in a process of its own that a test may treat as it likes. */
+export class Daemon {
+  private readonly child: ChildProcess;
+  private readonly closed: Promise<unknown>;
+  private text = '';
+
+  /**
+   * @param command - that stays in the foreground
+   * @param lastSignal - how to get rid of it after the tests
+   */
+  constructor(
+    command: string,
+    args: string[],
+    account?: Account,
+    readonly lastSignal: NodeJS.Signals = 'SIGKILL',
+  ) {
+    this.child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...account });
+    this.closed = once(this.child, 'close').finally(() => daemons.delete(this));
+    this.closed.catch((error: unknown) => (this.text += String(error)));
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.text += text));
+    }
+    daemons.add(this);
+  }
+
+  /** What it said. */
+  get output(): string {
+    return this.text;
+  }
+
+  /** @throws Error with what it said, once it has ended */
+  assertRunning(): void {
+    if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {
+      throw new Error(`${this.child.spawnfile} ended: ${this.text}`);
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** Sends a signal and waits for the end; one that has ended already is left as it is. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    this.child.kill(signal);
+    // A process that is stopped takes no other signal than SIGKILL.
+    this.child.kill('SIGCONT');
+    await this.closed.catch(() => undefined);
+  }
+}

@@ -1,0 +1,76 @@
+import { writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { Daemon, serverDirectory } from './daemon.js';
+import { freePort } from './free-port.js';
+import { eventually } from './service.js';
+
+/**
+ * HAProxy in front of service processes, set so that it hides no failure of theirs: it repeats no request (`retries 0`,
+ * no `retry-on`), sends none elsewhere (no `redispatch`), and reuses any idle connection for any request (`http-reuse
+ * always`), also where the client could not tell why it broke.
+ */
+export class Haproxy {
+  private constructor(
+    readonly origin: string,
+    private readonly socket: string,
+    private readonly daemon: Daemon,
+  ) {}
+
+  /**
+   * @param ports - of the servers, those too that nothing listens on yet
+   * @param wanted - how many of them must be ready to begin with
+   */
+  static async start(ports: readonly number[], wanted = ports.length): Promise<Haproxy> {
+    const directory = serverDirectory('haproxy');
+    const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];
+    await writeFile(file, configuration(port, socket, ports));
+    const haproxy = new Haproxy(`http://127.0.0.1:${port}`, socket, new Daemon('haproxy', ['-db', '-f', file]));
+    await eventually(async () => (await haproxy.up()).length === wanted);
+    return haproxy;
+  }
+
+  /** Ports of the servers that it sends requests to now. */
+  async up(): Promise<number[]> {
+    this.daemon.assertRunning();
+    const table = await this.ask('show stat -1 4 -1').catch(() => '');
+    const [header = '', ...lines] = table.split('\n');
+    const columns = header.split(',');
+    const rows = lines.map((line) => line.split(','));
+    const field = (row: string[], name: string) => row[columns.indexOf(name)] ?? '';
+    return rows.filter((row) => field(row, 'status') === 'UP').map((row) => Number(field(row, 'svname')));
+  }
+
+  private ask(command: string): Promise<string> {
+    return text(createConnection(this.socket).end(`${command}\n`));
+  }
+}
+
+/** Checks are answered late on a busy machine; only a wrong answer, or none at all, takes a server out. */
+function configuration(port: number, socket: string, servers: readonly number[]): string {
+  return `
+global
+  maxconn 4000
+  nbthread 1
+  stats socket ${socket} mode 600
+defaults
+  mode http
+  retries 0
+  no option redispatch
+  http-reuse always
+  timeout connect 2s
+  timeout check 5s
+  timeout client 60s
+  timeout server 60s
+  timeout http-keep-alive 60s
+listen items
+  bind 127.0.0.1:${port}
+  balance roundrobin
+  option httpchk
+  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host items
+  http-check expect status 200
+  default-server inter 100ms fall 1 rise 1 check
+${servers.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}
+`;
+}

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Reply } from './http-client.js';
+
+/** One request of a load and what became of it; times are those of {@link Reply}. */
+export interface Call {
+  sent: number;
+  received: number;
+  /** 0 when no whole answer came back. */
+  status: number;
+  /** The answer, or why there was none. */
+  result: Reply | Error;
+}
+
+const running = new Set<Load>();
+
+// A test that fails must not go on sending.
+afterAll(() => Promise.all([...running].map((load) => load.stop())));
+
+/** Requests that clients go on sending, each one after the other, until they are stopped. */
+export class Load {
+  readonly calls: Call[] = [];
+  private readonly stopping = new AbortController();
+  private readonly clients: Promise<void>[];
+
+  /**
+   * @param clients - each sends its next request when it has the answer to the one before
+   * @param pause - between the two, in milliseconds
+   */
+  constructor(clients: readonly (() => Promise<Reply>)[], pause: number) {
+    this.clients = clients.map((send) => this.run(send, pause));
+    running.add(this);
+  }
+
+  /** Lets what is under way end. @returns every call that was made */
+  async stop(): Promise<Call[]> {
+    running.delete(this);
+    this.stopping.abort();
+    await Promise.all(this.clients);
+    return this.calls;
+  }
+
+  private async run(send: () => Promise<Reply>, pause: number): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const sent = performance.now();
+      const result = await send().catch((error: unknown) => error as Error);
+      this.calls.push(
+        Error.isError(result)
+          ? { sent, received: performance.now(), status: 0, result }
+          : { sent: result.sent, received: result.received, status: result.status, result },
+      );
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** How often each status, or reason for there being none, occurs in calls. */
+export function outcomesOf(calls: readonly Call[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, result } of calls) {
+    const outcome = Error.isError(result) ? result.message : String(status);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** How many answers have each status. */
+export function statusesOf(replies: readonly Reply[]): Record<string, number> {
+  return outcomesOf(replies.map((result) => ({ ...result, result })));
+}
+
+/** Calls that the rate limit let pass. */
+export function admittedOf(calls: readonly Call[]): Call[] {
+  return calls.filter(({ status }) => status === 200 || status === 201);
+}
+
+/**
+ * The largest number of calls that are certain to have been decided within one window: each is decided between its being
+ * sent and its answer.
+ *
+ * @param length - of the window, in milliseconds
+ */
+export function mostInAnyWindow(calls: readonly Call[], length: number): number {
+  const ordered = calls.toSorted((a, b) => a.sent - b.sent);
+  const counts = ordered.map(({ sent }, first) => {
+    let count = 0;
+    for (let index = first; (ordered[index]?.sent ?? Infinity) < sent + length; index += 1) {
+      count += (ordered[index]?.received ?? Infinity) < sent + length ? 1 : 0;
+    }
+    return count;
+  });
+  return Math.max(0, ...counts);
+}

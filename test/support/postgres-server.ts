@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, type QueryResultRow } from 'pg';
+import { accountOf, Daemon, serverDirectory } from './daemon.js';
+import { freePort } from './free-port.js';
+import { eventually } from './service.js';
+
+const run = promisify(execFile);
+
+/** Where Debian keeps the programs of each version. */
+const VERSIONS = '/usr/lib/postgresql';
+
+/** Configuration parameters, as on the command line of the server. */
+export type PostgresSettings = Readonly<Record<string, string>>;
+
+/** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
+const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+/** A PostgreSQL server that a test may treat as it likes. */
+export class PostgresServer {
+  private daemon: Daemon | undefined;
+
+  private constructor(
+    readonly port: number,
+    private readonly directory: string,
+    private readonly settings: PostgresSettings,
+  ) {}
+
+  /** With an empty database. */
+  static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    await runAsPostgres('initdb', '-D', server.data, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
+    await server.start();
+    return server;
+  }
+
+  /** With a copy of another server, which it goes on following as a hot standby. */
+  static async startStandby(primary: PostgresServer, settings: PostgresSettings = {}): Promise<PostgresServer> {
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    await runAsPostgres('pg_basebackup', '-D', server.data, '-d', primary.url, '--write-recovery-conf', '--checkpoint=fast');
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** Starts what was stopped, and waits until it takes connections. */
+  async start(): Promise<void> {
+    const settings = {
+      port: this.port,
+      unix_socket_directories: this.directory,
+      listen_addresses: '127.0.0.1',
+      ...this.settings,
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], postgresAccount(), 'SIGQUIT');
+    this.daemon = daemon;
+    await eventually(async () => {
+      daemon.assertRunning();
+      return this.query('SELECT 1').then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {
+    await this.daemon?.end(STOP_SIGNALS[mode]);
+  }
+
+  /** Makes a standby a server of its own. */
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote()');
+  }
+
+  /** Waits until a standby has replayed what its primary had written when this was called. */
+  async catchesUpWith(primary: PostgresServer): Promise<void> {
+    const [{ position } = { position: '' }] = await primary.query<{ position: string }>(
+      'SELECT pg_current_wal_lsn() AS position',
+    );
+    await eventually(async () => {
+      const statement = `SELECT pg_last_wal_replay_lsn() >= $1 AS done`;
+      const [row] = await this.query<{ done: boolean }>(statement, [position]);
+      return row?.done ?? false;
+    });
+  }
+
+  /** Changes a configuration parameter for all sessions. */
+  async set(parameter: string, value: string): Promise<void> {
+    await this.query(`ALTER SYSTEM SET ${parameter} = ${value}`);
+    await this.query('SELECT pg_reload_conf()');
+  }
+
+  /** Runs one statement in a connection of its own. */
+  async query<Row extends QueryResultRow>(statement: string, parameters: unknown[] = []): Promise<Row[]> {
+    const client = new Client(this.url);
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Row>(statement, parameters)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  private get data(): string {
+    return join(this.directory, 'data');
+  }
+}
+
+/** The newest version of a program of the server. */
+function program(name: string): string {
+  const [newest = ''] = readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a));
+  return join(VERSIONS, newest, 'bin', name);
+}
+
+function postgresAccount(): ReturnType<typeof accountOf> {
+  return accountOf('postgres');
+}
+
+async function runAsPostgres(name: string, ...args: string[]): Promise<void> {
+  await run(program(name), args, { cwd: '/', ...postgresAccount() });
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { freePort } from './free-port.js';
+import { RedisServer } from './redis-server.js';
+import { eventually } from './service.js';
+
+const run = promisify(execFile);
+
+/** A Redis Cluster of three masters without replicas. */
+export class RedisCluster {
+  private constructor(readonly nodes: readonly RedisServer[]) {}
+
+  static async start(): Promise<RedisCluster> {
+    const cluster = new RedisCluster(await Promise.all([startNode(), startNode(), startNode()]));
+    await run('redis-cli', ['--cluster', 'create', ...cluster.nodes.map(addressOf), '--cluster-yes']);
+    await cluster.isWhole();
+    return cluster;
+  }
+
+  get url(): string {
+    return `redis+cluster://${this.nodes.map(addressOf).join(',')}`;
+  }
+
+  /** Waits until every node finds that all slots are served. */
+  isWhole(): Promise<void> {
+    return eventually(async () => {
+      const infos = await Promise.all(this.nodes.map((node) => node.command('CLUSTER', 'INFO').catch(() => '')));
+      return infos.every((info) => String(info).includes('cluster_state:ok'));
+    });
+  }
+
+  /** The keys of every node, in the order of the nodes. */
+  keys(): Promise<string[][]> {
+    return Promise.all(this.nodes.map(async (node) => (await node.command('KEYS', '*')) as string[]));
+  }
+
+  /** Lets another node serve the slot of a key, with the keys that are in it, while they are in use. */
+  async move(key: string, from: RedisServer, to: RedisServer): Promise<void> {
+    const slot = Number(await from.command('CLUSTER', 'KEYSLOT', key));
+    const [source, target] = (await Promise.all([from, to].map((node) => node.command('CLUSTER', 'MYID')))) as [string, string];
+    await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source);
+    await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target);
+    const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
+    await from.command('MIGRATE', '127.0.0.1', to.port, '', 0, 5000, 'KEYS', ...keys);
+    await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
+    for (const node of this.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
+  }
+}
+
+async function startNode(): Promise<RedisServer> {
+  const bus = await freePort();
+  return RedisServer.start({ 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000', 'cluster-port': String(bus) });
+}
+
+function addressOf({ port }: RedisServer): string {
+  return `127.0.0.1:${port}`;
+}

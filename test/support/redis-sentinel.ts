@@ -1,0 +1,63 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { Daemon, serverDirectory } from './daemon.js';
+import { freePort } from './free-port.js';
+import type { RedisServer } from './redis-server.js';
+import { eventually } from './service.js';
+
+const MASTER_NAME = 'main';
+
+/** A Redis Sentinel that alone decides, within a second, that a master is gone, and makes a replica the next one. */
+export class RedisSentinel {
+  private constructor(
+    private readonly port: number,
+    private readonly daemon: Daemon,
+  ) {}
+
+  /** @param master - with one replica at least, which Sentinel finds by itself */
+  static async start(master: RedisServer): Promise<RedisSentinel> {
+    const [port, directory] = [await freePort(), serverDirectory('sentinel')];
+    const file = join(directory, 'sentinel.conf');
+    const lines = [
+      `bind 127.0.0.1`,
+      `port ${port}`,
+      `dir ${directory}`,
+      `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1`,
+      `sentinel down-after-milliseconds ${MASTER_NAME} 500`,
+      `sentinel failover-timeout ${MASTER_NAME} 2000`,
+    ];
+    await writeFile(file, `${lines.join('\n')}\n`);
+    const sentinel = new RedisSentinel(port, new Daemon('redis-server', [file, '--sentinel']));
+    await eventually(async () => {
+      sentinel.daemon.assertRunning();
+      const replicas = (await sentinel.ask('REPLICAS').catch(() => [])) as string[][];
+      return replicas.some((fields) => fields.includes('ok') && fields.includes('slave'));
+    });
+    return sentinel;
+  }
+
+  get url(): string {
+    return `redis+sentinel://127.0.0.1:${this.port}/${MASTER_NAME}`;
+  }
+
+  /** Waits until a server is the master, in the eyes of Sentinel and in its own. */
+  becomesMaster(server: RedisServer): Promise<void> {
+    return eventually(async () => {
+      const [, port] = (await this.ask('GET-MASTER-ADDR-BY-NAME')) as string[];
+      const [role] = (await server.command('ROLE')) as string[];
+      return Number(port) === server.port && role === 'master';
+    });
+  }
+
+  private async ask(subcommand: string): Promise<unknown> {
+    const client = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return await client.call('SENTINEL', subcommand, MASTER_NAME);
+    } finally {
+      client.disconnect();
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import { Redis } from 'ioredis';
+import { Daemon, serverDirectory } from './daemon.js';
+import { freePort } from './free-port.js';
+import { eventually } from './service.js';
+
+/** Settings as on the command line, without the dashes. */
+export type RedisSettings = Readonly<Record<string, string>>;
+
+/** A Redis that a test may treat as it likes. It keeps nothing when it ends. */
+export class RedisServer {
+  private daemon: Daemon;
+
+  private constructor(
+    readonly port: number,
+    private readonly directory: string,
+    private settings: RedisSettings,
+  ) {
+    this.daemon = this.launch();
+  }
+
+  static async start(settings: RedisSettings = {}): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), serverDirectory('redis'), settings);
+    await server.isUp();
+    return server;
+  }
+
+  get url(): string {
+    const { requirepass: password } = this.settings;
+    return `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${this.port}`;
+  }
+
+  /** Runs one command in a connection of its own. */
+  async command(name: string, ...args: (string | number)[]): Promise<unknown> {
+    const client = new Redis(this.url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return await client.call(name, ...args);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  /** `kill -9`. */
+  kill(): Promise<void> {
+    return this.daemon.end('SIGKILL');
+  }
+
+  /** Starts again what has ended, empty. */
+  async restart(settings = this.settings): Promise<void> {
+    this.settings = settings;
+    this.daemon = this.launch();
+    await this.isUp();
+  }
+
+  /** It keeps its connections and answers nothing. */
+  pause(): void {
+    this.daemon.signal('SIGSTOP');
+  }
+
+  resume(): void {
+    this.daemon.signal('SIGCONT');
+  }
+
+  private launch(): Daemon {
+    const settings = {
+      bind: '127.0.0.1',
+      port: this.port,
+      dir: this.directory,
+      save: '',
+      'repl-diskless-sync-delay': 0,
+      ...this.settings,
+    };
+    return new Daemon(
+      'redis-server',
+      Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value).split(' ')].flat()),
+    );
+  }
+
+  /** It takes commands, and as a replica it has what its master has. */
+  private isUp(): Promise<void> {
+    return eventually(async () => {
+      const state = String(await this.command('INFO', 'replication').catch(() => 'not up'));
+      this.daemon.assertRunning();
+      return /role:master|master_link_status:up/.test(state);
+    });
+  }
+}
