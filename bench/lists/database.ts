@@ -1,8 +1,4 @@
 import type { Client } from 'pg';
-import { onServerDatabase } from '../../test/support/test-database.ts';
-
-const { BENCH_DATABASE_URL: SERVER_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env;
-const NAME = `items_bench_${process.pid}`;
 
 /** Items in the table; one was created each second. */
 export const ITEMS = 1_000_000;
@@ -28,14 +24,6 @@ export interface ItemValues {
 /** The moment at which an item was created, by its number: 1 is the oldest, `ITEMS` the newest. */
 export function createdAt(number: number): string {
   return new Date(FIRST + number * 1000).toISOString();
-}
-
-/** Creates the database of this run. @returns its URL and how to drop it */
-export async function createDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
-  await onServerDatabase(SERVER_URL, `CREATE DATABASE ${NAME}`);
-  const url = new URL(SERVER_URL);
-  url.pathname = `/${NAME}`;
-  return { url: url.href, drop: () => onServerDatabase(SERVER_URL, `DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`) };
 }
 
 /** Fills the table of items, whose migrations have run, and leaves it as autovacuum leaves a table in time. */

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { encodeCursor } from '#service/platform/lists/cursor';
 import type { Case } from './cases.ts';
 import { keyAtDepth } from './database.ts';
-import type { Answer, Service } from './service.ts';
+import type { Answer, Service } from '../service.ts';
 
 /** Requests for each case that are not counted, and that are. */
 const WARM_UP = 100;
@@ -75,14 +75,4 @@ function shuffle<T>(values: readonly T[]): T[] {
     .map((value) => ({ value, place: Math.random() }))
     .toSorted((a, b) => a.place - b.place)
     .map(({ value }) => value);
-}
-
-/** The smallest of the values that so great a share of them does not exceed. */
-export function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * share) - 1] ?? NaN;
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
 }

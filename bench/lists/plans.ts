@@ -12,7 +12,7 @@ import { KeyStatements } from '#service/platform/lists/key-statements';
 import { Lists } from '#service/platform/lists/lists';
 import type { Case } from './cases.ts';
 import { keyAtDepth } from './database.ts';
-import { median } from './measure.ts';
+import { median } from '../statistics.ts';
 
 const REPETITIONS = 15;
 

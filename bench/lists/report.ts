@@ -1,13 +1,11 @@
 import type { Case } from './cases.ts';
 import type { IndexCost } from './description-index.ts';
-import { median, quantile, type Run } from './measure.ts';
+import { print, printTable } from '../print.ts';
+import { median, quantile } from '../statistics.ts';
+import type { Run } from './measure.ts';
 
 /** How many times the median of the first page a case may take. */
 const PROMISES = { deep: 1.2, indexed: 2 };
-
-export function print(text = ''): void {
-  process.stdout.write(`${text}\n`);
-}
 
 export function printRuns(runs: readonly Run[]): void {
   const rows = runs.map((run) => [
@@ -66,11 +64,6 @@ export function printPromises(runs: readonly Run[]): boolean {
 /** The first of all runs is the first page. */
 function ratio({ times }: Run, [firstPage]: readonly Run[]): number {
   return median(times) / median(firstPage?.times ?? []);
-}
-
-function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
-  const rule = head.map((_, column) => (column === 0 ? '---' : '--:'));
-  print(`\n${[head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`);
 }
 
 /** Cuts long lines, which repeat a long filter. */

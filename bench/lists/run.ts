@@ -1,11 +1,13 @@
 import { Client } from 'pg';
+import { createDatabase } from '../database.ts';
 import { CASES } from './cases.ts';
-import { createDatabase, load } from './database.ts';
+import { load } from './database.ts';
 import { measureDescriptionIndex } from './description-index.ts';
 import { measure, type Run } from './measure.ts';
 import { Plans } from './plans.ts';
-import { print, printComparisons, printIndexCost, printPlans, printPromises, printRuns } from './report.ts';
-import { migrate, startService } from './service.ts';
+import { print } from '../print.ts';
+import { migrate, startService } from '../service.ts';
+import { printComparisons, printIndexCost, printPlans, printPromises, printRuns } from './report.ts';
 
 const { url, drop } = await createDatabase();
 const client = new Client(url);

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, get, type IncomingMessage, type RequestOptions } from 'node:http';
+import { Agent, type IncomingMessage, request as send, type RequestOptions } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -18,8 +18,13 @@ export interface Answer {
 
 /** The built service in a process of its own. */
 export interface Service {
+  readonly pid: number | undefined;
   /** @param search - query string of the list of items */
   list(search: string): Promise<Answer>;
+  /** Creates an item. */
+  create(headers?: Record<string, string>): Promise<Answer>;
+  /** The metrics, in Prometheus' text format. */
+  metrics(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -28,16 +33,28 @@ export async function migrate(url: string): Promise<void> {
   await cli(url, 'migrate');
 }
 
-/** Starts the service on a database that has its migrations. */
-export async function startService(url: string): Promise<Service> {
+/**
+ * Starts the service on a database that has its migrations.
+ *
+ * @param variables - of its environment, on top of a limit that is not in the way
+ * @param connections - that its client opens at most
+ */
+export async function startService(url: string, variables: NodeJS.ProcessEnv = {}, connections = 1): Promise<Service> {
   const token = (await cli(url, 'token', 'issue', '--name', 'bench')).trim();
-  const port = await freePort();
+  const [port, metricsPort] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, [built('main.js')], {
     cwd,
-    env: { ...environment(url), PORT: String(port), RATE_LIMIT: '1000000' },
+    env: {
+      ...environment(url),
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      RATE_LIMIT: '1000000',
+      SHUTDOWN_DELAY: '0',
+      ...variables,
+    },
     stdio: 'inherit',
   });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const headers = { Authorization: `Bearer ${token}` };
   const stop = async () => {
     agent.destroy();
@@ -51,13 +68,24 @@ export async function startService(url: string): Promise<Service> {
     await stop();
     throw error;
   }
-  return { list: (search) => request({ agent, port, headers, path: `/v1/items?${search}` }), stop };
+  const options = { agent, port, headers, path: '/v1/items' };
+  return {
+    pid: child.pid,
+    list: (search) => request({ ...options, path: `${options.path}?${search}` }),
+    create: (more) =>
+      request({ ...options, method: 'POST', headers: { ...headers, 'Content-Type': 'application/json', ...more } }, ITEM),
+    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    stop,
+  };
 }
 
+const ITEM = JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
+
 /** One request, timed from before it is sent until its answer is read and parsed. */
-async function request(options: RequestOptions): Promise<Answer> {
+async function request(options: RequestOptions, sent?: string): Promise<Answer> {
   const start = performance.now();
-  const [response] = (await once(get({ host: '127.0.0.1', ...options }), 'response')) as [IncomingMessage];
+  const outgoing = send({ host: '127.0.0.1', ...options }).end(sent);
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   const chunks = (await response.toArray()) as Buffer[];
   const body = JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'];
   return { milliseconds: performance.now() - start, status: response.statusCode, body };
@@ -73,7 +101,8 @@ async function becomesReady(child: ChildProcess, port: number): Promise<void> {
   throw new Error('The service did not become ready.');
 }
 
-async function freePort(): Promise<number> {
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -96,5 +125,5 @@ function environment(url: string): NodeJS.ProcessEnv {
 }
 
 function built(file: string): string {
-  return fileURLToPath(new URL(`../../dist/${file}`, import.meta.url));
+  return fileURLToPath(new URL(`../dist/${file}`, import.meta.url));
 }
