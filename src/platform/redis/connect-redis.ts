@@ -21,6 +21,10 @@ export async function connectRedis(location: RedisLocation, timeout: number): Pr
   });
   try {
     await within(timeout, connection.connect());
+    if (connection instanceof Cluster) {
+      // It would make the connections to its nodes with the first commands only.
+      await within(timeout, Promise.all(connection.nodes('master').map((node) => node.ping())));
+    }
     if (reason !== undefined) {
       // ioredis goes on when there is no such database, with another one.
       throw connectionFailed(reason);
