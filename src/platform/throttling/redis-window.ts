@@ -1,7 +1,7 @@
 import type { Result } from 'ioredis';
 import type { RedisConnection } from '../redis/connect-redis.js';
 import type { Report } from './admitted-calls.js';
-import type { StampedState } from './shared-limiter.js';
+import type { SharedState } from './shared-limiter.js';
 
 /**
  * The sliding window of one key, as a list of the times of its counted calls, oldest first, in microseconds of Redis' own
@@ -12,7 +12,8 @@ import type { StampedState } from './shared-limiter.js';
  * - `ARGV[4]`: how many times follow; `ARGV[5…]`: these times of calls, which are added unless they are in the list, and then, for calls
  *   that were never in it, how long ago each was made, in microseconds
  *
- * Gives whether the call was counted, how many more may follow, the microseconds until a slot comes free, and the time.
+ * Gives whether the call was counted, how many more may follow, the microseconds until a slot comes free, the time, and the
+ * microseconds since the latest counted call.
  */
 const SCRIPT = `
 local key, limit, length = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -85,7 +86,13 @@ if admitted then
   count = count + 1
 end
 local nextFree = math.max(count - limit, 0)
-return { admitted and 1 or 0, math.max(limit - count, 0), count > 0 and timeAt(nextFree) + length - now or 0, now }
+return {
+  admitted and 1 or 0,
+  math.max(limit - count, 0),
+  count > 0 and timeAt(nextFree) + length - now or 0,
+  now,
+  count > 0 and now - timeAt(-1) or 0,
+}
 `;
 
 declare module 'ioredis' {
@@ -97,7 +104,7 @@ declare module 'ioredis' {
       calls: 0 | 1,
       stamps: number,
       ...times: number[]
-    ): Result<[number, number, number, number], Context>;
+    ): Result<[number, number, number, number, number], Context>;
   }
 }
 
@@ -122,10 +129,11 @@ export class RedisWindow {
   }
 
   /** Counts one call, if there is room for it. */
-  async hit(key: string): Promise<StampedState> {
+  async hit(key: string): Promise<SharedState> {
     const { limit, length } = this;
-    const [admitted, remaining, freeIn, stamp] = await this.connection.slidingWindow(this.name(key), limit, length * 1000, 1, 0);
-    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000, stamp };
+    const answer = await this.connection.slidingWindow(this.name(key), limit, length * 1000, 1, 0);
+    const [admitted, remaining, freeIn, stamp, latest] = answer;
+    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000, stamp, latest: latest / 1000 };
   }
 
   /** Adds those of the calls that it does not have. @returns the stamps of those which had none */

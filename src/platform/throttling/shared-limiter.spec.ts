@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SharedLimiter, type SharedWindow, type StampedState } from './shared-limiter.js';
+import { SharedLimiter, type SharedWindow, type SharedState } from './shared-limiter.js';
 
 const LIMIT = 20;
 const LENGTH = 60_000;
@@ -39,12 +39,12 @@ class Store {
     callbacks.forEach((callback) => callback());
   }
 
-  private hit(key: string): StampedState {
+  private hit(key: string): SharedState {
     const stamps = this.stamps.get(key) ?? [];
     const admitted = stamps.length < LIMIT;
     this.clock += 1;
     this.stamps.set(key, admitted ? [...stamps, this.clock] : stamps);
-    return { admitted, remaining: LIMIT - stamps.length - (admitted ? 1 : 0), freeIn: LENGTH, stamp: this.clock };
+    return { admitted, remaining: LIMIT - stamps.length - (admitted ? 1 : 0), freeIn: LENGTH, stamp: this.clock, latest: 0 };
   }
 
   private report(key: string, stamps: readonly number[], ages: readonly number[]): number[] {

@@ -4,13 +4,18 @@ import { SlidingWindow, type WindowState } from './sliding-window.js';
 import { within } from '../redis/within.js';
 import { AdmittedCalls, type CallReceiver } from './admitted-calls.js';
 
-/** What a call found and did, and when that was by the clock of the shared window. */
-export type StampedState = WindowState & { stamp: number };
+/** What a call found in the shared window, and did. */
+export interface SharedState extends WindowState {
+  /** When that was, by the clock of the shared window. */
+  stamp: number;
+  /** How long ago the latest counted call was made, in milliseconds. */
+  latest: number;
+}
 
 /** The window that all replicas count in, behind a connection that may break or fall silent at any time. */
 export interface SharedWindow extends CallReceiver {
   /** Counts one call, if there is room for it. */
-  hit(key: string): Promise<StampedState>;
+  hit(key: string): Promise<SharedState>;
   /** Tries whether calls with that key could be counted. */
   probe(key: string): Promise<void>;
   /** Calls back once when the connection breaks. */
@@ -96,7 +101,7 @@ export class SharedLimiter {
         if (state.admitted) {
           this.admitted.add(key, state.stamp);
         }
-        this.own.fill(key, Math.ceil((this.options.limit - state.remaining) / this.options.replicas));
+        this.own.fill(key, Math.ceil((this.options.limit - state.remaining) / this.options.replicas), state.latest);
         return state;
       } catch (error) {
         this.leave(shared, error, key);

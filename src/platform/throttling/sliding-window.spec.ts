@@ -27,6 +27,33 @@ describe('a sliding window', () => {
     expect([calls.hit('a').admitted, calls.hit('b').admitted, calls.hit('a').admitted]).toEqual([true, true, false]);
   });
 
+  it.each([
+    [4, 40, 'all'],
+    [4, 100, 'some'],
+    [10, 100, 'all'],
+    [10, 100, 'some'],
+  ])(
+    'keeps %i parts of a limit of %i filled, so that together they never admit more (%s hear of each call)',
+    (parts, limit, who) => {
+      const length = 5000;
+      const own = Array.from({ length: parts }, () => window(limit / parts, length));
+      const admitted: number[] = [];
+      for (let count = 1; count <= limit; count += 1) {
+        now += 10;
+        admitted.push(now);
+        const hear = own.filter((_, index) => who === 'all' || index === count % parts);
+        hear.forEach((part) => part.fill('a', Math.ceil(count / parts), 0));
+      }
+      const latest = now;
+      own.forEach((part) => part.fill('a', limit / parts, now - latest));
+      for (const end = now + 2 * length; now < end; now += 1) {
+        admitted.push(...own.filter((part) => part.hit('a').admitted).map(() => now));
+      }
+      const most = admitted.map((first) => admitted.filter((time) => time >= first && time < first + length).length);
+      expect(Math.max(...most)).toBe(limit);
+    },
+  );
+
   it('forgets keys that were silent for a whole window', () => {
     const calls = window(5, 100);
     for (let index = 0; index < 1000; index += 1) calls.hit(String(index));

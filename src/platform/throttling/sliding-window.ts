@@ -54,13 +54,19 @@ export class SlidingWindow {
   }
 
   /**
-   * Takes note of calls that were counted elsewhere.
+   * Takes note of calls that were counted elsewhere, where each call here stands for several.
    *
    * @param count - as many are counted here at least from now on; those that are missing are taken to be made now
+   * @param age - how long ago the latest of all was made, in milliseconds. The latest one here stands for that, too, and leaves
+   *   the window no sooner
    */
-  fill(key: string, count: number): void {
+  fill(key: string, count: number, age: number): void {
     const now = this.now();
     const ring = this.ringOf(key, now);
+    if (ring.count > 0) {
+      const latest = (ring.start + ring.count - 1) % ring.times.length;
+      ring.times[latest] = Math.max(ring.times[latest] ?? 0, now - age);
+    }
     while (ring.count < Math.min(count, this.limit)) {
       this.push(key, ring, now);
     }
