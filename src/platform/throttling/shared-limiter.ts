@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SlidingWindow, type WindowState } from './sliding-window.js';
 import { within } from '../redis/within.js';
 import { AdmittedCalls, type CallReceiver } from './admitted-calls.js';
+import { SlidingWindow, type WindowState } from './sliding-window.js';
 
 /** What a call found in the shared window, and did. */
 export interface SharedState extends WindowState {
