@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
+import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
@@ -9,7 +9,8 @@ import { databaseUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { keepTrying } from './keep-trying.js';
-import { applyMigrations, pendingMigrations } from './migrate.js';
+import { applyMigrations } from './migrate.js';
+import { openDataSource } from './open-data-source.js';
 import { ReadReplicas } from './read-replicas.js';
 import { TableRegistry } from './table-registry.js';
 import { readWrite } from './transactions.js';
@@ -115,21 +116,13 @@ export class Database implements OnApplicationShutdown {
 
   /** One attempt to connect, applying migrations where that is configured. */
   async connect(): Promise<void> {
-    const dataSource = await new DataSource(await this.options()).initialize();
-    try {
-      const pending = await pendingMigrations(dataSource);
-      if (pending.length > 0) {
-        if (!this.configuration.MIGRATE_ON_START) {
-          throw new OperatorError(`Waiting for "migrate" to apply ${pending.join(', ')}.`);
-        }
-        await this.migrate();
+    const onPending = async (migrations: readonly string[]) => {
+      if (!this.configuration.MIGRATE_ON_START) {
+        throw new OperatorError(`Waiting for "migrate" to apply ${migrations.join(', ')}.`);
       }
-      this.shutdown.signal.throwIfAborted();
-    } catch (error) {
-      await dataSource.destroy();
-      throw error;
-    }
-    this.dataSource = dataSource;
+      await this.migrate();
+    };
+    this.dataSource = await openDataSource(await this.options(), onPending, this.shutdown.signal);
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { keepTrying } from './keep-trying.js';
-import { pendingMigrations } from './migrate.js';
+import { openDataSource } from './open-data-source.js';
 
 /** A streaming replica of the database, which may be away at any time. */
 export class ReadReplica {
@@ -54,18 +54,11 @@ export class ReadReplica {
   }
 
   private async connectOnce(): Promise<void> {
-    const dataSource = await new DataSource(this.options).initialize();
-    try {
-      const pending = await pendingMigrations(dataSource);
-      if (pending.length > 0) {
-        throw new Error(`The replica has not received ${pending.join(', ')} yet.`);
-      }
-      this.shutdown.signal.throwIfAborted();
-    } catch (error) {
-      await dataSource.destroy();
-      throw error;
-    }
-    this.current = dataSource;
+    this.current = await openDataSource(this.options, refuse, this.shutdown.signal);
     this.logger.log({ msg: 'replica ready', host: this.host });
   }
+}
+
+function refuse(migrations: readonly string[]): Promise<never> {
+  return Promise.reject(new Error(`The replica has not received ${migrations.join(', ')} yet.`));
 }

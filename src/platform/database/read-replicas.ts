@@ -38,11 +38,14 @@ export class ReadReplicas {
     } catch (error) {
       if (isAway(error)) {
         next.replica.leave(next.source, error);
-      } else if (sqlState(error) !== CONFLICT) {
-        // What the replica has just received came in the way; it is as well as before. Anything else would fail elsewhere, too.
-        throw error;
+        return otherwise();
       }
-      return otherwise();
+      // What the replica has just received came in the way; it is as well as before.
+      if (sqlState(error) === CONFLICT) {
+        return otherwise();
+      }
+      // It would fail elsewhere, too.
+      throw error;
     }
   }
 
