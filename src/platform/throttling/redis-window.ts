@@ -1,7 +1,7 @@
 import type { Result } from 'ioredis';
 import type { RedisConnection } from '../redis/connect-redis.js';
 import type { Report } from './admitted-calls.js';
-import type { SharedState } from './shared-limiter.js';
+import type { SharedState, SharedWindow } from './shared-window.js';
 
 /**
  * The sliding window of one key, as a list of the times of its counted calls, oldest first, in microseconds of Redis' own
@@ -112,7 +112,7 @@ declare module 'ioredis' {
 const PROBE_LIFE = 1000;
 
 /** A sliding window in Redis, exact for all who count in it together. */
-export class RedisWindow {
+export class RedisWindow implements SharedWindow {
   /**
    * @param connection - which this window may call its own
    * @param prefix - of the names of its keys

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SharedLimiter, type SharedWindow, type SharedState } from './shared-limiter.js';
+import { SharedLimiter } from './shared-limiter.js';
+import type { SharedState, SharedWindow } from './shared-window.js';
 
 const LIMIT = 20;
 const LENGTH = 60_000;
