@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as send, type RequestOptions } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort } from '../test/support/free-port.ts';
 
 // From another directory, so that a developer's .env stays out of it.
 const cwd = tmpdir();
@@ -99,16 +99,6 @@ async function becomesReady(child: ChildProcess, port: number): Promise<void> {
     }
   }
   throw new Error('The service did not become ready.');
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function cli(url: string, ...parameters: string[]): Promise<string> {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
-import { freePort } from '../service.ts';
+import { freePort } from '../../test/support/free-port.ts';
 
 /** A Redis server of this run, which may be killed and paused. It keeps nothing on disk. */
 export class RedisServer {
