@@ -13,6 +13,7 @@ import {
   type Page,
   PageOf,
   PageQueryOf,
+  RequireScopes,
   SqlMigration,
 } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
@@ -32,14 +33,14 @@ class Note {
   declare hiddenAt: Date | null;
 }
 
-class CreateNotes1767225600004 extends SqlMigration {
-  protected readonly statements = ['CREATE TABLE notes (id uuid PRIMARY KEY, note_title text NOT NULL, hidden_at timestamptz)'];
+class CreateNotes1767225700000 extends SqlMigration {
+  readonly statements = ['CREATE TABLE notes (id uuid PRIMARY KEY, note_title text NOT NULL, hidden_at timestamptz)'];
 }
 
 class NotesQuery extends PageQueryOf(
   defineFilter(
     Note,
-    { title: { type: 'string' }, written: { type: 'creationTime' } },
+    { title: { type: 'string', unindexed: 'nobody has many notes' }, written: { type: 'creationTime' } },
     { 'About bells': 'title.contains("bell")' },
   ),
 ) {}
@@ -52,6 +53,7 @@ class NoteDto {
 class NotePage extends PageOf(NoteDto) {}
 
 @Controller('notes')
+@RequireScopes('notes')
 class NotesController {
   constructor(private readonly lists: Lists) {}
 
@@ -63,7 +65,7 @@ class NotesController {
 }
 
 @Module({
-  imports: [AppModule, DatabaseModule.forFeature({ entities: [Note], migrations: [CreateNotes1767225600004] })],
+  imports: [AppModule, DatabaseModule.forFeature({ entities: [Note], migrations: [CreateNotes1767225700000] })],
   controllers: [NotesController],
 })
 class NotesModule {}

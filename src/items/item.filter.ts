@@ -6,8 +6,12 @@ export const itemFilter = defineFilter(
   Item,
   {
     id: { type: 'uuid' },
-    name: { type: 'string' },
-    description: { type: 'string', nullable: true },
+    name: { type: 'string', indexes: ['items_name_id_idx', 'items_name_trigrams_idx'] },
+    description: {
+      type: 'string',
+      nullable: true,
+      unindexed: 'an index of its words would take half the space of the table and slow down every insert: see docs/filtering.md',
+    },
     createdAt: { type: 'creationTime' },
   },
   {

@@ -1,19 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Lists, type Page, type PageQuery } from '../platform/index.js';
+import { Lists, type Page, type PageQuery, type Row, type Values } from '../platform/index.js';
 import { Item } from './item.entity.js';
 
 @Injectable()
 export class ItemsRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly lists: Lists,
-  ) {}
+  constructor(private readonly lists: Lists) {}
 
-  findPage(query: PageQuery): Promise<Page<Item>> {
+  findPage(query: PageQuery<Item>): Promise<Page<Item>> {
     return this.lists.findPage(Item, query);
   }
 
-  async insert(item: Item): Promise<void> {
-    await this.database.repository(Item).insert(item);
+  add(values: Values<Item>): Promise<Row<Item>> {
+    return this.lists.add(Item, values);
   }
 }

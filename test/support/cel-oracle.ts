@@ -17,11 +17,19 @@ const icontains = celMethod('icontains', CelScalar.STRING, [CelScalar.STRING], C
 
 const environment = celEnv({ funcs: [...strings, icontains] });
 
+/** What an expression can name, with the values that it has for a row. */
+export type Bindings = Record<string, CelInput>;
+
+export function itemBindings({ id, name, description }: ItemRow): Bindings {
+  return { id, name, description, createdAt: timestampFromMs(creationTime(id).getTime()) };
+}
+
 /** The rows for which another implementation of CEL finds a filter true, neither false nor an error. */
-export function matchesOf(filter: string, rows: readonly ItemRow[]): ItemRow[] {
-  const evaluate = plan(environment, parse(filter)) as (values: Record<string, CelInput>) => unknown;
-  return rows.filter(
-    ({ id, name, description }) =>
-      evaluate({ id, name, description, createdAt: timestampFromMs(creationTime(id).getTime()) }) === true,
-  );
+export function matchesOf<Row extends ItemRow>(
+  filter: string,
+  rows: readonly Row[],
+  bindings: (row: Row) => Bindings = itemBindings,
+): Row[] {
+  const evaluate = plan(environment, parse(filter)) as (values: Bindings) => unknown;
+  return rows.filter((row) => evaluate(bindings(row)) === true);
 }

@@ -62,6 +62,61 @@ const TOKENS = [
   '.contains( .startsWith("a") .lowerAscii() .matches("a") .all(x,true)',
 ].flatMap((tokens) => tokens.split(' '));
 
+/** Values of every type, at the bounds of columns and of CEL, beyond them, and what is none. */
+const VALUES = [
+  '0',
+  '-0',
+  '5',
+  '-5',
+  '5u',
+  '-5u',
+  '2147483648',
+  '-2147483649',
+  '9223372036854775807',
+  '9223372036854775808',
+  '-9223372036854775808',
+  '-9223372036854775809',
+  '18446744073709551615u',
+  '18446744073709551616u',
+  '9'.repeat(400),
+  `0x${'f'.repeat(40)}`,
+  '-0x8000000000000000',
+  '0.5',
+  '-0.0',
+  '5e-324',
+  '1e-400',
+  '1.7976931348623157e308',
+  '1.7976931348623159e308',
+  '1e400',
+  '-1e400',
+  `${'9'.repeat(400)}.0`,
+  'NaN',
+  'Infinity',
+  '-Infinity',
+  '1_000',
+  '1,5',
+  '٣',
+  'true',
+  '-true',
+  'null',
+  '-null',
+  '"5"',
+  '"NaN"',
+  '"true"',
+  '"small"',
+  '"Small"',
+  '"dark blue"',
+  '-"small"',
+  'timestamp("0001-01-01T00:00:00Z")',
+  'timestamp("9999-12-31T23:59:59.999999999Z")',
+  'timestamp("9999-12-31T23:59:59.999999999-23:59")',
+  'timestamp("-000001-01-01T00:00:00Z")',
+  'timestamp("infinity")',
+  'timestamp("now")',
+  'timestamp("2026-01-01T00:00:00.0000000001Z")',
+  'timestamp(1767225600)',
+] as const;
+
 /** What is repeated until it is too much. */
 const REPEATED = [
   '(',
@@ -88,9 +143,15 @@ const REPEATED = [
  * An expression that nobody means well with, or that somebody mistyped. Some happen to be valid.
  *
  * @param valid - a filter that is valid, to be damaged
+ * @param fields - of the list
  */
-export function hostileFilter(random: Random, valid: string): string {
+export function hostileFilter(random: Random, valid: string, fields = ['id', 'name', 'description', 'createdAt']): string {
+  const operators = ['==', '!=', '<', '<=', '>', '>='];
   return random.of([
+    () => `${random.of(fields)} ${random.of(operators)} ${random.of(VALUES)}`,
+    () => `${random.of(VALUES)} ${random.of(operators)} ${random.of(fields)}`,
+    () => `${random.of(fields)} in [${random.list(random.below(3), () => random.of(VALUES)).join()}]`,
+    () => `!${random.of(fields)} ${random.of(['&&', '||', '=='])} ${random.of(fields)}`,
     () => random.of(PAYLOADS) + random.of(['', ' == "a"', valid]),
     () => `name == "${random.of(PAYLOADS)}"`,
     () => `name.${random.of(['contains', 'startsWith', 'icontains'])}('${random.of(PAYLOADS)}')`,

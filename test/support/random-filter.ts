@@ -35,12 +35,12 @@ export function randomText(random: Random, longest = 4): string {
 
 /** Filters that are valid, within the bounds, and often about the rows that there are. */
 export class RandomFilter {
-  private conditions = 0;
+  protected conditions = 0;
   private searches = 0;
 
   constructor(
-    private readonly random: Random,
-    private readonly rows: readonly ItemRow[],
+    protected readonly random: Random,
+    protected readonly rows: readonly ItemRow[],
   ) {}
 
   expression(depth = 0): string {
@@ -66,7 +66,8 @@ export class RandomFilter {
     }
   }
 
-  private leaf(): string {
+  /** A condition without parts. */
+  protected leaf(): string {
     this.conditions += 1;
     return this.random.of([
       () => this.random.of(['true', 'false']),
@@ -83,7 +84,7 @@ export class RandomFilter {
     ])();
   }
 
-  private comparison(field: string, literal: () => string): string {
+  protected comparison(field: string, literal: () => string): string {
     const operator = this.random.of(['==', '!=', '<', '<=', '>', '>=']);
     return this.random.below(3) === 0 ? `${literal()} ${operator} ${field}` : `${field} ${operator} ${literal()}`;
   }
@@ -134,14 +135,17 @@ export class RandomFilter {
 
   /** Around the creation of some row, in some zone, with up to nine digits of a second. */
   private timestamp(): string {
-    const created = creationTime(this.random.of(this.rows).id).getTime();
-    const shifted = created + this.random.of([0, 0, 0, 1, -1, 1000, -60_000]);
+    return this.timestampNear(creationTime(this.random.of(this.rows).id).getTime());
+  }
+
+  protected timestampNear(milliseconds: number, digits = ['', '', '000', '000001', '5', '999999']): string {
+    const shifted = milliseconds + this.random.of([0, 0, 0, 1, -1, 1000, -60_000]);
     const [zone, minutes] = this.random.of([
       ['Z', 0],
       ['+02:00', 120],
       ['-09:30', -570],
     ] as const);
     const local = new Date(shifted + minutes * 60_000).toISOString().slice(0, -1);
-    return `timestamp("${local}${this.random.of(['', '', '000', '000001', '5', '999999'])}${zone}")`;
+    return `timestamp("${local}${this.random.of(digits)}${zone}")`;
   }
 }

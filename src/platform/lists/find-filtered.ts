@@ -22,7 +22,7 @@ export async function findFiltered<Entity extends { id: string }>(
   manager: EntityManager,
   entity: Type<Entity>,
   condition: Condition,
-  { after, limit }: PageQuery,
+  { after, limit }: PageQuery<Entity>,
 ): Promise<Entity[]> {
   const repository = manager.getRepository(entity);
   const statements = new KeyStatements(repository.metadata, condition, after, limit + 1);

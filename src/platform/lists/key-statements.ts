@@ -41,7 +41,7 @@ export class KeyStatements {
       ? [
           {
             kind: 'absence',
-            operand: { field: deleteDateColumn.propertyName, type: 'string', nullable: true, lowerAscii: false },
+            operand: { field: deleteDateColumn.propertyName, type: 'timestamp', nullable: true, lowerAscii: false },
           },
         ]
       : [];

@@ -1,7 +1,8 @@
 import { Injectable, Logger, type Type } from '@nestjs/common';
-import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan } from 'typeorm';
+import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan, type QueryDeepPartialEntity } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
+import { newId } from '../database/id.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { QUERY_CANCELED, sqlState } from '../database/sql-state.js';
 import { readOnly } from '../database/transactions.js';
@@ -14,6 +15,7 @@ import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
 import type { Page } from './page.js';
 import type { PageQuery } from './page-query.js';
+import type { Row, Values } from './row.js';
 
 /** Reads lists page by page. */
 @Injectable()
@@ -38,8 +40,11 @@ export class Lists {
    * @param query - which page, as validation left it
    * @throws Problem 400 when its filter takes longer than `FILTER_TIMEOUT`, 503 while the database is away
    */
-  async findPage<Entity extends { id: string }>(entity: Type<Entity>, query: PageQuery): Promise<Page<Entity>> {
+  async findPage<Entity extends { id: string }>(entity: Type<Entity>, query: PageQuery<NoInfer<Entity>>): Promise<Page<Entity>> {
     const { limit, filtered, filterExpression } = query;
+    if (filtered && filtered.entity !== entity) {
+      throw new Error(`A list of ${entity.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`);
+    }
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
       ? await this.findWithinLimits(entity, filtered.condition, query)
@@ -49,7 +54,22 @@ export class Lists {
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
   }
 
-  private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery): Promise<Entity[]> {
+  /**
+   * Adds a row to the lists of an entity, as the newest one.
+   *
+   * @param entity - that some module registered, with a key `id` of type `uuid`
+   * @param values - of all its other columns; those that can be null may be left out
+   * @returns the row as it is in the database now
+   * @throws Problem 503 while the database is away
+   */
+  async add<Entity extends { id: string }>(entity: Type<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
+    // Whatever the values have: keys come from nowhere else.
+    const row = { ...values, id: newId() };
+    await this.database.repository(entity).insert(row as QueryDeepPartialEntity<Entity>);
+    return row;
+  }
+
+  private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery<Entity>): Promise<Entity[]> {
     const options = {
       ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
       order: { id: 'DESC' } as FindOptionsOrder<Entity>,
@@ -70,7 +90,7 @@ export class Lists {
   private async findWithinLimits<Entity extends { id: string }>(
     entity: Type<Entity>,
     condition: Condition,
-    query: PageQuery,
+    query: PageQuery<Entity>,
   ): Promise<Entity[]> {
     const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
     const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);

@@ -10,8 +10,8 @@ import { MAXIMUM_LENGTH } from './filter/parse-expression.js';
 import { PageQuery } from './page-query.js';
 
 /** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
-export function PageQueryOf(definition: FilterDefinition): Type<PageQuery> {
-  class FilteredPageQuery extends PageQuery {
+export function PageQueryOf<Entity extends object>(definition: FilterDefinition<Entity>): Type<PageQuery<Entity>> {
+  class FilteredPageQuery extends PageQuery<Entity> {
     @ApiPropertyOptional({
       type: String,
       maxLength: MAXIMUM_LENGTH,
@@ -22,16 +22,16 @@ export function PageQueryOf(definition: FilterDefinition): Type<PageQuery> {
     })
     @IsOptional()
     @Parsed((expression) => parse(expression, definition))
-    readonly filter?: Filter | RefusedValue;
+    readonly filter?: Filter<Entity> | RefusedValue;
 
-    override get filtered(): Filter | undefined {
+    override get filtered(): Filter<Entity> | undefined {
       return this.filter instanceof RefusedValue ? undefined : this.filter;
     }
   }
   return FilteredPageQuery;
 }
 
-function parse(expression: string, definition: FilterDefinition): Filter | RefusedValue {
+function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {
   try {
     return definition.parse(expression);
   } catch (error) {

@@ -9,8 +9,8 @@ import type { Filter } from './filter/define-filter.js';
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAXIMUM = 100;
 
-/** Query parameters of every list. Those of a list that can be filtered are a `PageQueryOf` its filter. */
-export class PageQuery {
+/** Query parameters of the lists of any entity. Those of a list that can be filtered are a `PageQueryOf` its filter. */
+export class PageQuery<Entity = never> {
   /** Items on a page, at most. */
   @ApiPropertyOptional({
     type: 'integer',
@@ -34,7 +34,7 @@ export class PageQuery {
   readonly cursor?: string;
 
   /** What the rows of the list have in common; undefined for all rows. */
-  get filtered(): Filter | undefined {
+  get filtered(): Filter<Entity> | undefined {
     return undefined;
   }
 

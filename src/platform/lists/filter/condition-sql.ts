@@ -22,6 +22,8 @@ export function conditionSql(condition: Condition, names: SqlNames): string {
       return `NOT ${conditionSql(condition.condition, names)}`;
     case 'constant':
       return condition.value ? 'TRUE' : 'FALSE';
+    case 'truth':
+      return names.column(condition.operand.field);
     case 'absence':
       return `(${names.column(condition.operand.field)} IS NULL)`;
     case 'search':
@@ -35,14 +37,30 @@ export function conditionSql(condition: Condition, names: SqlNames): string {
 
 const OPERATORS = { '==': '=', '!=': '<>', '<': '<', '<=': '<=', '>': '>', '>=': '>=' } as const;
 
+/** The types as which values are compared with a column, which may be of a narrower one of the same kind. */
+const SQL_TYPES: Readonly<Record<Operand['type'], string>> = {
+  string: 'text',
+  uuid: 'uuid',
+  enum: 'text',
+  int: 'bigint',
+  double: 'double precision',
+  bool: 'boolean',
+  timestamp: 'timestamptz',
+};
+
 function comparisonSql({ operand, operator, value }: Condition & { kind: 'comparison' }, names: SqlNames): string {
-  const comparison = `${comparable(operand, names)} ${OPERATORS[operator]} ${names.parameter(value)}`;
+  const column = comparable(operand, names);
+  const comparison = `${column} ${OPERATORS[operator]} CAST(${names.parameter(value)} AS ${SQL_TYPES[operand.type]})`;
   // An absent value is no error for these two: it is simply another value.
   switch (operator) {
     case '==':
       return absentIs(false, comparison, operand, names);
     case '!=':
       return absentIs(true, comparison, operand, names);
+    case '>':
+    case '>=':
+      // To PostgreSQL, not a number is greater than all numbers; in CEL it is greater than none.
+      return operand.type === 'double' ? `(${comparison} AND ${column} <= 'Infinity')` : `(${comparison})`;
     default:
       return `(${comparison})`;
   }
@@ -54,7 +72,7 @@ function membershipSql({ operand, values }: Condition & { kind: 'membership' }, 
   const membership =
     values.length === 0
       ? `${column} <> ${column}`
-      : `${column} = ANY(CAST(${names.parameter(values)} AS ${operand.type === 'uuid' ? 'uuid' : 'text'}[]))`;
+      : `${column} = ANY(CAST(${names.parameter(values)} AS ${SQL_TYPES[operand.type]}[]))`;
   return absentIs(false, membership, operand, names);
 }
 
@@ -68,7 +86,7 @@ function absentIs(result: boolean, sql: string, operand: Operand, names: SqlName
 
 /** By code point, so that every server gives the same answer. */
 function comparable(operand: Operand, names: SqlNames): string {
-  if (operand.type === 'uuid') {
+  if (operand.type !== 'string') {
     return names.column(operand.field);
   }
   return operand.lowerAscii ? text(operand, names) : `${names.column(operand.field)} COLLATE "C"`;

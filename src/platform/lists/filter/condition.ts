@@ -1,8 +1,10 @@
+import type { FieldType } from './filter-fields.js';
+
 /** What a value is compared with: a field's column, as it is or with its ASCII letters in lower case. */
 export interface Operand {
   /** Property of the entity. */
   readonly field: string;
-  readonly type: 'string' | 'uuid';
+  readonly type: Exclude<FieldType, 'creationTime'>;
   /** Whether rows may lack it. */
   readonly nullable: boolean;
   readonly lowerAscii: boolean;
@@ -11,11 +13,15 @@ export interface Operand {
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
 export type TextSearch = 'contains' | 'startsWith' | 'endsWith' | 'icontains';
 
-/** A filter whose names and types are checked. It is true, false or an error for a row, as CEL defines it. */
+/**
+ * A filter whose names and types are checked. It is true, false or an error for a row, as CEL defines it. Values are as
+ * PostgreSQL reads them.
+ */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
   | { readonly kind: 'constant'; readonly value: boolean }
+  | { readonly kind: 'truth'; readonly operand: Operand }
   | { readonly kind: 'comparison'; readonly operand: Operand; readonly operator: Comparison; readonly value: string }
   | { readonly kind: 'membership'; readonly operand: Operand; readonly values: readonly string[] }
   | { readonly kind: 'absence'; readonly operand: Operand }

@@ -1,9 +1,13 @@
 import { firstId } from '../../database/id.js';
 import { type Comparison, type Condition, keyComparison } from './condition.js';
-import type { Moment } from './timestamp.js';
+import { onClock } from './place.js';
+import { MILLISECOND } from '../../time/timestamp.js';
 
 /** A comparison with the creation time, as a range of the ids that are made of it. */
-export function createdAt(operator: Comparison, { firstTick, lastTick }: Moment): Condition {
+export function createdAt(operator: Comparison, nanoseconds: bigint): Condition {
+  const { floor, exact } = onClock(nanoseconds, MILLISECOND);
+  const lastTick = Number(floor / MILLISECOND);
+  const firstTick = exact ? lastTick : lastTick + 1;
   switch (operator) {
     case '<':
       return before(firstTick);
@@ -16,7 +20,7 @@ export function createdAt(operator: Comparison, { firstTick, lastTick }: Moment)
     case '==':
       return { kind: 'and', conditions: [since(firstTick), before(lastTick + 1)] };
     case '!=':
-      return { kind: 'not', condition: createdAt('==', { firstTick, lastTick }) };
+      return { kind: 'not', condition: createdAt('==', nanoseconds) };
   }
 }
 

@@ -1,6 +1,7 @@
-import { MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './check-expression.js';
+import { MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './budget.js';
 import type { FilterDefinition } from './define-filter.js';
-import { type FilterField, NOTATION } from './filter-fields.js';
+import type { FilterField } from './filter-fields.js';
+import { notationOf } from './notation.js';
 import { MAXIMUM_LENGTH } from './parse-expression.js';
 
 /** The filter in short, in Markdown, for the description of its parameter. */
@@ -14,7 +15,8 @@ export function describeFilter({ fields }: FilterDefinition): string {
   ].join('\n\n');
 }
 
-function describeField({ type, nullable }: FilterField): string {
-  const { noun, example } = NOTATION[type];
-  return `${noun}, written \`${example}\`${nullable ? '; absent where `== null`' : ''}`;
+function describeField(field: FilterField): string {
+  const { noun, example } = notationOf(field);
+  const alone = field.type === 'bool' ? ', or a condition by itself' : '';
+  return `${noun}, written \`${example}\`${alone}${field.nullable ? '; absent where `== null`' : ''}`;
 }

@@ -59,6 +59,9 @@ function refuse(error: ParseError, expression: string): FilterError {
   if (limit !== undefined) {
     return new FilterError('limit', { start, end: expression.length }, limit);
   }
+  if (error.code === 'invalid_number' || error.code === 'invalid_integer') {
+    return new FilterError('value', { start, end }, 'has a number that needs more than 64 bits: write one closer to 0');
+  }
   if (error.code === 'limit_exceeded' || error.code === 'invalid_macro_argument') {
     return new FilterError('unsupported', { start, end }, 'calls a function that is not supported: see the documentation');
   }

@@ -1,7 +1,10 @@
+import type { Operand } from './condition.js';
 import { FilterError } from './filter-error.js';
-import { type FilterFields, type NamedField, NOTATION } from './filter-fields.js';
+import type { FilterFields, NamedField } from './filter-fields.js';
+import { closest } from './names.js';
+import { notationOf } from './notation.js';
 import type { Node } from './parse-expression.js';
-import { closest, isSearch, unknownFunction, unsupported } from './unsupported.js';
+import { isSearch, unknownFunction, unsupported } from './unsupported.js';
 
 /** A field as it stands in an expression. */
 export interface Reference extends NamedField {
@@ -39,15 +42,23 @@ export function referenceTo(node: Node, fields: FilterFields): Reference {
   return { ...field, name, lowerAscii: false };
 }
 
+/** What a condition is about. The creation time lies in the key. */
+export function operandOf({ name, type, nullable = false, lowerAscii }: Reference): Operand {
+  return type === 'creationTime'
+    ? { field: 'id', type: 'uuid', nullable, lowerAscii }
+    : { field: name, type, nullable, lowerAscii };
+}
+
 /** The error for what stands where a value is needed that a field is compared with. */
-export function noLiteral(node: Node, { name, type }: Reference, fields: FilterFields): FilterError {
+export function noLiteral(node: Node, reference: Reference, fields: FilterFields): FilterError {
+  const { example } = notationOf(reference);
   if (node.op === 'id' && !Object.hasOwn(fields, node.args)) {
     const constant = ['true', 'false', 'null'].find((word) => word === node.args.toLowerCase());
-    const meant = constant ?? `the text "${node.args}"`;
+    const meant = constant ?? (example.startsWith('"') ? `the text "${node.args}"` : `a value, as in ${example}`);
     return new FilterError('unknown_field', node, `knows no field ${node.args}; did you mean ${meant}?`);
   }
   if (node.op === 'id' || (node.op === 'rcall' && node.args[0] === 'lowerAscii')) {
-    const message = `compares ${name} with another field: compare it with a value, as in ${NOTATION[type].example}`;
+    const message = `compares ${reference.name} with another field: compare it with a value, as in ${example}`;
     return new FilterError('unsupported', node, message);
   }
   return unsupported(node);

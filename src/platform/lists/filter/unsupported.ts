@@ -1,7 +1,7 @@
-import { closestMatch } from 'leven';
 import type { TextSearch } from './condition.js';
 import { FilterError, type Span } from './filter-error.js';
 import { isLiteral } from './literals.js';
+import { closest } from './names.js';
 import type { Node } from './parse-expression.js';
 
 const SEARCHES: readonly string[] = ['contains', 'startsWith', 'endsWith', 'icontains'] satisfies TextSearch[];
@@ -52,9 +52,4 @@ export function unknownFunction(name: string, node: Span): FilterError {
   const similar = name === 'matches' || name === 'size' ? undefined : closest(name, FUNCTIONS);
   const advice = similar ? `did you mean ${similar}?` : `there are ${FUNCTIONS.join(', ')}`;
   return new FilterError('unsupported', node, `calls ${name}, which is not supported${similar ? '; ' : ': '}${advice}`);
-}
-
-/** The name that was probably meant: a third of its characters may differ. */
-export function closest(name: string, names: readonly string[]): string | undefined {
-  return closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
 }

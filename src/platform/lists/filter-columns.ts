@@ -1,0 +1,105 @@
+import type { Type } from '@nestjs/common';
+import { type ColumnOptions, type ColumnType, getMetadataArgsStorage } from 'typeorm';
+import { columnNameOf, isOf, tableNameOf } from '../database/table-name.js';
+import type { FieldType, FilterField, FilterFields } from './filter/filter-fields.js';
+
+const TEXT = ['text', 'varchar', 'character varying', String] as const;
+
+/** The types of columns that each type of field fits; classes stand for what TypeORM makes of properties by itself. */
+const COLUMN_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, readonly [string, ...ColumnType[]]>> = {
+  string: TEXT,
+  uuid: ['uuid'],
+  enum: TEXT,
+  int: ['integer', 'int', 'int4', 'smallint', 'int2', Number],
+  double: ['double precision', 'float8', 'float'],
+  bool: ['boolean', 'bool', Boolean],
+  timestamp: ['timestamptz', 'timestamp with time zone'],
+};
+
+/** What to use instead of columns that no type of field fits. */
+const INSTEAD: readonly (readonly [reason: string, ...ColumnType[]])[] = [
+  ['TypeORM reads it as text: keep whole numbers in an integer or, up to 2^53, in double precision', 'bigint', 'int8'],
+  ['it rounds most decimal fractions, so that == misses them: keep them in double precision', 'real', 'float4'],
+  [
+    'TypeORM reads it as text: keep whole numbers of the smallest unit, such as cents, in an integer, or use double precision',
+    'numeric',
+    'decimal',
+  ],
+  ['without a zone it is no moment: keep it in timestamptz', 'timestamp', 'timestamp without time zone', Date],
+  ['the type would have to change with its values: keep them in text, with a CHECK', 'enum', 'simple-enum'],
+];
+
+/**
+ * Checks that fields fit the columns of an entity and say how their rows are found.
+ *
+ * @throws Error that says how to mend it
+ */
+export function checkFields(entity: Type, fields: FilterFields): void {
+  const { inheritances } = getMetadataArgsStorage();
+  if (inheritances.some(({ target }) => isOf(entity, target))) {
+    throw new Error(`${entity.name} shares its table with other entities: filter entities that have one of their own.`);
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.type !== 'creationTime') {
+      checkColumn(entity, name, field.type, field);
+    }
+    checkIndexing(entity, name, field);
+  }
+}
+
+function checkColumn(
+  entity: Type,
+  name: string,
+  type: keyof typeof COLUMN_TYPES,
+  { nullable = false, values = [] }: FilterField,
+): void {
+  const path = `${entity.name}.${name}`;
+  const { columns } = getMetadataArgsStorage();
+  const column = columns.findLast(({ target, propertyName }) => propertyName === name && isOf(entity, target));
+  if (!column) {
+    throw new Error(`${path} is no column: filter by properties with @Column.`);
+  }
+  checkColumnType(path, type, column.options);
+  if ((column.options.nullable ?? false) !== nullable) {
+    throw new Error(`${path} and its column differ in whether it can be null: let the entity, its column and the filter agree.`);
+  }
+  if (type === 'enum' && (values.length === 0 || new Set(values).size < values.length)) {
+    throw new Error(`${path} needs values that it can have, each once: add values: ['…'].`);
+  }
+}
+
+function checkColumnType(path: string, type: keyof typeof COLUMN_TYPES, options: ColumnOptions): void {
+  const allowed = COLUMN_TYPES[type];
+  if (options.transformer !== undefined || options.array === true) {
+    throw new Error(`${path} is not kept as it is read: filter by columns without transformer or array.`);
+  }
+  if (options.type === undefined || !allowed.includes(options.type)) {
+    const [reason] = INSTEAD.find(([, ...types]) => types.some((other) => other === options.type)) ?? [];
+    throw new Error(
+      reason === undefined
+        ? `${path} is a column of another type: ${type} needs ${allowed[0]}.`
+        : `${path} cannot be filtered by in a column of its type: ${reason}.`,
+    );
+  }
+}
+
+function checkIndexing(entity: Type, name: string, { type, indexes, unindexed }: FilterField): void {
+  const path = `${entity.name}.${name}`;
+  if (name === 'id' || type === 'creationTime') {
+    if (indexes !== undefined || unindexed !== undefined) {
+      throw new Error(`${path} is found by the primary key: leave out indexes and unindexed.`);
+    }
+    return;
+  }
+  const named = indexes !== undefined && indexes.length > 0;
+  const accepted = unindexed !== undefined && unindexed.trim() !== '';
+  if (!named && !accepted) {
+    const index = [tableNameOf(entity)?.name ?? entity.name, columnNameOf(entity, name) ?? name, 'idx'].join('_');
+    throw new Error(
+      `${path} can be filtered by and names no index: add indexes: ['${index}'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.`,
+    );
+  }
+  if (named && accepted) {
+    throw new Error(`${path} names an index and says why there is none: leave out indexes or unindexed.`);
+  }
+}
