@@ -29,6 +29,23 @@ describe('with a database', () => {
   });
 });
 
+describe('an indicator that is wrong itself', () => {
+  it.each<[string, () => Promise<void>]>([
+    ['throws', () => fail()],
+    ['never ends', () => new Promise<void>(() => undefined)],
+  ])('makes the service unready, and no probe hang: it %s', async (_case, check) => {
+    const service = await startService();
+    service.app.get(HealthIndicators).add({ name: 'wrong', check });
+    const { status, body } = await service.api.send('GET', '/readyz');
+    expect([status, body.detail]).toEqual([503, 'Not ready: wrong.']);
+    await service.stop();
+  });
+});
+
+function fail(): never {
+  throw new Error('before there is a promise');
+}
+
 describe('without a database from the start', () => {
   it('stays up, lives, is not ready, and answers 503 to tokens that could be valid', async () => {
     const service = await startAwayFromDatabase();

@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { within } from '../time/within.js';
+
+/** How long an indicator may take, in milliseconds. */
+const PATIENCE = 3000;
 
 /** Something that must work for the service to take requests. */
 export interface HealthIndicator {
   /** Named in the answer of `/readyz` while it fails. */
   readonly name: string;
-  /** Resolves when all is well; rejects when it is not. */
+  /** Resolves when all is well; rejects, or takes longer than three seconds, when it is not. */
   check(): Promise<void>;
 }
 
@@ -36,7 +40,14 @@ export class HealthIndicators {
   }
 
   private async checkAll(): Promise<string[]> {
-    const results = await Promise.allSettled(this.indicators.map((indicator) => indicator.check()));
+    // Whatever an indicator does, a probe is answered.
+    const checks = this.indicators.map((indicator) =>
+      within(
+        PATIENCE,
+        Promise.resolve().then(() => indicator.check()),
+      ),
+    );
+    const results = await Promise.allSettled(checks);
     return this.indicators.filter((_, index) => results[index]?.status === 'rejected').map(({ name }) => name);
   }
 }

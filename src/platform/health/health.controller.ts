@@ -1,6 +1,6 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../auth/public.decorator.js';
+import { Public } from '../auth/token-policy.decorator.js';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
 import { HealthIndicators } from './health-indicators.js';

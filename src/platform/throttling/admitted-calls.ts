@@ -1,4 +1,4 @@
-import { within } from '../redis/within.js';
+import { within } from '../time/within.js';
 
 /** Calls of one key to be reported. */
 export interface Report {

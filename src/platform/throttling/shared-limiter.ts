@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { within } from '../redis/within.js';
+import { within } from '../time/within.js';
 import { AdmittedCalls } from './admitted-calls.js';
 import type { SharedWindow } from './shared-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
