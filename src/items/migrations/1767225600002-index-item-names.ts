@@ -2,6 +2,6 @@ import { IndexMigration } from '../../platform/index.js';
 
 /** For `==`, `in`, `<` and `.startsWith` on the name. */
 export class IndexItemNames1767225600002 extends IndexMigration {
-  protected readonly index = 'items_name_id_idx';
-  protected readonly definition = 'ON items (name COLLATE "C", id)';
+  readonly index = 'items_name_id_idx';
+  readonly definition = 'ON items (name COLLATE "C", id)';
 }

@@ -13,10 +13,10 @@ const EXTENSION_MISSING = /^(?:42501|0A000|58P01)$/;
 export abstract class IndexMigration extends ForwardMigration {
   /** Concurrent building cannot be part of a transaction. */
   readonly transaction = false;
-  /** Name of the index. */
-  protected abstract readonly index: string;
+  /** Name of the index, by which filters declare that it finds their rows. */
+  abstract readonly index: string;
   /** What follows the name in `CREATE INDEX`: `ON items (name)`. */
-  protected abstract readonly definition: string;
+  abstract readonly definition: string;
   /** The extension that the index needs. Where it cannot be had, there is a warning instead of an index. */
   protected readonly extension: string | undefined = undefined;
 

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { checkTables } from './check-tables.js';
 import { pendingMigrations } from './migrate.js';
 
 /**
@@ -20,6 +21,7 @@ export async function openDataSource(
     if (pending.length > 0) {
       await onPending(pending);
     }
+    await checkTables(dataSource);
     signal.throwIfAborted();
     return dataSource;
   } catch (error) {

@@ -6,8 +6,8 @@ import { ForwardMigration } from './forward-migration.js';
  * later migration brings (expand, then contract), because replicas of both run side by side during a roll-out.
  */
 export abstract class SqlMigration extends ForwardMigration {
-  /** Run one after the other. */
-  protected abstract readonly statements: readonly string[];
+  /** Run one after the other. The indexes that they build can be named by filters. */
+  abstract readonly statements: readonly string[];
 
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of this.statements) {

@@ -1,5 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { MigrationInterface, ObjectLiteral } from 'typeorm';
+import { migrationName, migrationPlace } from './migration-place.js';
+import { tableNameOf } from './table-name.js';
 
 /** What a module keeps in the database. */
 export interface Tables {
@@ -15,8 +17,46 @@ export class TableRegistry {
   readonly entities: Type<ObjectLiteral>[] = [];
   readonly migrations: Type<MigrationInterface>[] = [];
 
+  /** @throws Error when a table or the place of a migration is taken, or a migration has none */
   add(tables: Tables): void {
-    this.entities.push(...tables.entities);
-    this.migrations.push(...tables.migrations);
+    tables.entities.forEach((entity) => this.addEntity(entity));
+    tables.migrations.forEach((migration) => this.addMigration(migration));
   }
+
+  private addEntity(entity: Type<ObjectLiteral>): void {
+    const path = pathOf(entity);
+    const other = this.entities.find((registered) => path !== undefined && pathOf(registered) === path);
+    if (other) {
+      throw new Error(
+        other === entity
+          ? `The entity ${entity.name} is registered twice: leave it to the module that it belongs to.`
+          : `The entities ${other.name} and ${entity.name} are both kept in the table ${path}: give one of them another, as in @Entity('…').`,
+      );
+    }
+    this.entities.push(entity);
+  }
+
+  private addMigration(migration: Type<MigrationInterface>): void {
+    const name = migrationName(migration);
+    const place = migrationPlace(migration);
+    if (place === undefined) {
+      throw new Error(
+        `The name of the migration ${name} must end in the 13 digits that order it: the milliseconds since 1970 at which it was written, as in ${name}${Date.now()}.`,
+      );
+    }
+    const other = this.migrations.find((registered) => migrationPlace(registered) === place);
+    if (other) {
+      throw new Error(
+        other === migration
+          ? `The migration ${name} is registered twice: leave it to the module that it belongs to.`
+          : `The migrations ${migrationName(other)} and ${name} end in the same 13 digits, so that their order is undefined: give the one that no database has yet others.`,
+      );
+    }
+    this.migrations.push(migration);
+  }
+}
+
+function pathOf(entity: Type): string | undefined {
+  const table = tableNameOf(entity);
+  return table && [table.schema, table.name].filter((name) => name !== undefined).join('.');
 }

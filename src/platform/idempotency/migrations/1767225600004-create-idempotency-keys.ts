@@ -1,7 +1,7 @@
 import { SqlMigration } from '../../database/sql-migration.js';
 
 export class CreateIdempotencyKeys1767225600004 extends SqlMigration {
-  protected readonly statements = [
+  readonly statements = [
     `CREATE TABLE idempotency_keys (
       token_id   uuid NOT NULL,
       key        text NOT NULL COLLATE "C",

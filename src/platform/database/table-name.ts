@@ -1,0 +1,31 @@
+import type { Type } from '@nestjs/common';
+import { DefaultNamingStrategy, getMetadataArgsStorage } from 'typeorm';
+
+/** How TypeORM names what an entity does not name itself. */
+const naming = new DefaultNamingStrategy();
+
+/** A table or a view. */
+export interface TableName {
+  /** Undefined for the first one of the connection's search path. */
+  readonly schema: string | undefined;
+  readonly name: string;
+}
+
+/** Where an entity is kept; undefined for a class that is none, or that shares the table of another entity. */
+export function tableNameOf(entity: Type): TableName | undefined {
+  const table = getMetadataArgsStorage().tables.findLast(({ target, type }) => target === entity && type !== 'entity-child');
+  return table && { schema: table.schema, name: naming.tableName(entity.name, table.name) };
+}
+
+/** The column that keeps a property of an entity, which a class may declare that the entity extends. */
+export function columnNameOf(entity: Type, property: string): string | undefined {
+  const column = getMetadataArgsStorage().columns.findLast(
+    ({ target, propertyName }) => propertyName === property && isOf(entity, target),
+  );
+  return column && naming.columnName(property, column.options.name ?? '', []);
+}
+
+/** Whether what was declared of a class holds for an entity: it is the entity or extended by it. */
+export function isOf(entity: Type, target: unknown): boolean {
+  return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
+}
