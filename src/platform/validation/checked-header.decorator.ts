@@ -12,8 +12,8 @@ export interface HeaderRule {
 
 /** Has a header of the request checked together with its other inputs, so that the client hears of all faults at once. */
 export function CheckedHeader(name: string, findFault: HeaderRule['findFault']): MethodDecorator {
-  return (_controller, _name, { value: handler }: PropertyDescriptor) => {
-    const others = (Reflect.getMetadata(CHECKED_HEADERS, handler as object) ?? []) as HeaderRule[];
-    Reflect.defineMetadata(CHECKED_HEADERS, [...others, { name, findFault }], handler as object);
+  return (controller: object, method: string | symbol) => {
+    const others = (Reflect.getOwnMetadata(CHECKED_HEADERS, controller, method) ?? []) as HeaderRule[];
+    Reflect.defineMetadata(CHECKED_HEADERS, [...others, { name, findFault }], controller, method);
   };
 }

@@ -1,13 +1,4 @@
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  type OnModuleInit,
-  type Type,
-} from '@nestjs/common';
-import { PATH_METADATA } from '@nestjs/common/constants.js';
-import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Observable } from 'rxjs';
 import { invalidRequest } from '../http/invalid-request.js';
@@ -15,6 +6,7 @@ import { jsonPointer } from '../http/json-structure.js';
 import type { RequestFault } from '../http/problem.js';
 import { malformedParameters } from '../http/query-string.js';
 import { readJsonObject } from '../http/read-json-object.js';
+import { annotationOf, type Route, routeOf } from '../routes/route.js';
 import { ANY_QUERY } from './any-query.decorator.js';
 import { CHECKED_HEADERS, type HeaderRule } from './checked-header.decorator.js';
 import { type HandlerInputs, handlerInputs } from './handler-inputs.js';
@@ -31,52 +23,29 @@ declare global {
   }
 }
 
-type Handler = ReturnType<ExecutionContext['getHandler']>;
-
-const NO_INPUTS: HandlerInputs = { body: undefined, query: undefined, params: undefined };
-
 /**
  * Reads the body of those requests whose handler takes one, and checks body, query, path parameters and header against what
  * the handler declares, all at once. It runs after the guards: a refused request costs no parsing.
  */
 @Injectable()
-export class InputInterceptor implements NestInterceptor, OnModuleInit {
-  private readonly inputs = new WeakMap<Handler, HandlerInputs>();
-
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-    private readonly reflector: Reflector,
-  ) {}
-
-  /** @throws Error naming a handler that takes an input without rules: that stops the start, not the first customer */
-  onModuleInit(): void {
-    for (const { metatype, instance } of this.discovery.getControllers()) {
-      const controller = instance as Record<string, Handler>;
-      for (const name of this.scanner.getAllMethodNames(controller)) {
-        const handler = controller[name];
-        if (handler && metatype && this.reflector.get(PATH_METADATA, handler) !== undefined) {
-          this.inputs.set(handler, handlerInputs(metatype as Type, handler));
-        }
-      }
-    }
-  }
+export class InputInterceptor implements NestInterceptor {
+  private readonly inputs = new WeakMap<Route['handler'], HandlerInputs>();
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
-    const handler = context.getHandler();
-    const { body, query, params } = this.inputs.get(handler) ?? NO_INPUTS;
+    const route = routeOf(context);
+    const { body, query, params } = this.inputsOf(route);
     const faults: RequestFault[] = [];
     if (params) {
       request.params = check(params, request.params, asParameter, faults) as Request['params'];
     }
-    if (!this.reflector.getAllAndOverride<boolean>(ANY_QUERY, [handler, context.getClass()])) {
+    if (annotationOf(ANY_QUERY, route) !== true) {
       const malformed = malformedParameters(request.url).map(notEncoded);
       faults.push(...malformed);
       const value = malformed.length > 0 ? {} : checkQuery(query, request.query, faults);
       Object.defineProperty(request, 'query', { value });
     }
-    const headers = this.reflector.get<HeaderRule[] | undefined>(CHECKED_HEADERS, handler) ?? [];
+    const headers = (annotationOf(CHECKED_HEADERS, route) ?? []) as HeaderRule[];
     faults.push(...headers.flatMap((header) => checkHeader(header, request)));
     if (body) {
       request.sentBody = await readJsonObject(request);
@@ -86,6 +55,12 @@ export class InputInterceptor implements NestInterceptor, OnModuleInit {
       throw invalidRequest(faults);
     }
     return next.handle();
+  }
+
+  private inputsOf(route: Route): HandlerInputs {
+    const inputs = this.inputs.get(route.handler) ?? handlerInputs(route);
+    this.inputs.set(route.handler, inputs);
+    return inputs;
   }
 }
 

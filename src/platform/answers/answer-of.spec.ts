@@ -1,0 +1,56 @@
+import { newId } from '../database/id.js';
+import { documentedProperties } from '../openapi/documented-properties.js';
+import { Integer } from '../validation/integer.decorator.js';
+import { Text } from '../validation/text.decorator.js';
+import { Timestamp } from '../validation/timestamp.decorator.js';
+import { AnswerOf } from './answer-of.js';
+
+class Body {
+  @Integer({ description: 'How many.', example: 1, minimum: 0, maximum: 9 })
+  declare readonly count: number;
+
+  @Text({ description: 'Anything else.', example: 'x', maximumLength: 3, optional: true })
+  declare readonly note?: string | null;
+
+  @Timestamp({ description: 'Until when.', example: '2026-01-31T12:00:00Z' })
+  declare readonly due: Date;
+}
+
+class Shown extends AnswerOf(Body) {}
+
+const row = { id: newId(), count: 0, due: new Date('2026-01-31T12:00:00Z') };
+
+describe('an answer', () => {
+  it('shows what the body has, and nothing else of a row', () => {
+    const { createdAt, ...shown } = Shown.from({ ...row, note: 'x', secret: 'y' } as typeof row & { note: string });
+    expect(shown).toEqual({ id: row.id, count: 0, note: 'x', due: '2026-01-31T12:00:00.000Z' });
+    expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000);
+  });
+
+  it.each([null, undefined])('leaves out what is %s', (note) => {
+    expect(Object.keys(Shown.from({ ...row, note }))).toEqual(['id', 'count', 'due', 'createdAt']);
+  });
+
+  it('is documented without the rules of the request, and never null', () => {
+    expect(documentedProperties(Shown)).toMatchObject({ id: { type: String }, createdAt: { format: 'date-time' } });
+    expect(Object.keys(documentedProperties(Shown))).toEqual(['id', 'count', 'note', 'due', 'createdAt']);
+    for (const rule of ['minimum', 'maximum', 'maxLength', 'pattern', 'nullable']) {
+      expect(Object.values(documentedProperties(Shown)).filter((property) => rule in property)).toEqual([]);
+    }
+    const { count, note } = documentedProperties(Shown);
+    expect(count).toMatchObject({ type: 'integer', description: 'How many.', example: 1, required: true });
+    expect(note).toMatchObject({
+      type: String,
+      description: 'Anything else. Absent when it has none.',
+      example: 'x',
+      required: false,
+    });
+  });
+
+  it('needs all that the body needs', () => {
+    // @ts-expect-error the time is missing
+    expect(Shown.from({ id: row.id, count: 5 })).not.toHaveProperty('due');
+    // @ts-expect-error only what may be left out can be null
+    expect(Shown.from({ ...row, count: null })).not.toHaveProperty('count');
+  });
+});
