@@ -1,12 +1,14 @@
 import './platform/config/supported-node.js';
 import './platform/config/end-on-signal.js';
 import 'reflect-metadata';
+import { writeFile } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, InvalidArgumentError } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { createApp, createContext } from './app.js';
 import type { AccessToken } from './platform/auth/access-token.entity.js';
 import { AccessTokensService } from './platform/auth/access-tokens.service.js';
+import { scopesOf } from './platform/auth/token-policy.decorator.js';
 import { Configuration } from './platform/config/configuration.js';
 import { loadEnvironment } from './platform/config/load-environment.js';
 import { OperatorError } from './platform/config/operator-error.js';
@@ -14,6 +16,7 @@ import { readConfiguration } from './platform/config/read-configuration.js';
 import { reportFailure } from './platform/config/report-failure.js';
 import { Database } from './platform/database/database.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { Routes } from './platform/routes/routes.js';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -28,9 +31,15 @@ token
   .description('issue a token and print it, alone; it cannot be shown again')
   .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
   .option('--expires <days>', 'how long it is valid, like 90d, or never', lifetime, Infinity)
-  .action(async ({ name, expires }: { name: string; expires: number }) => {
+  .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
+  .action(async ({ name, expires, scope = null }: { name: string; expires: number; scope?: string[] | null }) => {
     const expiresAt = expires === Infinity ? null : new Date(Date.now() + expires);
-    print(await withDatabase((app) => app.get(AccessTokensService).issue(name, expiresAt)));
+    const issue = async (app: INestApplicationContext) => {
+      refuseUnknown(scope ?? [], app.get(Routes).all().flatMap(scopesOf));
+      await connect(app);
+      return app.get(AccessTokensService).issue(name, expiresAt, scope);
+    };
+    print(await withContext(issue));
   });
 
 token
@@ -38,7 +47,7 @@ token
   .description('list all tokens, oldest first')
   .action(async () => {
     const tokens = await withDatabase((app) => app.get(AccessTokensService).list());
-    print([['ID', 'NAME', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED'].join('\t'), ...tokens.map(row)].join('\n'));
+    print([['ID', 'NAME', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'].join('\t'), ...tokens.map(row)].join('\n'));
   });
 
 token
@@ -62,9 +71,15 @@ program
 program
   .command('openapi')
   .description('print the OpenAPI document')
-  .action(async () => {
+  .argument('[file]', 'to write it to, instead of standard output')
+  .action(async (file: string | undefined) => {
     const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
-    print(JSON.stringify(app.get(OpenApiDocument).get(), null, 2));
+    const document = JSON.stringify(app.get(OpenApiDocument).get(), null, 2);
+    if (file === undefined) {
+      print(document);
+    } else {
+      await writeFile(file, `${document}\n`);
+    }
   });
 
 await program.parseAsync().catch(reportFailure);
@@ -82,9 +97,13 @@ async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>)
 /** The same with a connected database. */
 function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   return withContext(async (app) => {
-    await app.get(Database).connect().catch(explain);
+    await connect(app);
     return run(app);
   });
+}
+
+function connect(app: INestApplicationContext): Promise<void> {
+  return app.get(Database).connect().catch(explain);
 }
 
 /** The database is the operator's to mend. */
@@ -116,8 +135,17 @@ function lifetime(text: string): number {
   return Number(days) * DAY;
 }
 
-function row({ id, name, createdAt, expiresAt, lastUsedOn, revokedAt }: AccessToken): string {
-  const fields = [id, name, createdAt.toISOString(), expiresAt?.toISOString(), lastUsedOn, revokedAt?.toISOString()];
+/** A mistyped scope would make a token that nothing can be done with. */
+function refuseUnknown(scopes: readonly string[], known: readonly string[]): void {
+  const unknown = scopes.find((scope) => !known.includes(scope));
+  if (unknown !== undefined) {
+    throw new OperatorError(`There is no scope ${unknown}. There are ${[...new Set(known)].toSorted().join(', ')}.`);
+  }
+}
+
+function row({ id, name, createdAt, expiresAt, lastUsedOn, revokedAt, scopes }: AccessToken): string {
+  const dates = [createdAt.toISOString(), expiresAt?.toISOString(), lastUsedOn, revokedAt?.toISOString()];
+  const fields = [id, name, ...dates, scopes?.join(' ')];
   return fields.map((field) => field ?? '-').join('\t');
 }
 

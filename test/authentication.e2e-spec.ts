@@ -85,10 +85,10 @@ describe('an access token', () => {
   });
 
   it('is refused once it has expired, though it was in use', async () => {
-    const client = await service.newClient('short', new Date(Date.now() + 1500));
+    const client = await service.newClient('short', { expiresAt: new Date(Date.now() + 1500) });
     expect((await client.list()).status).toBe(200);
     await eventually(async () => (await client.list()).status === 401);
-    const expired = await service.newClient('expired', new Date(Date.now() - 1));
+    const expired = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
     expect((await expired.list()).status).toBe(401);
   });
 

@@ -21,10 +21,10 @@ describe('token', () => {
 
     const listed = await cli('token', 'list');
     const [head, first, second, ...rest] = listed.stdout.split('\n').map((line) => line.split('\t'));
-    expect(head).toEqual(['ID', 'NAME', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED']);
+    expect(head).toEqual(['ID', 'NAME', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES']);
     expect([first?.[1], second?.[1], rest]).toEqual(['ci', 'forever', [['']]]);
     expect(Date.parse(first?.[3] ?? '') - Date.parse(first?.[2] ?? '')).toBeGreaterThan(89.9 * 86_400_000);
-    expect(second?.slice(3)).toEqual(['-', '-', '-']);
+    expect(second?.slice(3)).toEqual(['-', '-', '-', '-']);
     expect(listed.stdout).not.toContain(token.slice(6, 36));
 
     const id = first?.[0] ?? '';
@@ -38,6 +38,20 @@ describe('token', () => {
     await eventually(async () => (await service.client(token).list()).status === 401);
     expect((await service.client(never.stdout.trim()).list()).status).toBe(200);
     expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  it('issue restricts a token to scopes, and knows which there are', async () => {
+    const issued = await cli('token', 'issue', '--name', 'reader', '--scope', 'items:read');
+    expect((await cli('token', 'list')).stdout).toMatch(/\treader\t.*\titems:read\n/);
+    const service = await ServiceProcess.startReady(database.environment);
+    const reader = service.client(issued.stdout.trim());
+    expect([(await reader.list()).status, (await reader.create({ name: 'x' })).status]).toEqual([200, 403]);
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(await cli('token', 'issue', '--name', 'x', '--scope', 'items:raed')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^There is no scope items:raed\. There are .*items:read, items:write/),
+    });
   });
 
   it.each([

@@ -22,6 +22,10 @@ export class AccessToken {
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   declare revokedAt: Date | null;
 
+  /** What it is restricted to; null for everything. */
+  @Column('text', { array: true, nullable: true })
+  declare scopes: string[] | null;
+
   /** UTC day, `YYYY-MM-DD`. */
   @Column('date', { name: 'last_used_on', nullable: true })
   declare lastUsedOn: string | null;

@@ -15,10 +15,11 @@ export class AccessTokensService {
    *
    * @param name - for people, to tell tokens apart; need not be unique
    * @param expiresAt - from then on the token is refused; without it, never
+   * @param scopes - what it is restricted to; without them, nothing
    */
-  async issue(name: string, expiresAt: Date | null = null): Promise<string> {
+  async issue(name: string, expiresAt: Date | null = null, scopes: string[] | null = null): Promise<string> {
     const token = generateToken();
-    await this.tokens.insert({ id: newId(), name, digest: digestOf(token), createdAt: new Date(), expiresAt });
+    await this.tokens.insert({ id: newId(), name, digest: digestOf(token), createdAt: new Date(), expiresAt, scopes });
     return token;
   }
 

@@ -4,12 +4,18 @@ import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
+import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { QuickstartToken } from './quickstart-token.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
 /** Who may call: access tokens, their storage and the Passport strategy that accepts them. */
 @Module({
-  imports: [DatabaseModule.forFeature({ entities: [AccessToken], migrations: [CreateAccessTokens1767225600000] })],
+  imports: [
+    DatabaseModule.forFeature({
+      entities: [AccessToken],
+      migrations: [CreateAccessTokens1767225600000, AddTokenScopes1767225600005],
+    }),
+  ],
   providers: [AccessTokensService, TokenAuthenticator, BearerStrategy, QuickstartToken],
   exports: [AccessTokensService, BearerStrategy],
 })

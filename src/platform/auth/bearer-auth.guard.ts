@@ -1,13 +1,13 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
-import { defineProblemType } from '../http/problem-type.js';
+import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
+import { routeOf } from '../routes/route.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { PUBLIC } from './public.decorator.js';
+import { tokenPolicyOf } from './token-policy.decorator.js';
 
 /** The token is absent or not valid. */
-const unauthorized = defineProblemType({
+const unauthorized = definePlatformProblemType({
   name: 'unauthorized',
   status: 401,
   title: 'Missing or invalid token',
@@ -23,16 +23,12 @@ export function unauthorizedProblem(challenge: string): Problem {
 /** Lets nobody in without a valid bearer token, except where a route is `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
-  constructor(
-    private readonly reflector: Reflector,
-    strategy: BearerStrategy,
-  ) {
+  constructor(strategy: BearerStrategy) {
     super({ defaultStrategy: strategy.name });
   }
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    const isPublic = this.reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()]);
-    return isPublic || (await super.canActivate(context)) === true;
+    return tokenPolicyOf(routeOf(context)) === 'public' || (await super.canActivate(context)) === true;
   }
 
   /** Passport hands over the challenge that the strategy made. */

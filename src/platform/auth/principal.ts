@@ -2,6 +2,8 @@
 export interface Principal {
   /** Id of the token, never the token. The rate limit counts by it and the log names it. */
   readonly tokenId: string;
+  /** What the token is restricted to. */
+  readonly scopes: 'all' | readonly string[];
 }
 
 declare global {

@@ -40,7 +40,7 @@ export class TokenAuthenticator {
         this.tokens.markUsed(token).catch((error: unknown) => {
           this.logger.warn({ msg: 'day of last use not noted', tokenId: token.id, err: error });
         });
-        return { tokenId: token.id };
+        return { tokenId: token.id, scopes: token.scopes ?? 'all' };
       },
     });
   }

@@ -1,6 +1,7 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { RequireScopes } from '../auth/token-policy.decorator.js';
 import { allowedMethods } from './allowed-methods.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
@@ -10,6 +11,7 @@ import { AnyQuery } from '../validation/any-query.decorator.js';
  * Where requests end that no other route takes. Being a route, it is guarded like one: without a token a stranger learns
  * nothing about which paths exist, and with one the request counts.
  */
+@RequireScopes()
 @AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { BLANK, defineProblemType, type ProblemType } from './problem-type.js';
+import { blankProblemType, definePlatformProblemType, type ProblemType } from './problem-type.js';
 
 /** The request itself cannot be understood: its line, headers or URL. */
-export const badRequest = defineProblemType({
+export const badRequest = definePlatformProblemType({
   name: 'bad-request',
   status: 400,
   title: 'Bad request',
@@ -10,7 +10,7 @@ export const badRequest = defineProblemType({
 });
 
 /** The body breaks a rule. */
-export const invalidBody = defineProblemType({
+export const invalidBody = definePlatformProblemType({
   name: 'invalid-body',
   status: 400,
   title: 'Invalid body',
@@ -19,7 +19,7 @@ export const invalidBody = defineProblemType({
 });
 
 /** A query, path or header parameter breaks a rule. */
-export const invalidParameters = defineProblemType({
+export const invalidParameters = definePlatformProblemType({
   name: 'invalid-parameters',
   status: 400,
   title: 'Invalid parameters',
@@ -28,7 +28,7 @@ export const invalidParameters = defineProblemType({
 });
 
 /** No such path. */
-export const notFound = defineProblemType({
+export const notFound = definePlatformProblemType({
   name: 'not-found',
   status: 404,
   title: 'Not found',
@@ -36,7 +36,7 @@ export const notFound = defineProblemType({
 });
 
 /** The path exists, but not for this method. */
-export const methodNotAllowed = defineProblemType({
+export const methodNotAllowed = definePlatformProblemType({
   name: 'method-not-allowed',
   status: 405,
   title: 'Method not allowed',
@@ -44,7 +44,7 @@ export const methodNotAllowed = defineProblemType({
 });
 
 /** The request did not arrive in time. */
-export const requestTimeout = defineProblemType({
+export const requestTimeout = definePlatformProblemType({
   name: 'request-timeout',
   status: 408,
   title: 'Request timeout',
@@ -52,7 +52,7 @@ export const requestTimeout = defineProblemType({
 });
 
 /** The body is larger than the service reads. */
-export const contentTooLarge = defineProblemType({
+export const contentTooLarge = definePlatformProblemType({
   name: 'content-too-large',
   status: 413,
   title: 'Content too large',
@@ -60,7 +60,7 @@ export const contentTooLarge = defineProblemType({
 });
 
 /** The header section is larger than the service reads. */
-export const headerFieldsTooLarge = defineProblemType({
+export const headerFieldsTooLarge = definePlatformProblemType({
   name: 'header-fields-too-large',
   status: 431,
   title: 'Request header fields too large',
@@ -68,7 +68,7 @@ export const headerFieldsTooLarge = defineProblemType({
 });
 
 /** A fault of the service. */
-export const internalError = defineProblemType({
+export const internalError = definePlatformProblemType({
   name: 'internal-error',
   status: 500,
   title: 'Internal error',
@@ -76,7 +76,7 @@ export const internalError = defineProblemType({
 });
 
 /** The service cannot answer now. */
-export const serviceUnavailable = defineProblemType({
+export const serviceUnavailable = definePlatformProblemType({
   name: 'service-unavailable',
   status: 503,
   title: 'Service unavailable',
@@ -98,5 +98,5 @@ const byStatus = new Map(
 
 /** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
 export function typeOfStatus(status: number): ProblemType {
-  return byStatus.get(status) ?? { name: BLANK, status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
+  return byStatus.get(status) ?? blankProblemType(status, STATUS_CODES[status] ?? 'Error');
 }

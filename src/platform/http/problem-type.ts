@@ -1,5 +1,7 @@
-/** One kind of error answer: what clients can rely on, and what they are told about it. */
-export interface ProblemType {
+declare const DEFINED: unique symbol;
+
+/** What is said of one kind of error answer. */
+export interface ProblemTypeDefinition {
   /** Last part of the `type` URI, kebab-case, stable within `/v1`. */
   readonly name: string;
   /** HTTP status code of every problem of this type. */
@@ -8,9 +10,25 @@ export interface ProblemType {
   readonly title: string;
   /** What happened and how the client mends it, in full sentences for the documentation. */
   readonly remedy: string;
+  /**
+   * Name of a constraint or unique index: where the database refuses what an operation does because of it, and the operation
+   * declares this type, the client gets this problem.
+   */
+  readonly constraint?: string;
+}
+
+/** One kind of error answer: what clients can rely on, and what they are told about it. Comes from `defineProblemType` alone. */
+export interface ProblemType extends ProblemTypeDefinition {
+  readonly [DEFINED]: true;
 }
 
 const registry = new Map<string, ProblemType>();
+
+/** Those of features among them. */
+const ofFeatures = new Set<ProblemType>();
+
+/** Those that some operation says it raises. */
+const declared = new Set<ProblemType>();
 
 /** Name of the type that says no more than the status does. */
 export const BLANK = 'about:blank';
@@ -19,22 +37,65 @@ export const BLANK = 'about:blank';
 export const PROBLEMS_PATH = '/docs/problems';
 
 /**
- * Declares a problem type and registers it, so that `/docs/problems` documents it. Call it once, at module level, beside
- * the code that raises the problem.
+ * Declares a problem type of the platform and registers it, so that `/docs/problems` documents it. Call it once, at module
+ * level, beside the code that raises the problem.
  *
  * @throws Error when another type has that name
  */
-export function defineProblemType(type: ProblemType): ProblemType {
-  if (registry.has(type.name)) {
-    throw new Error(`The problem type "${type.name}" is defined twice: give one of them another name.`);
+export function definePlatformProblemType(definition: ProblemTypeDefinition): ProblemType {
+  if (registry.has(definition.name)) {
+    throw new Error(`The problem type "${definition.name}" is defined twice: give one of them another name.`);
   }
+  const type = definition as ProblemType;
   registry.set(type.name, type);
   return type;
+}
+
+/**
+ * Declares a problem type of a feature and registers it, so that `/docs/problems` documents it. Call it once, at module
+ * level, and name it in the `problems` of every `@Operation` that raises it.
+ *
+ * @throws Error when another type has that name, or the status is none of an error
+ */
+export function defineProblemType(definition: ProblemTypeDefinition): ProblemType {
+  const { name, status } = definition;
+  if (!Number.isInteger(status) || status < 400 || status > 599) {
+    throw new Error(`The problem type "${name}" has the status ${status}: problems have one from 400 to 599.`);
+  }
+  const type = definePlatformProblemType(definition);
+  ofFeatures.add(type);
+  return type;
+}
+
+/** The type of a status that nothing more is known of. */
+export function blankProblemType(status: number, title: string): ProblemType {
+  const definition: ProblemTypeDefinition = { name: BLANK, status, title, remedy: '' };
+  return definition as ProblemType;
+}
+
+/** Notes that some operation documents these types. */
+export function noteDeclared(types: readonly ProblemType[]): void {
+  types.forEach((type) => declared.add(type));
+}
+
+/** What is wrong with the types of features: those that no operation documents. */
+export function problemTypeFaults(): string[] {
+  return [...ofFeatures]
+    .filter((type) => !declared.has(type))
+    .map(
+      ({ name }) =>
+        `The problem type "${name}" is documented by no operation: name it in the problems of the @Operation that raises it.`,
+    );
 }
 
 /** Every registered problem type, by status, then by name. */
 export function problemTypes(): ProblemType[] {
   return [...registry.values()].toSorted((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
+}
+
+/** The problem types that every service on this platform has, by status, then by name. */
+export function platformProblemTypes(): ProblemType[] {
+  return problemTypes().filter((type) => !ofFeatures.has(type));
 }
 
 /** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) that leads to the type's documentation. */

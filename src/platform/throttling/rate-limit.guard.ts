@@ -1,11 +1,11 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { defineProblemType } from '../http/problem-type.js';
+import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
 /** The token made too many requests. */
-const rateLimited = defineProblemType({
+const rateLimited = definePlatformProblemType({
   name: 'rate-limited',
   status: 429,
   title: 'Rate limited',

@@ -1,7 +1,7 @@
 import { SqlMigration } from '../../database/sql-migration.js';
 
 export class CreateAccessTokens1767225600000 extends SqlMigration {
-  protected readonly statements = [
+  readonly statements = [
     `CREATE TABLE access_tokens (
       id           uuid PRIMARY KEY,
       name         text NOT NULL,

@@ -1,0 +1,38 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { SERVICE_NAME } from '../config/service-name.js';
+import { definePlatformProblemType } from '../http/problem-type.js';
+import { Problem } from '../http/problem.js';
+import { routeOf } from '../routes/route.js';
+import { scopesOf } from './token-policy.decorator.js';
+
+/** The token is valid, and not meant for this. */
+const insufficientScope = definePlatformProblemType({
+  name: 'insufficient-scope',
+  status: 403,
+  title: 'Insufficient scope',
+  remedy:
+    'The token is restricted to scopes that this operation is not part of; `WWW-Authenticate` names what it needs. Use another token, or ask the operator of the service for one with these scopes.',
+});
+
+/** @param scopes - that the operation needs */
+export function insufficientScopeProblem(scopes: readonly string[]): Problem {
+  const challenge = `Bearer realm="${SERVICE_NAME}", error="insufficient_scope", scope="${scopes.join(' ')}"`;
+  return new Problem(insufficientScope, `The token lacks a scope: this needs ${scopes.join(' and ')}.`, {
+    headers: { 'WWW-Authenticate': challenge },
+  });
+}
+
+/** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
+@Injectable()
+export class ScopesGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const { user } = context.switchToHttp().getRequest<Request>();
+    const required = scopesOf(routeOf(context));
+    const granted = user?.scopes ?? [];
+    if (granted !== 'all' && !required.every((scope) => granted.includes(scope))) {
+      throw insufficientScopeProblem(required);
+    }
+    return true;
+  }
+}
