@@ -6,7 +6,7 @@ import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
 import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
-import { Database, Idempotent, Lists, newId, Operation, PageQueryOf } from '../src/platform/index.js';
+import { Database, Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes } from '../src/platform/index.js';
 import type { Answer, Api, ItemBody } from './support/api.js';
 import { eventually, type Service, startService } from './support/service.js';
 
@@ -177,6 +177,7 @@ class ReceiptsQuery extends PageQueryOf(itemFilter) {}
 
 /** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
 @Controller('receipts')
+@RequireScopes('receipts')
 class ReceiptsController {
   static attempts = 0;
   static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Idempotent, mapPage, Operation, type Page } from '../platform/index.js';
+import { Idempotent, mapPage, Operation, type Page, RequireScopes } from '../platform/index.js';
 import { CreateItemDto, ItemDto, ItemPage, ItemsQuery } from './items.dto.js';
 import { ItemsService } from './items.service.js';
 
@@ -10,6 +10,7 @@ export class ItemsController {
   constructor(private readonly items: ItemsService) {}
 
   @Get()
+  @RequireScopes('items:read')
   @Operation({
     summary: 'List items',
     description:
@@ -22,6 +23,7 @@ export class ItemsController {
   }
 
   @Post()
+  @RequireScopes('items:write')
   @Idempotent()
   @Operation({
     summary: 'Create an item',

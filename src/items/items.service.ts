@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { newId, type Page, type PageQuery } from '../platform/index.js';
+import type { Page, PageQuery, Row } from '../platform/index.js';
 import type { Item } from './item.entity.js';
 import type { CreateItemDto } from './items.dto.js';
 import { ItemsRepository } from './items.repository.js';
@@ -8,13 +8,11 @@ import { ItemsRepository } from './items.repository.js';
 export class ItemsService {
   constructor(private readonly items: ItemsRepository) {}
 
-  list(query: PageQuery): Promise<Page<Item>> {
+  list(query: PageQuery<Item>): Promise<Page<Item>> {
     return this.items.findPage(query);
   }
 
-  async create({ name, description }: CreateItemDto): Promise<Item> {
-    const item: Item = { id: newId(), name, description: description ?? null };
-    await this.items.insert(item);
-    return item;
+  create({ name, description }: CreateItemDto): Promise<Row<Item>> {
+    return this.items.add({ name, description });
   }
 }

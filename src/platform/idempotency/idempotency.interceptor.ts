@@ -1,10 +1,10 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { lastValueFrom, type Observable, of } from 'rxjs';
-import { defineProblemType } from '../http/problem-type.js';
+import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { IDEMPOTENCY_KEY, IDEMPOTENT } from './idempotent.decorator.js';
+import { routeOf } from '../routes/route.js';
+import { IDEMPOTENCY_KEY, isIdempotent } from './idempotent.decorator.js';
 import { KeptAnswers, KeyReusedError } from './kept-answers.js';
 import { requestDigest } from './request-digest.js';
 
@@ -12,7 +12,7 @@ import { requestDigest } from './request-digest.js';
 const REPLAYED = 'Idempotent-Replayed';
 
 /** The key belongs to another request. */
-const idempotencyKeyReused = defineProblemType({
+const idempotencyKeyReused = definePlatformProblemType({
   name: 'idempotency-key-reused',
   status: 422,
   title: 'Idempotency key reused',
@@ -28,22 +28,16 @@ export function idempotencyKeyReusedProblem(): Problem {
 /** Carries out each `@Idempotent()` request with a key once, and answers its repeats as it was answered. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(
-    private readonly reflector: Reflector,
-    private readonly answers: KeptAnswers,
-  ) {}
+  constructor(private readonly answers: KeptAnswers) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const [key] = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
-    if (key === undefined || !this.reflector.get<boolean>(IDEMPOTENT, context.getHandler())) {
+    if (key === undefined || !isIdempotent(routeOf(context))) {
       return next.handle();
     }
-    if (!request.user) {
-      throw new Error('Keys belong to tokens: a route cannot be both @Idempotent() and @Public().');
-    }
-    return of(await this.answer(key, request, request.user.tokenId, http.getResponse<Response>(), next));
+    return of(await this.answer(key, request, request.user?.tokenId ?? '', http.getResponse<Response>(), next));
   }
 
   private async answer(key: string, request: Request, tokenId: string, response: Response, next: CallHandler): Promise<unknown> {

@@ -1,13 +1,14 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { applyDecorators } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
+import { tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import type { ValueFault } from '../http/problem.js';
+import { annotate, annotationOf, nameOf, type Route } from '../routes/route.js';
 import { CheckedHeader } from '../validation/checked-header.decorator.js';
 
 /** The header by which a client names a request that it may have to repeat (draft-ietf-httpapi-idempotency-key-header). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 
-/** Metadata key of {@link Idempotent}. */
-export const IDEMPOTENT = 'idempotent';
+const IDEMPOTENT = 'idempotent';
 
 const MAXIMUM_LENGTH = 255;
 
@@ -21,7 +22,7 @@ const MAXIMUM_LENGTH = 255;
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
-    SetMetadata(IDEMPOTENT, true),
+    annotate(IDEMPOTENT, true),
     CheckedHeader(IDEMPOTENCY_KEY, keyFault),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
@@ -32,6 +33,18 @@ export function Idempotent(): MethodDecorator {
       example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
     }),
   );
+}
+
+/** Whether a route is {@link Idempotent}. */
+export function isIdempotent(route: Route): boolean {
+  return annotationOf(IDEMPOTENT, route) === true;
+}
+
+/** What is wrong with a route whose keys would belong to nobody. */
+export function idempotencyFaults(route: Route): string[] {
+  return isIdempotent(route) && tokenPolicyOf(route) === 'public'
+    ? [`${nameOf(route)} is both @Idempotent() and @Public(): keys belong to tokens, so ask for one with @RequireScopes().`]
+    : [];
 }
 
 function keyFault([key, ...more]: readonly string[]): ValueFault | undefined {

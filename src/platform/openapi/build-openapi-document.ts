@@ -1,8 +1,8 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { completeBodies } from './complete-bodies.js';
-import { operationsOf } from './operations.js';
-import { describePlatformAnswers } from './platform-answers.js';
+import { describeAnswers } from './describe-answers.js';
+import type { Route } from '../routes/route.js';
 import { headers, schemas } from './platform-components.js';
 
 /** What the document says of the service as a whole. */
@@ -17,9 +17,13 @@ export interface ApiDescription {
  * The OpenAPI 3.1 document of all features of an application. Routes say what only they know, with `@Operation`; what the
  * platform adds to every route is added here to every operation.
  *
- * @throws Error when two operations have the same id
+ * @param routes - of the application, which the boot checks have let through
  */
-export function buildOpenApiDocument(app: INestApplication, { title, description, version }: ApiDescription): OpenAPIObject {
+export function buildOpenApiDocument(
+  app: INestApplication,
+  { title, description, version }: ApiDescription,
+  routes: readonly Route[],
+): OpenAPIObject {
   const base = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle(title)
@@ -35,18 +39,7 @@ export function buildOpenApiDocument(app: INestApplication, { title, description
     schemas: { ...document.components?.schemas, ...schemas },
     headers,
   };
-  refuseRepeatedIds(document);
-  describePlatformAnswers(document);
+  describeAnswers(document, routes);
   completeBodies(document);
   return document;
-}
-
-function refuseRepeatedIds(document: OpenAPIObject): void {
-  const ids = new Set<string | undefined>();
-  for (const { path, operation } of operationsOf(document)) {
-    if (ids.has(operation.operationId)) {
-      throw new Error(`Two routes are named ${operation.operationId}, one of them ${path}: give one handler another name.`);
-    }
-    ids.add(operation.operationId);
-  }
 }

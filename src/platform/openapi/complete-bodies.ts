@@ -12,7 +12,9 @@ export function completeBodies(document: OpenAPIObject): void {
       Object.assign(resolveSchema(media.schema, schemas), { additionalProperties: false });
     }
     for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypes)) {
-      media.example ??= exampleOf(media.schema, schemas);
+      if (!media.examples) {
+        media.example ??= exampleOf(media.schema, schemas);
+      }
     }
   }
 }
@@ -29,6 +31,9 @@ function exampleOf(reference: Schema | undefined, schemas: Schemas, above: reado
   if (above.includes(schema)) {
     return undefined;
   }
+  if ('example' in schema) {
+    return schema.example;
+  }
   const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
   if ('allOf' in schema) {
     return Object.assign({}, ...(schema.allOf ?? []).map(within)) as object;
@@ -39,5 +44,5 @@ function exampleOf(reference: Schema | undefined, schemas: Schemas, above: reado
   if ('items' in schema) {
     return [within(schema.items)];
   }
-  return 'example' in schema ? schema.example : undefined;
+  return undefined;
 }

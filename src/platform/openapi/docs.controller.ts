@@ -1,6 +1,6 @@
 import { Controller, Get, Header, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
-import { Public } from '../auth/public.decorator.js';
+import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
 import { problemsPage, SWAGGER_UI_INITIALIZER, swaggerUiPage } from './docs-pages.js';
 import { OpenApiDocument } from './openapi-document.js';

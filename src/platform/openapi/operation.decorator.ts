@@ -1,5 +1,8 @@
-import { applyDecorators, HttpStatus, type Type } from '@nestjs/common';
+import { STATUS_CODES } from 'node:http';
+import { applyDecorators, HttpCode, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { noteDeclared, type ProblemType } from '../http/problem-type.js';
+import { annotate, annotationOf, type Route } from '../routes/route.js';
 
 /** What only the route itself can say about an operation; everything else in the document is derived. */
 export interface OperationOptions {
@@ -7,22 +10,35 @@ export interface OperationOptions {
   summary: string;
   /** Markdown. */
   description?: string;
-  /** Class of the successful answer, its properties documented with `@ApiProperty`. */
-  answer: Type;
+  /** Class of the successful answer, its properties documented with `@ApiProperty`; none for an answer without a body. */
+  answer?: Type<object>;
   /** What the successful answer is. */
-  answerDescription: string;
-  /** Status of the successful answer; 200 unless given. */
+  answerDescription?: string;
+  /** Status of the successful answer, which this sets as well; 200 unless given. */
   status?: HttpStatus;
+  /** Types of the problems that the handler raises beside those of the platform. */
+  problems?: readonly ProblemType[];
 }
+
+const OPERATION = 'operation';
 
 /**
  * Documents a route. Its operation id is the name of its method, which must be unique in the service. Answers that
- * come from the platform (400, 401, 413, 422, 429, 503) and their headers are added by `buildOpenApiDocument`.
+ * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `buildOpenApiDocument`.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
-  const { summary, description, answer, answerDescription, status = HttpStatus.OK } = options;
+  const { summary, description, answer, status = HttpStatus.OK, problems = [] } = options;
+  const { answerDescription = STATUS_CODES[status] ?? '' } = options;
+  noteDeclared(problems);
   return applyDecorators(
+    annotate(OPERATION, options),
+    HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
-    ApiResponse({ status, type: answer, description: answerDescription }),
+    ApiResponse({ status, ...(answer && { type: answer }), description: answerDescription }),
   );
+}
+
+/** What `@Operation` says of a route; undefined for a route without. */
+export function operationOf(route: Route): OperationOptions | undefined {
+  return annotationOf(OPERATION, route) as OperationOptions | undefined;
 }
