@@ -17,11 +17,15 @@ import { requestId } from './platform/http/request-id.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { accessLog } from './platform/observability/access-log.js';
 import { createLogger } from './platform/observability/create-logger.js';
+import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { rememberRequest } from './platform/observability/request-context.js';
+import { requestMetrics } from './platform/observability/request-metrics.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { BootChecks } from './platform/boot/boot-checks.js';
+import { Routes } from './platform/routes/routes.js';
 import { RateLimiter } from './platform/throttling/rate-limiter.js';
 import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swagger-ui-assets.js';
 
@@ -29,6 +33,7 @@ import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swag
  * The configured application. It has opened nothing yet: no port, no database.
  *
  * @param root - the module with the platform and the features
+ * @throws OperatorError when a module is wrong, with all that must be mended
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const logger = await createLogger(configuration);
@@ -46,10 +51,11 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
     },
   );
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration));
-  app.use(requestId, rememberRequest, accessLog(logger), securityHeaders, hostHeader);
+  app.use(requestId, rememberRequest, accessLog(logger), requestMetrics(app.get(Metrics)), securityHeaders, hostHeader);
   app.use(SWAGGER_UI_ASSETS_PATH, swaggerUiAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription));
+  app.get(BootChecks).run();
+  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
   return app;
 }
 

@@ -1,53 +1,314 @@
-import { Body, Controller, Get, Module, Param, Post, type Type } from '@nestjs/common';
+import { Controller, type DynamicModule, Get, Module, type Type } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { createApp } from '../src/app.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import {
+  DatabaseModule,
+  defineFilter,
+  defineProblemType,
+  Operation,
+  Problem,
+  type ProblemType,
+  Public,
+  RequireScopes,
+  type SqlMigration,
+} from '../src/platform/index.js';
+import {
+  RightController,
+  OpenController,
+  PlainParameterController,
+  UncheckedBodyController,
+  HiddenPropertyController,
+  UncheckedPartsController,
+  UncheckedQueryController,
+  WrappedController,
+  AnsweringItselfController,
+  CopyModule,
+  InheritingController,
+  NoScopeController,
+  WildcardController,
+  TwoPathsController,
+  AllMethodsController,
+  TwoVersionsController,
+  ShownController,
+  UndocumentedController,
+  RepeatedNameController,
+  RepeatedPathController,
+  namesake,
+  answering,
+  Renamed,
+  OtherAnswerController,
+  Box,
+  KeysOfNobodyController,
+  Thing,
+  unplaced,
+  misplaced,
+  placed,
+  MiddlewareModule,
+  GlobalFilterModule,
+} from './fixtures/wrong-modules.js';
+import { ImportedAsTypeController } from './fixtures/imported-as-type.controller.js';
+import { Api } from './support/api.js';
+import { Contract } from './support/contract.js';
+import { startService } from './support/service.js';
 
-@Controller('things')
-class PlainParameterController {
-  @Get(':id')
-  readThing(@Param('id') id: string): string {
-    return id;
-  }
-}
+const tables = (...migrations: Type<SqlMigration>[]) => DatabaseModule.forFeature({ entities: [Thing], migrations });
 
-@Controller('things')
-class UncheckedBodyController {
-  @Post()
-  createThing(@Body() body: object): object {
-    return body;
-  }
-}
+async function boot(controllers: Type[], imports: (Type | DynamicModule)[] = []): Promise<void> {
+  @Module({ imports: [AppModule, ...imports], controllers })
+  class FeatureModule {}
 
-@Controller('things')
-class RepeatedNameController {
-  @Get()
-  listItems(): string {
-    return '';
-  }
-}
-
-@Controller('items')
-class RepeatedPathController {
-  @Get()
-  listThings(): string {
-    return '';
-  }
-}
-
-async function boot(controller: Type): Promise<void> {
-  @Module({ imports: [AppModule], controllers: [controller] })
-  class WrongModule {}
-
-  const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), WrongModule);
+  const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), FeatureModule);
   await app.init();
+  await app.close();
 }
 
-it.each<[string, Type, RegExp]>([
-  ['a parameter without rules', PlainParameterController, /PlainParameterController\.readThing takes an input without/],
-  ['a body without rules', UncheckedBodyController, /UncheckedBodyController\.createThing takes an input without/],
-  ['the name of another operation', RepeatedNameController, /Two routes are named listItems/],
-  ['the path of another route', RepeatedPathController, /items/],
-])('a route with %s stops the start, with a message that says how to mend it', async (_case, controller, message) => {
-  await expect(boot(controller)).rejects.toThrow(message);
+it('starts with modules that keep the rules', async () => {
+  await boot([RightController]);
+});
+
+describe('does not start with', () => {
+  it.each<[string, Type, string]>([
+    [
+      'a route that does not say who may call it',
+      OpenController,
+      "OpenController.listThings does not say who may call it: add @RequireScopes('things:read') to it or to its controller, or @Public() if it is for everybody.",
+    ],
+    [
+      'a parameter without rules',
+      PlainParameterController,
+      'PlainParameterController.readThing takes an input without validation rules: declare it whole, as a class with decorated properties',
+    ],
+    [
+      'a body without rules',
+      UncheckedBodyController,
+      'UncheckedBodyController.createThing takes an input without validation rules',
+    ],
+    [
+      'a query without rules',
+      UncheckedQueryController,
+      'UncheckedQueryController.listThings takes an input without validation rules',
+    ],
+    [
+      'a part of an input that nobody checks',
+      UncheckedPartsController,
+      'Outer.inner takes Inner without checking it: add @ValidateNested() and @Type(() => Inner).',
+    ],
+    [
+      'a property that is documented and has no rule',
+      UncheckedPartsController,
+      'Outer.colour is documented and has no rule: use',
+    ],
+    [
+      'a handler that a decorator replaced',
+      WrappedController,
+      "WrappedController.listThings is wrapped by a decorator in a function with another name: give that the name of the method, Object.defineProperty(wrapper, 'name', { value: 'listThings' }), or use an interceptor.",
+    ],
+    [
+      'a handler that answers by itself',
+      AnsweringItselfController,
+      'AnsweringItselfController.listThings answers by itself: return the answer, and set headers with @Res({ passthrough: true }).',
+    ],
+    ['a path that others are part of', WildcardController, 'WildcardController.listThings has a path with a wildcard'],
+    [
+      'a route that asks for no scope',
+      NoScopeController,
+      'NoScopeController.listThings asks for no scope, so that a token for anything else may call it: name one in @RequireScopes().',
+    ],
+    [
+      'a handler of several paths',
+      TwoPathsController,
+      'shares its handler: give each path, method and version a handler of its own.',
+    ],
+    ['a handler of all methods', AllMethodsController, 'shares its handler'],
+    ['a handler of several versions', TwoVersionsController, 'shares its handler'],
+    ['a route that is expressly shown, without documentation', ShownController, 'ShownController.listThings is not documented'],
+    ['a body whose class is imported with "type"', ImportedAsTypeController, 'import that class without "type".'],
+    [
+      'a property that is taken and not documented',
+      HiddenPropertyController,
+      'HiddenProperty.size is taken and not documented: use a rule that documents itself, such as @Text',
+    ],
+    [
+      'a route without documentation',
+      UndocumentedController,
+      'UndocumentedController.listThings is not documented: add @Operation({ summary, answer, problems }).',
+    ],
+    [
+      'the id of another operation',
+      RepeatedNameController,
+      "Two routes are named listItems, ItemsController.listItems and RepeatedNameController.listItems: give one handler another name, it is the operation's id.",
+    ],
+    ['the path of another route', RepeatedPathController, '/v1/items'],
+    [
+      'the schema name of another class',
+      answering(namesake('ItemDto')),
+      'AnsweringController.readThing and ItemsController.listItems document different classes that are named ItemDto: give one of them another name.',
+    ],
+    ['a schema that is given the name of another', answering(Renamed), 'document different classes that are named ItemDto'],
+    ['the same by another answer', OtherAnswerController, 'document different classes that are named ItemDto'],
+    ['the same deeper inside', answering(Box), 'document different classes that are named ItemDto'],
+    [
+      'the schema name of the platform',
+      answering(namesake('Problem')),
+      'AnsweringController.readThing documents a class Problem, as the platform does: give it another name.',
+    ],
+    [
+      'idempotency keys that belong to nobody',
+      KeysOfNobodyController,
+      'KeysOfNobodyController.createThing is both @Idempotent() and @Public(): keys belong to tokens, so ask for one with @RequireScopes().',
+    ],
+  ])('%s', async (_case, controller, message) => {
+    await expect(boot([controller])).rejects.toThrow(message);
+  });
+
+  it.each<[string, Type | DynamicModule, string]>([
+    [
+      'middleware',
+      MiddlewareModule,
+      'MiddlewareModule.configure adds middleware, which runs before tokens are checked: use an interceptor, which runs after.',
+    ],
+    [
+      'a filter for the errors of all modules',
+      GlobalFilterModule,
+      'GlobalFilterModule provides APP_FILTER, which changes what all modules answer: put @UseInterceptors() or the like on its controllers.',
+    ],
+    ['a copy of what is shared', CopyModule, 'CopyModule provides another Database: leave it out, it can be injected without.'],
+    ['a migration that has no place', tables(unplaced), 'The name of the migration CreateThings must end in the 13 digits'],
+    [
+      'a migration whose place is taken',
+      tables(misplaced),
+      'CreateItems1767225600001 and CreateThings1767225600001 end in the same',
+    ],
+    [
+      'a filter whose index no migration builds',
+      tables(placed),
+      "Thing.name names the index things_name_idx, which no registered migration builds: register an IndexMigration with index = 'things_name_idx'",
+    ],
+  ])('%s', async (_case, module, message) => {
+    await expect(boot([], [module])).rejects.toThrow(message);
+  });
+
+  it('a problem type that no operation documents', async () => {
+    const problems = [defineProblemType({ name: 'broken', status: 409, title: 'Broken', remedy: 'Mend it.' })];
+    await expect(boot([])).rejects.toThrow(
+      'The problem type "broken" is documented by no operation: name it in the problems of the @Operation that raises it.',
+    );
+    Operation({ summary: 'Break a thing', problems });
+    await boot([]);
+  });
+
+  it('several faults, all of which it names', async () => {
+    const message = /OpenController.listThings does not say[^]*\n- UncheckedBodyController[^]*\n- Two routes are named listItems/;
+    await expect(boot([OpenController, UncheckedBodyController, RepeatedNameController])).rejects.toThrow(message);
+  });
+});
+
+it('does not pass the policy of a controller on to those that extend it', async () => {
+  await expect(boot([InheritingController])).rejects.toThrow('InheritingController.wrapper does not say');
+});
+
+describe('cannot even be written:', () => {
+  it('two token policies on one route', () => {
+    const define = () => {
+      @Public()
+      @RequireScopes('things')
+      class TwiceController {}
+      return TwiceController;
+    };
+    expect(define).toThrow('TwiceController has two token policies: keep one of @Public() and @RequireScopes().');
+  });
+
+  it('a scope that no token can have', () => {
+    expect(() => RequireScopes('read things')).toThrow(
+      '"read things" is no scope: write visible ASCII characters without spaces',
+    );
+  });
+
+  it('a problem type that is no error, or is there already', () => {
+    const definition = { name: 'fine', status: 200, title: 'Fine', remedy: 'Nothing.' };
+    expect(() => defineProblemType(definition)).toThrow('has the status 200: problems have one from 400 to 599.');
+    expect(() => defineProblemType({ ...definition, name: 'not-found', status: 404 })).toThrow('is defined twice');
+  });
+
+  it('a problem whose type was never defined', () => {
+    // @ts-expect-error types come from defineProblemType, which documents them
+    const type: ProblemType = { name: 'loose', status: 409, title: 'Loose', remedy: 'Fasten it.' };
+    expect(new Problem(type, 'It is loose.').type.name).toBe('loose');
+  });
+
+  it('a field that can be filtered by, with neither an index nor a reason', () => {
+    // @ts-expect-error one of indexes and unindexed is needed
+    const define = () => defineFilter(Thing, { name: { type: 'string' } }, {});
+    expect(define).toThrow(
+      "Thing.name can be filtered by and names no index: add indexes: ['things_name_idx'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.",
+    );
+  });
+});
+
+it('fails the tests, and tells the log, when an operation raises a problem that it does not document', async () => {
+  const problem = defineProblemType({ name: 'asleep', status: 409, title: 'Asleep', remedy: 'Come back later.' });
+
+  @Controller('things')
+  @RequireScopes('things')
+  class SleepingController {
+    @Get('asleep')
+    @Operation({ summary: 'Wake', problems: [problem] })
+    wakeThing(): never {
+      throw new Problem(problem, 'Not yet.');
+    }
+
+    @Get('dreaming')
+    @Operation({ summary: 'Dream' })
+    dreamOfThing(): never {
+      throw new Problem(problem, 'Not now.');
+    }
+  }
+
+  @Module({ imports: [AppModule], controllers: [SleepingController] })
+  class SleepingModule {}
+
+  const service = await startService({}, undefined, SleepingModule);
+  for (const path of ['/v1/things/asleep', '/v1/things/dreaming', '/v1/things/dreaming']) {
+    expect((await service.api.call('GET', path)).body.type).toBe('/docs/problems#asleep');
+  }
+  await expect(service.stop()).rejects.toThrow(
+    'SleepingController.dreamOfThing raised the problem "asleep" and does not document it: name it in the problems of its @Operation.',
+  );
+});
+
+it('takes the policy of a route before that of its controller, and asks for every scope, whatever others are named', async () => {
+  @Controller('things')
+  @Public()
+  class MixedController {
+    @Get('open')
+    @Operation({ summary: 'Read an open thing' })
+    readOpen(): object {
+      return {};
+    }
+
+    /** Has the name of a probe, which needs no token. */
+    @Get('closed')
+    @RequireScopes('things:read', 'things:admin')
+    @Operation({ summary: 'Read a closed thing' })
+    live(): object {
+      return {};
+    }
+  }
+
+  @Module({ imports: [AppModule], controllers: [MixedController] })
+  class MixedModule {}
+
+  const service = await startService({}, undefined, MixedModule);
+  const statusOf = async (path: string, scopes?: string[]) => {
+    const client = scopes ? await service.newClient('restricted', { scopes }) : new Api(service.api.origin, 'nobody');
+    return (await client.call('GET', `/v1/things/${path}`)).status;
+  };
+  expect([await statusOf('open'), await statusOf('closed')]).toEqual([200, 401]);
+  expect([await statusOf('closed', []), await statusOf('closed', ['things:read'])]).toEqual([403, 403]);
+  expect(await statusOf('closed', ['things:admin', 'things:read'])).toBe(200);
+  const { document } = await Contract.read(service.api.origin);
+  expect(document.paths['/v1/things/closed']?.['get']?.security).toEqual([{ token: ['things:read', 'things:admin'] }]);
+  expect(document.paths['/v1/things/open']?.['get']?.security).toEqual([]);
+  await service.stop();
 });

@@ -2,7 +2,10 @@ import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
+import { ScopesGuard } from './auth/scopes.guard.js';
 import { TimeLimitInterceptor } from './database/time-limit.interceptor.js';
+import { DeprecationInterceptor } from './deprecation/deprecation.interceptor.js';
+import { DeprecationModule } from './deprecation/deprecation.module.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
@@ -12,6 +15,9 @@ import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
+import { OperationProblemsInterceptor } from './openapi/operation-problems.interceptor.js';
+import { BootChecks } from './boot/boot-checks.js';
+import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
 import { InputInterceptor } from './validation/input.interceptor.js';
@@ -24,6 +30,7 @@ import { InputInterceptor } from './validation/input.interceptor.js';
     AuthModule,
     ThrottlingModule,
     HealthModule,
+    DeprecationModule,
     IdempotencyModule,
     ListsModule,
     OpenApiModule,
@@ -31,10 +38,16 @@ import { InputInterceptor } from './validation/input.interceptor.js';
   controllers: [FallbackController],
   providers: [
     Drain,
+    Routes,
+    OperationProblemsInterceptor,
+    BootChecks,
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
+    { provide: APP_GUARD, useClass: ScopesGuard },
+    { provide: APP_INTERCEPTOR, useClass: DeprecationInterceptor },
     { provide: APP_INTERCEPTOR, useClass: InputInterceptor },
     { provide: APP_INTERCEPTOR, useClass: TimeLimitInterceptor },
+    { provide: APP_INTERCEPTOR, useExisting: OperationProblemsInterceptor },
     { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],

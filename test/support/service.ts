@@ -6,6 +6,7 @@ import { startApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { OperationProblemsInterceptor } from '../../src/platform/openapi/operation-problems.interceptor.js';
 import { Api } from './api.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
@@ -16,7 +17,7 @@ export interface Service {
   port: number;
   database: TestDatabase;
   /** A token of its own, as a client. */
-  newClient(name?: string, expiresAt?: Date): Promise<Api>;
+  newClient(name?: string, restrictions?: { expiresAt?: Date; scopes?: string[] }): Promise<Api>;
   stop(): Promise<void>;
 }
 
@@ -40,8 +41,8 @@ export async function startService(
   const { port } = app.getHttpServer().address() as AddressInfo;
   const origin = `http://127.0.0.1:${port}`;
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
-  const newClient = async (name = 'test', expiresAt?: Date) =>
-    new Api(origin, await app.get(AccessTokensService).issue(name, expiresAt ?? null));
+  const newClient: Service['newClient'] = async (name = 'test', { expiresAt, scopes } = {}) =>
+    new Api(origin, await app.get(AccessTokensService).issue(name, expiresAt ?? null, scopes ?? null));
   return {
     app,
     api: await newClient(),
@@ -51,6 +52,10 @@ export async function startService(
     stop: async () => {
       await app.close();
       await (database ? undefined : ownDatabase.drop());
+      const [undocumented] = app.get(OperationProblemsInterceptor).faults;
+      if (undocumented !== undefined) {
+        throw new Error(undocumented);
+      }
     },
   };
 }
