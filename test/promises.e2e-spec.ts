@@ -1,0 +1,3 @@
+import { describePromises } from './support/promises.js';
+
+describePromises('/v1/items');

@@ -1,0 +1,94 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type Answer, Api } from './api.js';
+
+export interface Media {
+  schema: { $ref: string };
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  deprecated?: boolean;
+  parameters?: { name: string; schema: object; examples?: Record<string, { value: string }> }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { description: string; headers: Record<string, unknown>; content?: Record<string, Media> }>;
+  security?: { token: string[] }[];
+}
+
+export interface Schema {
+  properties: Record<string, { type: string | string[]; example?: unknown; enum?: unknown[]; format?: string }>;
+  required?: string[];
+}
+
+export interface Document {
+  openapi: string;
+  security: unknown;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; headers: Record<string, unknown>; securitySchemes: object };
+}
+
+/** What a running service says of itself, and whether that is true of its answers. */
+export class Contract {
+  private readonly schemas = new Ajv2020({ strict: false });
+
+  private constructor(readonly document: Document) {
+    addFormats.default(this.schemas);
+    this.schemas.addSchema(document, 'openapi.json');
+  }
+
+  static async read(origin: string): Promise<Contract> {
+    return new Contract((await new Api(origin, '').send<Document>('GET', '/openapi.json')).body);
+  }
+
+  /** Whether it is valid OpenAPI. */
+  validate(): Promise<{ valid: boolean }> {
+    return new Validator().validate(structuredClone(this.document) as unknown as Record<string, unknown>);
+  }
+
+  get operations(): { name: string; operation: Operation }[] {
+    return Object.entries(this.document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
+    );
+  }
+
+  operation(method: string, path: string): Operation {
+    const operation = this.document.paths[path]?.[method];
+    if (!operation) {
+      throw new Error(`There is no ${method} ${path} in the document.`);
+    }
+    return operation;
+  }
+
+  /** The schema of an operation's request body. */
+  bodyOf(operation: Operation): Schema {
+    const [media] = Object.values(operation.requestBody?.content ?? {});
+    return this.document.components.schemas[media?.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
+  }
+
+  /** What is wrong with a value that a media type of the document describes. */
+  faultsOf({ schema }: Media, value: unknown): unknown[] {
+    const validate = this.schemas.compile({ $ref: `openapi.json${schema.$ref}` });
+    return validate(value) ? [] : (validate.errors ?? []);
+  }
+
+  /** What is wrong with an answer: a status, media type, header or body that the operation does not document. */
+  faultsOfAnswer(operation: Operation, { status, headers, body }: Answer<unknown>): unknown[] {
+    const documented = operation.responses[status];
+    const media = documented?.content?.[headers.get('content-type')?.split(';')[0] ?? ''];
+    if (!documented || !media) {
+      return [`${operation.operationId} does not document ${status} ${headers.get('content-type')}`];
+    }
+    // A header that tells of a repeated answer is on these alone.
+    const missing = Object.keys(documented.headers).filter((name) => !headers.has(name) && name !== 'Idempotent-Replayed');
+    return [...missing.map((name) => `${status} lacks ${name}`), ...this.faultsOf(media, body)];
+  }
+}
+
+/** The examples of a body, by whatever name. */
+export function examplesOf({ example, examples = {} }: Media): unknown[] {
+  return example === undefined ? Object.values(examples).map(({ value }) => value) : [example];
+}
