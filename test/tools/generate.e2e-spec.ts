@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { testDirectory } from '../support/test-database.js';
+
+/** That of the service may have any feature already. */
+const APP_MODULE = `import { Module } from '@nestjs/common';
+import { ItemsModule } from './items/items.module.js';
+import { PlatformModule } from './platform/platform.module.js';
+
+@Module({
+  imports: [PlatformModule, ItemsModule],
+})
+export class AppModule {}
+`;
+
+/** What of the project the commands read; the rest of it is checked by `test/guide`, in a copy of everything. */
+let project: string;
+
+beforeAll(async () => {
+  project = await mkdtemp(join(testDirectory(), 'project-'));
+  await symlink(resolve('node_modules'), join(project, 'node_modules'));
+  for (const path of ['src/items', 'src/platform', 'nest-cli.json', '.prettierrc.json']) {
+    await cp(path, join(project, path), { recursive: true });
+  }
+  await writeFile(join(project, 'src/app.module.ts'), APP_MODULE);
+  const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const openapi = 'node -p "Date.now()" > openapi.json';
+  await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { generate: scripts['generate'], openapi } }));
+});
+
+async function run(command: string, ...args: string[]): Promise<{ code: number; output: string }> {
+  const child = spawn(command, args, { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, output };
+}
+
+const generate = (...args: string[]) => run('npm', 'run', '--silent', 'generate', '--', ...args);
+
+/** The same without npm, which takes longer than the rest. */
+const schematic = (...args: string[]) =>
+  run(process.execPath, 'node_modules/.bin/schematics', '@items/schematics:feature', ...args);
+
+/** The same through Nest's own command, as far as that passes options on. */
+const nestGenerate = (...args: string[]) =>
+  run('npx', 'nest', 'generate', '--collection', '@items/schematics', 'feature', ...args);
+
+/** Every file of the project and what is in it. */
+async function snapshot(): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for await (const path of glob('**/*.*', { cwd: project, exclude: ['node_modules'] })) {
+    files.set(path, await readFile(join(project, path), 'utf8'));
+  }
+  return files;
+}
+
+const changed = (before: Map<string, string>, after: Map<string, string>) =>
+  [...after].filter(([path, content]) => before.get(path) !== content).map(([path]) => path.replace(/\d{13}/, '<now>'));
+
+const filesOf = (plural: string, singular: string) => [
+  'openapi.json',
+  'src/app.module.ts',
+  `src/${plural}/${singular}.entity.ts`,
+  `src/${plural}/migrations/<now>-create-${plural}.ts`,
+  `src/${plural}/${plural}.controller.ts`,
+  `src/${plural}/${plural}.dto.ts`,
+  `src/${plural}/${plural}.module.ts`,
+  `test/${plural}.e2e-spec.ts`,
+];
+
+describe('npm run generate', () => {
+  it('writes nothing on a dry run', async () => {
+    const before = await snapshot();
+    const { code, output } = await generate('widgets', '--dry-run');
+    expect([code, output]).toEqual([0, expect.stringContaining('CREATE src/widgets/widgets.module.ts')]);
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it('writes one feature after the other, formatted, with openapi.json', async () => {
+    // A migration of the future must not be overtaken.
+    await writeFile(join(project, 'src/items/migrations/4102444800000-later.ts'), '');
+    const before = await snapshot();
+    const { code, output } = await generate('order-lines');
+    expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
+    const first = await snapshot();
+    expect(changed(before, first).toSorted()).toEqual(filesOf('order-lines', 'order-line').toSorted());
+    expect(first.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
+
+    const longName = 'very-long-names-of-things-that-break-li';
+    expect((await generate('people', '--singular', longName)).code).toBe(0);
+    const second = await snapshot();
+    expect(changed(first, second).toSorted()).toEqual(filesOf('people', longName).toSorted());
+    const lines = [
+      "import { OrderLinesModule } from './order-lines/order-lines.module.js';",
+      "import { PeopleModule } from './people/people.module.js';",
+      'import { PlatformModule }',
+    ];
+    const registered = APP_MODULE.replace('import { PlatformModule }', lines.join('\n'));
+    expect(second.get('src/app.module.ts')).toBe(
+      registered.replace('ItemsModule]', 'ItemsModule, OrderLinesModule, PeopleModule]'),
+    );
+    expect(await run('npx', 'prettier', '--check', 'src', 'test')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('nest generate', () => {
+  it('does the same', async () => {
+    const before = await snapshot();
+    expect((await nestGenerate('batteries', '--dry-run')).output).toContain('CREATE src/batteries/battery.entity.ts');
+    expect(await snapshot()).toEqual(before);
+    expect((await nestGenerate('Batteries')).output).toContain('One of the batteries is called battery.');
+    expect(changed(before, await snapshot()).toSorted()).toEqual(filesOf('batteries', 'battery').toSorted());
+  });
+});
+
+describe('a feature that cannot be', () => {
+  it.each([
+    ['sheep', [], 'npm run generate -- sheep --singular <name>'],
+    ['items', [], 'src/items exists already: choose another name, or remove it first.'],
+    ['access-tokens', [], 'A table access_tokens exists already, made by src/platform/auth/migrations/'],
+    ['pages', [], 'would have two classes Page: choose another name, such as service-pages.'],
+    ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
+  ])('is refused and leaves nothing behind: %s %j', async (name, options, message) => {
+    const before = await snapshot();
+    const { code, output } = await schematic(name, ...options);
+    expect([code, output]).toEqual([1, expect.stringContaining(message)]);
+    expect(await snapshot()).toEqual(before);
+  });
+
+  it('is refused where the application is not as expected', async () => {
+    const file = join(project, 'src/app.module.ts');
+    const source = await readFile(file, 'utf8');
+    await writeFile(file, source.replace('PlatformModule,', '...platform,'));
+    const before = await snapshot();
+    const { code, output } = await schematic('widgets');
+    expect([code, output]).toEqual([1, expect.stringContaining('src/app.module.ts is not as expected')]);
+    expect(await snapshot()).toEqual(before);
+    await rm(file);
+    expect((await schematic('widgets')).output).toContain("run it in the directory of the project's package.json");
+    await writeFile(file, source);
+  });
+});
