@@ -1,0 +1,140 @@
+import {
+  createItem,
+  createItemsClient,
+  type ItemDto,
+  listItems,
+  ProblemError,
+  walk,
+} from '../../clients/typescript/src/index.js';
+import { Gateway } from '../support/gateway.js';
+import { type Service, startService } from '../support/service.js';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service.stop());
+
+const connect = (token: string | (() => string | Promise<string>) = service.api.token, baseUrl = service.api.origin) =>
+  createItemsClient({ baseUrl, token });
+
+/** What a call is rejected with. */
+async function problemOf(call: Promise<unknown>): Promise<ProblemError> {
+  const error: unknown = await call.then(() => undefined).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ProblemError);
+  return error as ProblemError;
+}
+
+it('creates items and lists them', async () => {
+  const client = connect();
+  const { data: item, response } = await createItem({ client, body: { name: 'Blue bicycle', description: 'One bell.' } });
+  expect([response.status, item]).toEqual([
+    201,
+    { id: expect.any(String), name: 'Blue bicycle', description: 'One bell.', createdAt: expect.any(String) },
+  ]);
+  const { data: page } = await listItems({ client, query: { filter: 'name == "Blue bicycle"', limit: 1 } });
+  expect(page).toEqual({ items: [item] });
+});
+
+it('asks for its token at every call', async () => {
+  let calls = 0;
+  const client = connect(async () => {
+    calls += 1;
+    return (await service.newClient()).token;
+  });
+  await createItem({ client, body: { name: 'x' } });
+  await listItems({ client });
+  expect(calls).toBe(2);
+});
+
+describe('a ProblemError', () => {
+  it('names every fault of the request', async () => {
+    const body = { name: '', colour: 'blue' } as { name: string };
+    const { message, name, problem, response } = await problemOf(createItem({ client: connect(), body }));
+    expect(problem).toEqual({
+      type: '/docs/problems#invalid-body',
+      title: 'Invalid body',
+      status: 400,
+      detail: expect.any(String),
+      instance: '/v1/items',
+      requestId: response.headers.get('X-Request-Id'),
+      errors: [
+        expect.objectContaining({ pointer: '/colour', code: 'unknown' }),
+        expect.objectContaining({ pointer: '/name', code: expect.any(String) }),
+      ],
+    });
+    expect([name, message]).toEqual(['ProblemError', `400 Invalid body: ${problem.detail}`]);
+  });
+
+  it('tells of a wrong token', async () => {
+    const { problem, response } = await problemOf(listItems({ client: connect('wrong') }));
+    expect([problem.status, problem.type, response.headers.get('WWW-Authenticate')]).toEqual([
+      401,
+      '/docs/problems#unauthorized',
+      'Bearer realm="items", error="invalid_token"',
+    ]);
+  });
+
+  it('is made of answers that have no problem details, too', async () => {
+    const gateway = await Gateway.start(service.port);
+    const client = connect(service.api.token, gateway.origin);
+    for (const [type, body] of [
+      ['text/html', '<h1>No</h1>'],
+      ['application/json', '{"status":200}'],
+      ['application/json', ''],
+    ] as const) {
+      gateway.failNext({ status: 403, headers: { 'Content-Type': type }, body });
+      const { message, problem } = await problemOf(listItems({ client }));
+      expect(message).toBe('403 Forbidden: The answer has no problem details.');
+      expect(problem).toMatchObject({ type: 'about:blank', status: 403, instance: `${gateway.origin}/v1/items` });
+    }
+    await gateway.stop();
+  });
+
+  it('is not made with `throwOnError: false`, which gives the problem itself', async () => {
+    const { error } = await listItems({ client: connect('wrong'), throwOnError: false });
+    expect([error instanceof Error, error?.status]).toEqual([false, 401]);
+  });
+});
+
+describe('the types', () => {
+  it('know what an operation takes', async () => {
+    const client = connect();
+    // @ts-expect-error -- `name` is misspelt.
+    expect((await problemOf(createItem({ client, body: { nme: 'x' } }))).problem.status).toBe(400);
+    // @ts-expect-error -- a limit is a number.
+    expect((await problemOf(listItems({ client, query: { limit: 'all' } }))).problem.status).toBe(400);
+    // @ts-expect-error -- no such parameter.
+    expect((await problemOf(listItems({ client, query: { colour: 'blue' } }))).problem.status).toBe(400);
+    // @ts-expect-error -- without a client there is nobody to ask.
+    expect(() => listItems({})).toThrow(TypeError);
+    // @ts-expect-error -- one that knows no token is none.
+    expect((await problemOf(listItems({ client: createItemsClient({ baseUrl: service.api.origin }) }))).problem.status).toBe(401);
+  });
+
+  it('know what it answers', async () => {
+    const client = connect();
+    const { data } = await createItem({ client, body: { name: 'x' } });
+    const item: ItemDto = data;
+    // @ts-expect-error -- no such property.
+    expect(item.colour).toBeUndefined();
+    // @ts-expect-error -- not every item has one.
+    expect(() => data.description.length).toThrow(TypeError);
+    const { error } = await listItems({ client, throwOnError: false });
+    expect(error?.errors).toBeUndefined();
+  });
+
+  it('know which operations are lists, and of what', async () => {
+    const client = connect();
+    // @ts-expect-error -- creating an item is no list.
+    await expect(walk(createItem, { client, body: { name: 'x' } }).next()).rejects.toBeInstanceOf(TypeError);
+    // @ts-expect-error -- a limit is a number.
+    expect((await problemOf(walk(listItems, { client, query: { limit: 'all' } }).next())).problem.status).toBe(400);
+    const { value } = await walk(listItems, { client }).next();
+    const item: ItemDto | undefined = value ?? undefined;
+    // @ts-expect-error -- no such property.
+    expect(item?.colour).toBeUndefined();
+  });
+});

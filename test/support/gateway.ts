@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * How a request fares: answered by the gateway itself, carried out by the service without an answer that arrives, with half of
+ * it, or never answered.
+ */
+export type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'halve' | 'keep waiting';
+
+/** A load balancer between clients and the service, which may fail in the ways that load balancers and networks do. */
+export class Gateway {
+  /** The `Idempotency-Key` of every request, in order. */
+  readonly keys: (string | undefined)[] = [];
+  /** Asked at each request; nothing is no fault. */
+  decide: () => Fault | undefined = () => undefined;
+
+  private readonly server = createServer((request, response) => this.accept(request, response));
+
+  private constructor(private readonly servicePort: number) {}
+
+  static async start(servicePort: number): Promise<Gateway> {
+    const gateway = new Gateway(servicePort);
+    gateway.server.listen(0, '127.0.0.1');
+    await once(gateway.server, 'listening');
+    return gateway;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** These faults befall the next requests, one each. */
+  failNext(...faults: Fault[]): void {
+    this.keys.length = 0;
+    this.decide = () => faults.shift();
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private accept(request: IncomingMessage, response: ServerResponse): void {
+    this.keys.push(request.headers['idempotency-key'] as string | undefined);
+    const fault = this.decide();
+    if (fault === 'keep waiting') return;
+    if (typeof fault === 'object') {
+      response.writeHead(fault.status, fault.headers).end(fault.body);
+      return;
+    }
+    const { method, url: path, headers } = request;
+    const forwarded = send({ port: this.servicePort, host: '127.0.0.1', method, path, headers }, (answer) => {
+      if (fault === 'lose') {
+        request.socket.resetAndDestroy();
+        return;
+      }
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      if (fault === 'halve') {
+        answer.once('data', (part: Buffer) => response.write(part.subarray(0, part.length / 2), () => request.socket.destroy()));
+      } else {
+        answer.pipe(response);
+      }
+    });
+    request.pipe(forwarded);
+  }
+}

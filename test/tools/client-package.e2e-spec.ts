@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Service, startService } from '../support/service.js';
+import { testDirectory } from '../support/test-database.js';
+
+const PACKAGE = 'clients/typescript';
+const run = promisify(execFile);
+
+let service: Service;
+let directory: string;
+
+beforeAll(async () => {
+  service = await startService();
+  directory = await mkdtemp(join(testDirectory(), 'client-'));
+});
+
+afterAll(() => service.stop());
+
+/** Every file below a directory, by its path. */
+async function filesOf(root: string): Promise<Record<string, string>> {
+  const files = (await readdir(root, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = files.map((file) => join(file.parentPath, file.name));
+  return Object.fromEntries(
+    await Promise.all(paths.map(async (path) => [path.slice(root.length), await readFile(path, 'utf8')] as const)),
+  );
+}
+
+it('is committed as the generator makes it: run `npm run client` otherwise', async () => {
+  const generator = resolve('node_modules/@hey-api/openapi-ts/bin/run.js');
+  await run(process.execPath, [generator, '-f', resolve(PACKAGE, 'openapi-ts.config.ts')], { cwd: directory });
+  const generated = await filesOf(join(directory, PACKAGE, 'src/generated'));
+  expect(Object.keys(generated)).toContain('/sdk.gen.ts');
+  expect(await filesOf(resolve(PACKAGE, 'src/generated'))).toEqual(generated);
+});
+
+it('gives a key to the operations that take one, and to no other', async () => {
+  const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as { paths: Record<string, Record<string, object>> };
+  const operations = Object.values(paths).flatMap((item) => Object.values(item));
+  const keyed = operations.filter((operation) => JSON.stringify(operation).includes('"name":"Idempotency-Key"'));
+  const generated = await readFile(resolve(PACKAGE, 'src/generated/sdk.gen.ts'), 'utf8');
+  expect(generated.match(/'Idempotency-Key'/g)).toHaveLength(keyed.length);
+  expect(keyed.length).toBeLessThan(operations.length);
+});
+
+it('packs, installs, compiles strictly without any types of Node, and does what its README shows', async () => {
+  await run('npm', ['pack', `./${PACKAGE}`, '--pack-destination', directory]);
+  await writeFile(join(directory, 'package.json'), '{"type":"module"}');
+  await run('npm', ['install', '--offline', './items-service-client-1.0.0.tgz'], { cwd: directory });
+  const [, example = ''] = /```ts\n([^]*?)```/.exec(await readFile(resolve(PACKAGE, 'README.md'), 'utf8')) ?? [];
+  const program = example.replace('http://localhost:3000', service.api.origin).replace('items_…', service.api.token);
+  await writeFile(join(directory, 'example.ts'), program);
+  const options = [
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--skipLibCheck',
+    'false',
+  ];
+  const compiler = [resolve('node_modules/typescript/bin/tsc'), ...options, 'example.ts'];
+  await run(process.execPath, compiler, { cwd: directory });
+  const { stdout } = await run(process.execPath, ['example.js'], { cwd: directory });
+  const { items } = (await service.api.list()).body;
+  expect(stdout.split('\n')).toEqual([items[0]?.id, 'Blue bicycle', expect.stringContaining('/name'), '']);
+});
