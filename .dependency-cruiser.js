@@ -27,6 +27,13 @@ export default {
       to: { path: '^src/(?!platform/)[^/]+/', pathNot: '^src/$1/' },
     },
     {
+      name: 'features-only-in-folders',
+      comment: 'In src itself is what starts the application, and nothing that features use. Give a feature its folder.',
+      severity: 'error',
+      from: { path: '^src/(?!platform/)[^/]+/' },
+      to: { path: '^src/[^/]+\\.ts$' },
+    },
+    {
       name: 'platform-knows-no-feature',
       comment: 'Features register into the platform; the platform names none.',
       severity: 'error',
@@ -45,7 +52,7 @@ export default {
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
       from: {
-        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/token-format|http/json-structure)\\.ts$',
+        path: '^src/platform/(lists/cursor|time/timestamp|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/token-format|http/json-structure)\\.ts$',
       },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },

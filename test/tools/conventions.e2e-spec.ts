@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { testDirectory } from '../support/test-database.js';
+
+// The linter's own rules about modules, on modules that break them.
+
+const run = promisify(execFile);
+const tool = (name: string) => resolve('node_modules/.bin', name);
+
+/** Two features on a platform, with nothing wrong. */
+const RIGHT = {
+  'src/platform/secret.ts': 'export const secret = 1;\n',
+  'src/platform/index.ts': "export { secret } from './secret.js';\n",
+  'src/apples/apple.ts': "import { secret } from '../platform/index.js';\nexport const apple = secret;\n",
+  'src/pears/pear.ts': "import { secret } from '../platform/index.js';\nexport const pear = secret;\n",
+  'src/main.ts': "import './apples/apple.js';\nimport './pears/pear.js';\n",
+};
+
+async function lint(files: Record<string, string>): Promise<string> {
+  const directory = await mkdtemp(join(testDirectory(), 'conventions-'));
+  for (const name of ['.dependency-cruiser.js', '.oxlintrc.json', 'tsconfig.json', 'package.json']) {
+    await copyFile(name, join(directory, name));
+  }
+  await symlink(resolve('node_modules'), join(directory, 'node_modules'));
+  for (const [path, text] of Object.entries({ ...RIGHT, ...files })) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), text);
+  }
+  const check = (command: string, ...args: string[]) =>
+    run(tool(command), args, { cwd: directory }).then(
+      () => '',
+      (error: { stdout: string }) => error.stdout,
+    );
+  return (await check('depcruise', '--output-type', 'err-long', 'src')) + (await check('oxlint', '--deny-warnings', 'src'));
+}
+
+it('have nothing against features that use the door', async () => {
+  expect(await lint({})).toBe('');
+});
+
+it.each([
+  [
+    'a feature that imports the internals of another',
+    { 'src/pears/pear.ts': "import { apple } from '../apples/apple.js';\nexport const pear = apple;\n" },
+    ['features-stand-alone', 'src/pears/pear.ts', 'What both need belongs to the', 'platform.'],
+  ],
+  [
+    'a feature that goes behind the door of the platform',
+    { 'src/pears/pear.ts': "import { secret } from '../platform/secret.js';\nexport const pear = secret;\n" },
+    ['features-use-the-door', 'src/pears/pear.ts', 'Export it there'],
+  ],
+  [
+    'a platform that knows a feature',
+    {
+      'src/platform/secret.ts': "import { apple } from '../apples/apple.js';\nexport const secret: unknown = apple;\n",
+      'src/apples/apple.ts': 'export const apple = 1;\n',
+    },
+    ['platform-knows-no-feature', 'the platform names none'],
+  ],
+  [
+    'a feature that throws an exception of Nest, which no document tells of',
+    {
+      'src/pears/pear.ts':
+        "import { NotFoundException } from '@nestjs/common';\nexport function pear(): never {\n  throw new NotFoundException();\n}\n",
+    },
+    ['no-restricted-imports', 'raise a Problem of a type from defineProblemType'],
+  ],
+])('stop %s', async (_case, files, messages) => {
+  const output = await lint(files);
+  for (const message of messages) expect(output).toContain(message);
+});
