@@ -4,6 +4,7 @@ const needs = {
   cluster: ['TEST_DATABASE_URL', 'TEST_REDIS_URL'],
   browser: ['TEST_BROWSER'],
   deploy: ['TEST_KUBECTL'],
+  guide: ['TEST_GUIDE'],
 };
 
 const missing = Object.entries(needs)
@@ -13,7 +14,7 @@ const missing = Object.entries(needs)
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
+  testMatch: ['<rootDir>/{src,schematics,clients}/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
   testPathIgnorePatterns: missing.map((folder) => `<rootDir>/test/${folder}/`),
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
@@ -31,6 +32,7 @@ export default {
     ],
   },
   setupFiles: ['<rootDir>/test/support/setup.js'],
+  testSequencer: '<rootDir>/test/support/sequencer.js',
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   testTimeout: 120_000,
