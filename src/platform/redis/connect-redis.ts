@@ -20,11 +20,7 @@ export async function connectRedis(location: RedisLocation, timeout: number): Pr
     reason = error;
   });
   try {
-    await within(timeout, connection.connect());
-    if (connection instanceof Cluster) {
-      // It would make the connections to its nodes with the first commands only.
-      await within(timeout, Promise.all(connection.nodes('master').map((node) => node.ping())));
-    }
+    await within(timeout, ready(connection));
     if (reason !== undefined) {
       // ioredis goes on when there is no such database, with another one.
       throw connectionFailed(reason);
@@ -34,6 +30,25 @@ export async function connectRedis(location: RedisLocation, timeout: number): Pr
     connection.disconnect();
     // ioredis itself says no more than that the connection is closed.
     throw connectionFailed(reason ?? error);
+  }
+}
+
+async function ready(connection: RedisConnection): Promise<void> {
+  await connection.connect();
+  if (connection instanceof Cluster) {
+    await Promise.all(connection.nodes('master').map(isServing));
+  }
+}
+
+/**
+ * Nodes of a cluster learn one after the other that it is whole again, which takes seconds: whoever counted on the first of
+ * them would not know what others have to report to the last. This also makes the connections to all nodes, which would be
+ * made with the first commands otherwise.
+ */
+async function isServing(node: Redis): Promise<void> {
+  const info = await node.cluster('INFO');
+  if (!info.includes('cluster_state:ok')) {
+    throw new Error(`The node at ${node.options.host}:${node.options.port} does not find the cluster whole.`);
   }
 }
 
@@ -62,6 +77,8 @@ function open(location: RedisLocation, timeout: number): RedisConnection {
       ...once,
       redisOptions: server,
       clusterRetryStrategy: never,
+      // It would ask one node alone, and never say that it failed.
+      enableReadyCheck: false,
       slotsRefreshTimeout: timeout,
       // The certificates of managed clusters are for names, which look-ups would turn into addresses.
       ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
