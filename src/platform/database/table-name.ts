@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { DefaultNamingStrategy, getMetadataArgsStorage } from 'typeorm';
+import { type ColumnOptions, DefaultNamingStrategy, getMetadataArgsStorage } from 'typeorm';
 
 /** How TypeORM names what an entity does not name itself. */
 const naming = new DefaultNamingStrategy();
@@ -17,12 +17,17 @@ export function tableNameOf(entity: Type): TableName | undefined {
   return table && { schema: table.schema, name: naming.tableName(entity.name, table.name) };
 }
 
-/** The column that keeps a property of an entity, which a class may declare that the entity extends. */
-export function columnNameOf(entity: Type, property: string): string | undefined {
-  const column = getMetadataArgsStorage().columns.findLast(
+/** What is declared of the column that keeps a property of an entity, in the entity or in a class that it extends. */
+export function columnOptionsOf(entity: Type, property: string): ColumnOptions | undefined {
+  return getMetadataArgsStorage().columns.findLast(
     ({ target, propertyName }) => propertyName === property && isOf(entity, target),
-  );
-  return column && naming.columnName(property, column.options.name ?? '', []);
+  )?.options;
+}
+
+/** The name of that column. */
+export function columnNameOf(entity: Type, property: string): string | undefined {
+  const options = columnOptionsOf(entity, property);
+  return options && naming.columnName(property, options.name ?? '', []);
 }
 
 /** Whether what was declared of a class holds for an entity: it is the entity or extended by it. */

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, type ColumnType, getMetadataArgsStorage } from 'typeorm';
-import { columnNameOf, isOf, tableNameOf } from '../database/table-name.js';
+import { columnNameOf, columnOptionsOf, isOf, tableNameOf } from '../database/table-name.js';
 import type { FieldType, FilterField, FilterFields } from './filter/filter-fields.js';
 
 const TEXT = ['text', 'varchar', 'character varying', String] as const;
@@ -54,13 +54,12 @@ function checkColumn(
   { nullable = false, values = [] }: FilterField,
 ): void {
   const path = `${entity.name}.${name}`;
-  const { columns } = getMetadataArgsStorage();
-  const column = columns.findLast(({ target, propertyName }) => propertyName === name && isOf(entity, target));
-  if (!column) {
+  const options = columnOptionsOf(entity, name);
+  if (!options) {
     throw new Error(`${path} is no column: filter by properties with @Column.`);
   }
-  checkColumnType(path, type, column.options);
-  if ((column.options.nullable ?? false) !== nullable) {
+  checkColumnType(path, type, options);
+  if ((options.nullable ?? false) !== nullable) {
     throw new Error(`${path} and its column differ in whether it can be null: let the entity, its column and the filter agree.`);
   }
   if (type === 'enum' && (values.length === 0 || new Set(values).size < values.length)) {
