@@ -1,5 +1,5 @@
 import { isHidden } from '../openapi/operation-faults.js';
-import { annotate, annotationOf, nameOf, type Route } from '../routes/route.js';
+import { annotate, annotationOf, nameOf, placeOf, type Route } from '../routes/route.js';
 
 /** Who may call a route: everybody, or holders of a token with these scopes, of which there may be none. */
 export type TokenPolicy = 'public' | readonly string[];
@@ -35,8 +35,7 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
     const isStated =
       method === undefined ? Reflect.hasOwnMetadata(TOKEN_POLICY, target) : Reflect.hasOwnMetadata(TOKEN_POLICY, target, method);
     if (isStated) {
-      const name = typeof target === 'function' ? target.name : `${target.constructor.name}.${String(method)}`;
-      throw new Error(`${name} has two token policies: keep one of @Public() and @RequireScopes().`);
+      throw new Error(`${placeOf(target, method)} has two token policies: keep one of @Public() and @RequireScopes().`);
     }
     decorate(target, method);
   };

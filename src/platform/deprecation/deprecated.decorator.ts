@@ -1,4 +1,4 @@
-import { annotate, annotationOf, type Route } from '../routes/route.js';
+import { annotate, annotationOf, placeOf, type Route } from '../routes/route.js';
 import { type Deprecation, type DeprecationOptions, readDeprecation } from './read-deprecation.js';
 
 const DEPRECATED = 'deprecated';
@@ -15,8 +15,7 @@ const DEPRECATED = 'deprecated';
  */
 export function Deprecated(options: DeprecationOptions): ClassDecorator & MethodDecorator {
   return (target: object, method?: string | symbol) => {
-    const place = typeof target === 'function' ? target.name : `${target.constructor.name}.${String(method)}`;
-    annotate(DEPRECATED, read(options, place))(target, method);
+    annotate(DEPRECATED, read(options, placeOf(target, method)))(target, method);
   };
 }
 

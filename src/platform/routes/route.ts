@@ -17,6 +17,11 @@ export function nameOf({ controller, handler }: Route): string {
   return `${controller.name}.${handler.name}`;
 }
 
+/** The same of what a decorator stands on, which may be a whole controller. */
+export function placeOf(target: object, method?: string | symbol): string {
+  return typeof target === 'function' ? target.name : `${target.constructor.name}.${String(method)}`;
+}
+
 /** A decorator of routes and of controllers. */
 export type Annotation = (target: object, method?: string | symbol) => void;
 
