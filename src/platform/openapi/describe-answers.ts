@@ -64,12 +64,12 @@ function describeOperation(operation: Operation, path: string, route: Route, sch
   if (isPublic || scopes.length > 0) {
     operation.security = isPublic ? [] : [{ token: [...scopes] }];
   }
-  const common = isPublic ? REQUEST_HEADERS : LIMIT_HEADERS;
+  const common = commonHeaders(route);
   const onSuccess = isIdempotent(route) ? { ...common, 'Idempotent-Replayed': ref('IdempotentReplayed') } : common;
   for (const success of Object.values(operation.responses)) {
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
-  const answers = [...platformAnswers(route, [exampleFault(operation, schemas)]), ...ownAnswers(route, common)];
+  const answers = [...platformAnswers(route, [exampleFault(operation, schemas)]), ...ownAnswers(route)];
   for (const [status, alike] of Map.groupBy(answers, ([{ type }]) => type.status)) {
     operation.responses[String(status)] = describe(alike, path);
   }
@@ -98,7 +98,7 @@ function describe(answers: readonly ProblemAnswer[], path: string): Operation['r
 }
 
 function platformAnswers(route: Route, faults: readonly RequestFault[]): ProblemAnswer[] {
-  const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
+  const common = commonHeaders(route);
   const retry = { ...common, 'Retry-After': ref('RetryAfter') };
   const challenge = { 'WWW-Authenticate': ref('WwwAuthenticate') };
   const answers: ProblemAnswer[] = [[invalidRequest(faults), common]];
@@ -118,9 +118,14 @@ function platformAnswers(route: Route, faults: readonly RequestFault[]): Problem
   return [...answers, [databaseUnavailable(), retry]];
 }
 
-function ownAnswers(route: Route, common: Headers): ProblemAnswer[] {
+function ownAnswers(route: Route): ProblemAnswer[] {
   const { problems = [] } = operationOf(route) ?? {};
-  return problems.map((type) => [new Problem(type, `${type.title}.`), common]);
+  return problems.map((type) => [new Problem(type, `${type.title}.`), commonHeaders(route)]);
+}
+
+/** Those of answers that got past the rate limit, where there is one. */
+function commonHeaders(route: Route): Headers {
+  return tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
 }
 
 function exampleFault(operation: Operation, schemas: Schemas): RequestFault {
