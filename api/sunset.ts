@@ -4,7 +4,7 @@ import type { JsonObject, Pair } from './json.ts';
 import { operationsOf } from './operations.ts';
 
 /** Until when an operation that is deprecated is kept; undefined for one that is not, or without an announced day. */
-export function sunsetOf(operation: JsonObject): Temporal.PlainDate | undefined {
+function sunsetOf(operation: JsonObject): Temporal.PlainDate | undefined {
   const day = operation['x-sunset'];
   if (operation['deprecated'] !== true || typeof day !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(day)) {
     return undefined;

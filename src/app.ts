@@ -5,6 +5,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
+import { BootChecks } from './platform/boot/boot-checks.js';
 import type { Configuration } from './platform/config/configuration.js';
 import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
@@ -24,7 +25,6 @@ import { rememberRequest } from './platform/observability/request-context.js';
 import { requestMetrics } from './platform/observability/request-metrics.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
-import { BootChecks } from './platform/boot/boot-checks.js';
 import { Routes } from './platform/routes/routes.js';
 import { RateLimiter } from './platform/throttling/rate-limiter.js';
 import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swagger-ui-assets.js';

@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
+import { BootChecks } from './boot/boot-checks.js';
 import { TimeLimitInterceptor } from './database/time-limit.interceptor.js';
 import { DeprecationInterceptor } from './deprecation/deprecation.interceptor.js';
 import { DeprecationModule } from './deprecation/deprecation.module.js';
@@ -16,7 +17,6 @@ import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationProblemsInterceptor } from './openapi/operation-problems.interceptor.js';
-import { BootChecks } from './boot/boot-checks.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';

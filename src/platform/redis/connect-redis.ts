@@ -1,7 +1,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { SERVICE_NAME } from '../config/service-name.js';
-import type { RedisLocation } from './redis-url.js';
 import { within } from '../time/within.js';
+import type { RedisLocation } from './redis-url.js';
 
 /** A connection to one Redis, or the connections to all nodes of a cluster. */
 export type RedisConnection = Redis | Cluster;
