@@ -1,4 +1,6 @@
 import './platform/config/supported-node.js';
+import './platform/config/exclude-environment.js';
+import './platform/config/report-uncaught.js';
 import './platform/config/end-on-signal.js';
 import 'reflect-metadata';
 import { startApp } from './app.js';

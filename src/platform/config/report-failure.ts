@@ -1,9 +1,23 @@
-import { inspect } from 'node:util';
+import { hideCredentials } from '../auth/hide-credentials.js';
+import { describeError, type ErrorDescription } from '../observability/describe-error.js';
 import { OperatorError } from './operator-error.js';
 
 /** Says on standard error why the process cannot go on, and makes it end with exit code 1. */
 export function reportFailure(error: unknown): never {
-  const text = error instanceof OperatorError ? error.message : inspect(error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${failureText(error)}\n`);
   process.exit(1);
+}
+
+/** What is said of an error: how to mend it if the operator can, otherwise its stack and those of its causes. */
+export function failureText(error: unknown): string {
+  return error instanceof OperatorError ? hideCredentials(error.message) : stacks(describeError(error));
+}
+
+function stacks({ type, message, code, stack, cause, errors = [] }: ErrorDescription): string {
+  const parts = [
+    ...(code === undefined ? [] : [`[code]: ${code}`]),
+    ...errors.map((error) => `[error]: ${stacks(error)}`),
+    ...(cause ? [`[cause]: ${stacks(cause)}`] : []),
+  ];
+  return [stack ?? `${type}: ${message}`, ...parts].join('\n').replaceAll('\n', '\n  ');
 }

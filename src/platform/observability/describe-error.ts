@@ -1,3 +1,5 @@
+import { hideCredentials } from '../auth/hide-credentials.js';
+
 /** What the log tells of an error. */
 export interface ErrorDescription {
   type: string;
@@ -5,22 +7,31 @@ export interface ErrorDescription {
   code?: string;
   stack?: string;
   cause?: ErrorDescription;
+  /** Those that it sums up: one for each address that was tried, for example. */
+  errors?: ErrorDescription[];
 }
 
 /**
  * Tells of an error what helps to find its cause, and nothing else that hangs on it: database errors carry rows, parameters
- * and whole connections.
+ * and whole connections, those of Redis the arguments of commands.
+ *
+ * @param above - errors that this one is a cause of: one that is its own cause has no end
  */
-export function describeError(error: unknown): ErrorDescription {
+export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
-    return { type: typeof error, message: String(error) };
+    // What an object makes a text of may be anything.
+    const message = Object(error) === error ? Object.prototype.toString.call(error) : hideCredentials(String(error));
+    return { type: typeof error, message };
   }
   const { name, message, stack, cause } = error;
+  const within = [...above, error];
+  const errors = error instanceof AggregateError ? error.errors.filter((each) => !within.includes(each)) : [];
   return {
     type: name,
-    message,
+    message: hideCredentials(message),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...(stack !== undefined && { stack }),
-    ...(cause !== undefined && { cause: describeError(cause) }),
+    ...(stack !== undefined && { stack: hideCredentials(stack) }),
+    ...(cause !== undefined && !within.includes(cause) && { cause: describeError(cause, within) }),
+    ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
   };
 }

@@ -52,7 +52,14 @@ async function isServing(node: Redis): Promise<void> {
   }
 }
 
+/** Redis repeats the arguments of a command that it does not know: where AUTH is renamed or missing, the password. */
+const ARGUMENTS = /(?<=with args beginning with: ).*/g;
+
 function connectionFailed(cause: unknown): Error {
+  if (Error.isError(cause)) {
+    cause.message = cause.message.replaceAll(ARGUMENTS, '***');
+    cause.stack = (cause.stack ?? '').replaceAll(ARGUMENTS, '***');
+  }
   return new Error('No connection to Redis.', { cause });
 }
 
