@@ -7,7 +7,7 @@ import { Connections } from './connections.js';
 import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
 import { originForm } from './origin-form.js';
 import { Problem } from './problem.js';
-import { PROBLEM_MEDIA_TYPE, problemBody } from './problem-body.js';
+import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
 import type { ProblemType } from './problem-type.js';
 
 const typeByParserCode: Readonly<Record<string, ProblemType>> = {
@@ -83,7 +83,7 @@ export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Conf
 function refuse(socket: Socket, problem: Problem, logger: Logger): void {
   const { status } = problem.type;
   const requestId = randomUUID();
-  const body = JSON.stringify(problemBody(problem, '/', requestId));
+  const body = problemJson(problem, '/', requestId);
   logger.log({ msg: 'request refused', requestId, status, type: problem.type.name });
   const headers = {
     'Content-Type': PROBLEM_MEDIA_TYPE,

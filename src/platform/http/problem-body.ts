@@ -1,3 +1,4 @@
+import { hideCredentials } from '../auth/hide-credentials.js';
 import type { RequestFault, Problem } from './problem.js';
 import { problemTypeUri } from './problem-type.js';
 
@@ -31,4 +32,12 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
     requestId,
     ...(problem.errors && { errors: problem.errors }),
   };
+}
+
+/** The same as it is sent. What clients put into paths and names comes back in it, but no credential does. */
+export function problemJson(problem: Problem, instance: string, requestId: string): string {
+  // Of the texts and not of the JSON, where a letter before a JWT may be half of an escape.
+  return JSON.stringify(problemBody(problem, instance, requestId), (_name, value: unknown) =>
+    typeof value === 'string' ? hideCredentials(value) : value,
+  );
 }

@@ -1,9 +1,10 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { asDatabaseProblem } from '../database/database-problem.js';
+import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
 import { Problem } from './problem.js';
-import { PROBLEM_MEDIA_TYPE, problemBody } from './problem-body.js';
+import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
 
 /** Answers every error as a problem. What the service is to blame for goes to the log with its cause, not to the client. */
 @Catch()
@@ -24,14 +25,17 @@ export class ProblemFilter implements ExceptionFilter {
       .status(problem.type.status)
       .set(problem.headers)
       .type(PROBLEM_MEDIA_TYPE)
-      .send(JSON.stringify(problemBody(problem, request.path, request.id)));
+      .send(problemJson(problem, request.path, request.id));
   }
 
   private log(problem: Problem): void {
     if (problem.type.status === internalError.status) {
       this.logger.error({ msg: 'request failed', err: problem.cause });
     } else if (problem.type.status > internalError.status) {
-      this.logger.warn({ msg: problem.message, reason: Error.isError(problem.cause) ? problem.cause.message : undefined });
+      this.logger.warn({
+        msg: problem.message,
+        reason: Error.isError(problem.cause) ? describeError(problem.cause).message : undefined,
+      });
     }
   }
 }

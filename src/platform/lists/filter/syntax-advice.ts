@@ -22,6 +22,9 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   '`': "straight quotes, `'`",
 };
 
+/** What is quoted of an expression at most, in characters: `start` and `end` show the place, and there may be a secret in it. */
+const LONGEST_QUOTE = 8;
+
 /** How to mend an expression that the parser could not read, to be read after the word "filter". */
 export function describeSyntaxError(error: ParseError, { start, end }: Span, expression: string): string {
   if (error.code === 'unterminated_string' || error.code === 'unterminated_triple_quoted_string') {
@@ -40,7 +43,7 @@ export function describeSyntaxError(error: ParseError, { start, end }: Span, exp
   }
   const found = foundAt(expression, start, end);
   const replacement = REPLACEMENTS[found.toLowerCase()];
-  return `cannot be read from ${JSON.stringify(found)} on${replacement ? `; did you mean ${replacement}?` : ''}`;
+  return `cannot be read from ${quote(found)} on${replacement ? `; did you mean ${replacement}?` : ''}`;
 }
 
 /** What stands where the parser stopped, or what misled it just before. */
@@ -50,4 +53,10 @@ function foundAt(expression: string, start: number, end: number): string {
   }
   const [not] = /\bnot$/i.exec(expression.slice(0, start).trimEnd().slice(-4)) ?? [];
   return not ?? expression.slice(start, Math.max(end, start + String.fromCodePoint(expression.codePointAt(start) ?? 0).length));
+}
+
+function quote(text: string): string {
+  const characters = Array.from(text);
+  const isLong = characters.length > LONGEST_QUOTE;
+  return JSON.stringify(isLong ? `${characters.slice(0, LONGEST_QUOTE).join('')}…` : text);
 }
