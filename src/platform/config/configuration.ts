@@ -1,7 +1,9 @@
+import { inspect } from 'node:util';
 import { Allow } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
-import { Choice, Flag, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
+import { printable } from './secret.decorator.js';
+import { Addresses, Choice, Flag, HttpsUrl, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
 
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
 export const CUT_OFF = 0.9;
@@ -32,12 +34,12 @@ export class Configuration {
    * which need a session of their own, go this way, and connections to the pooler carry no start-up parameters.
    */
   @PostgresUrl()
-  @Rule('needs', 'needs DATABASE_URL', hasDatabaseUrl)
+  @Rule('needs', 'needs DATABASE_URL', needs('DATABASE_URL'))
   readonly DATABASE_DIRECT_URL: string | undefined = undefined;
 
   /** Streaming replicas of the database, separated by commas: lists are read from these, and lag behind as they do. */
   @PostgresUrls()
-  @Rule('needs', 'needs DATABASE_URL', hasDatabaseUrl)
+  @Rule('needs', 'needs DATABASE_URL', needs('DATABASE_URL'))
   readonly DATABASE_REPLICA_URLS: readonly string[] = [];
 
   /** Directory of the embedded database, used when `DATABASE_URL` is unset. One process at a time. */
@@ -92,6 +94,37 @@ export class Configuration {
   @Seconds(0.1, 30)
   readonly TOKEN_CACHE_TTL: number = 30;
 
+  /** File with one `name:sha256-or-token[:scopes]` a line, read at start and whenever it changes. */
+  @Allow()
+  readonly AUTH_TOKENS_FILE: string | undefined = undefined;
+
+  /** Whose JWTs are accepted: the `iss` that they carry, where the issuer's keys are looked for. Unset: none are accepted. */
+  @HttpsUrl()
+  @Rule('needs', 'needs AUTH_JWT_AUDIENCE', needs('AUTH_JWT_AUDIENCE'))
+  readonly AUTH_JWT_ISSUER: string | undefined = undefined;
+
+  /** The `aud` that JWTs for this service carry. */
+  @Allow()
+  @Rule('needs', 'needs AUTH_JWT_ISSUER', needs('AUTH_JWT_ISSUER'))
+  readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
+
+  /** Where the issuer publishes its keys. Unset: where its metadata says, at `/.well-known/openid-configuration`. */
+  @HttpsUrl()
+  @Rule('needs', 'needs AUTH_JWT_ISSUER', needs('AUTH_JWT_ISSUER'))
+  readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
+
+  /** Failed authentications of one address that are looked up at once; beyond that, unknown tokens are refused without a look-up. */
+  @DecimalInteger(1, 1_000_000)
+  readonly AUTH_FAILURE_BURST: number = 100;
+
+  /** How many more of them are looked up each second. */
+  @DecimalInteger(1, 1_000_000)
+  readonly AUTH_FAILURE_RATE: number = 10;
+
+  /** Addresses and networks of load balancers, separated by commas, whose `X-Forwarded-For` tells the address of the client. */
+  @Addresses()
+  readonly TRUSTED_PROXIES: readonly string[] = [];
+
   /**
    * How long requests are still taken after SIGTERM, while `/readyz` says 503 and answers close their connections: as long
    * as load balancers may need to stop sending.
@@ -111,6 +144,16 @@ export class Configuration {
   /** `auto` is `pretty` on a terminal and `json` elsewhere. */
   @Choice('auto', 'json', 'pretty')
   readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
+
+  /** For print-outs, in which nobody shall read a password. */
+  toJSON(): object {
+    return printable(this);
+  }
+
+  /** The same for `console.log` and the like. */
+  [inspect.custom](): object {
+    return printable(this);
+  }
 }
 
 /** Braces would choose the slot of Redis Cluster in which a key lies. */
@@ -124,7 +167,10 @@ function endsBeforeCutOff(value: unknown, configuration: object): boolean {
   return !isComparable || value < SHUTDOWN_TIMEOUT * CUT_OFF;
 }
 
-function hasDatabaseUrl(value: unknown, configuration: object): boolean {
-  const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
-  return isUnset || (configuration as Configuration).DATABASE_URL !== undefined;
+/** Makes the test of a variable that means nothing without another one. */
+function needs(other: string): (value: unknown, configuration: object) => boolean {
+  return (value, configuration) => {
+    const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
+    return isUnset || (configuration as Record<string, unknown>)[other] !== undefined;
+  };
 }

@@ -31,6 +31,18 @@ describe('the configuration', () => {
     });
   });
 
+  it.each(['0.0.0.0/0', '::/0', '10/8', '010.0.0.0/8', '0x7f.1/8', '10.0.0.0/33', 'fe80::1%eth0', '10.0.0.0/8,'])(
+    'refuses %s as proxies',
+    (TRUSTED_PROXIES) => {
+      expect(() => readConfiguration({ TRUSTED_PROXIES })).toThrow('TRUSTED_PROXIES must be addresses or networks');
+    },
+  );
+
+  it('takes addresses and networks of proxies', () => {
+    const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,::1,192.0.2.1,::ffff:10.0.0.0/104';
+    expect(readConfiguration({ TRUSTED_PROXIES }).TRUSTED_PROXIES).toEqual(TRUSTED_PROXIES.split(/, ?/));
+  });
+
   it.each([
     ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
     ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
