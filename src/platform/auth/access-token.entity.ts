@@ -13,6 +13,10 @@ export class AccessToken {
   @Column('bytea')
   declare digest: Buffer;
 
+  /** The last characters of the token, of its checksum, by which people recognise it; null where they were not kept. */
+  @Column('text', { name: 'last_four', nullable: true })
+  declare lastFour: string | null;
+
   @Column('timestamptz', { name: 'created_at' })
   declare createdAt: Date;
 
@@ -29,4 +33,26 @@ export class AccessToken {
   /** UTC day, `YYYY-MM-DD`. */
   @Column('date', { name: 'last_used_on', nullable: true })
   declare lastUsedOn: string | null;
+
+  /** Id of the token that took its place. */
+  @Column('uuid', { name: 'replaced_by', nullable: true })
+  declare replacedBy: string | null;
+
+  /** Id of the first token of those that took each other's place; null for the first itself. */
+  @Column('uuid', { name: 'family_id', nullable: true })
+  declare familyId: string | null;
+}
+
+/** Why a token cannot be used. */
+export type TokenEnd = 'revoked' | 'rotated' | 'expired';
+
+/** Why a token cannot be used now; undefined if it can. */
+export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): TokenEnd | undefined {
+  if (revokedAt) {
+    return 'revoked';
+  }
+  if (expiresAt === null || expiresAt.getTime() > Date.now()) {
+    return undefined;
+  }
+  return replacedBy === null ? 'expired' : 'rotated';
 }

@@ -1,25 +1,74 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull, type Repository } from 'typeorm';
+import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { AccessToken } from './access-token.entity.js';
-import { digestOf, generateToken } from './token-format.js';
+import { AccessToken, endOf } from './access-token.entity.js';
+import { type Attribution, AuditLog } from './audit-log.js';
+import { digestOf, generateToken, lastFourOf } from './token-format.js';
 
-/** The life of access tokens: issued, looked up, listed, revoked. */
+/** What a token is to be. */
+export interface NewToken {
+  /** For people, to tell tokens apart; need not be unique. */
+  name: string;
+  /** From then on the token is refused; without it, never. */
+  expiresAt?: Date | null;
+  /** What it is restricted to; without them, nothing. */
+  scopes?: string[] | null;
+}
+
+/** What the token that takes another one's place is to be. */
+export interface Rotation {
+  /** How long the old one goes on working, in milliseconds; not longer than it would have. */
+  overlap: number;
+  /** How long the new one is valid, in milliseconds, `Infinity` for ever; by default as long as the old one was meant to be. */
+  lifetime?: number | undefined;
+}
+
+/** The life of access tokens: issued, looked up, listed, rotated, revoked. */
 @Injectable()
 export class AccessTokensService {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly audit: AuditLog,
+  ) {}
 
   /**
-   * Issues a token. This is the only time that anybody sees it.
+   * Issues a token.
    *
-   * @param name - for people, to tell tokens apart; need not be unique
-   * @param expiresAt - from then on the token is refused; without it, never
-   * @param scopes - what it is restricted to; without them, nothing
+   * @returns the token: this is the only time that anybody sees it
    */
-  async issue(name: string, expiresAt: Date | null = null, scopes: string[] | null = null): Promise<string> {
-    const token = generateToken();
-    await this.tokens.insert({ id: newId(), name, digest: digestOf(token), createdAt: new Date(), expiresAt, scopes });
+  async issue({ name, expiresAt = null, scopes = null }: NewToken, by: Attribution): Promise<string> {
+    const { token, row } = newToken({ name, expiresAt, scopes, familyId: null });
+    await this.tokens.insert(row);
+    this.audit.write('token.issued', by, describe(row));
+    return token;
+  }
+
+  /**
+   * Issues a token that takes the place of another: it has its name and scopes, and its `Idempotency-Key`s are known to it. The
+   * old one goes on working for a while, so that its users can change over.
+   *
+   * @returns the new token
+   * @throws OperatorError when the old one is unknown, of no use any more, or replaced already
+   */
+  async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution): Promise<string> {
+    const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {
+      const old = replaceable(id, await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } }));
+      const now = Date.now();
+      const { name, scopes, familyId } = old;
+      const replacement = newToken({
+        name,
+        scopes,
+        expiresAt: dateIn(lifetime ?? lifetimeOf(old), now),
+        familyId: familyId ?? id,
+      });
+      const end = new Date(Math.min(now + overlap, old.expiresAt?.getTime() ?? Infinity));
+      await this.tokens.insert(replacement.row);
+      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: end });
+      return { ...replacement, replacedExpiresAt: end };
+    });
+    this.audit.write('token.rotated', by, { ...describe(row), replaces: id, replacedExpiresAt });
     return token;
   }
 
@@ -36,22 +85,28 @@ export class AccessTokensService {
   /**
    * Revokes a token for good.
    *
-   * @param id - of the token
-   * @returns false when there is none with that id, or it is revoked already
+   * @param which - its id or its digest
+   * @returns false when there is no such token, or it is revoked already
    */
-  async revoke(id: string): Promise<boolean> {
-    const { affected } = await this.tokens.update({ id, revokedAt: IsNull() }, { revokedAt: new Date() });
+  async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
+    const token = await this.tokens.findOneBy(which);
+    if (!token) {
+      return false;
+    }
+    const { affected } = await this.tokens.update({ id: token.id, revokedAt: IsNull() }, { revokedAt: new Date() });
+    if (affected === 1) {
+      this.audit.write('token.revoked', by, describe(token));
+    }
     return affected === 1;
   }
 
   /**
-   * The token with that digest, if it is neither revoked nor expired.
+   * The token with that digest, of use or not.
    *
    * @param digest - from `digestOf`
    */
-  async findUsable(digest: Buffer): Promise<AccessToken | null> {
-    const token = await this.tokens.findOneBy({ digest, revokedAt: IsNull() });
-    return token && isCurrent(token) ? token : null;
+  find(digest: Buffer): Promise<AccessToken | null> {
+    return this.tokens.findOneBy({ digest });
   }
 
   /**
@@ -71,6 +126,38 @@ export class AccessTokensService {
   }
 }
 
-function isCurrent({ expiresAt }: AccessToken): boolean {
-  return expiresAt === null || expiresAt.getTime() > Date.now();
+function newToken(given: Pick<AccessToken, 'name' | 'expiresAt' | 'scopes' | 'familyId'>) {
+  const token = generateToken();
+  const row = { ...given, id: newId(), digest: digestOf(token), lastFour: lastFourOf(token), createdAt: new Date() };
+  return { token, row };
+}
+
+/** @throws OperatorError when there is no token that another may take the place of */
+function replaceable(id: string, token: AccessToken | null): AccessToken {
+  if (!token) {
+    throw new OperatorError(`No token has the id ${id}. See \`token list\`.`);
+  }
+  if (token.replacedBy !== null) {
+    throw new OperatorError(
+      `The token ${id} was rotated already, into ${token.replacedBy}. If nobody has that one, rotate it in turn, with --overlap 0h.`,
+    );
+  }
+  const end = endOf(token);
+  if (end) {
+    throw new OperatorError(`The token ${id} is ${end}: issue a new one.`);
+  }
+  return token;
+}
+
+function lifetimeOf({ expiresAt, createdAt }: AccessToken): number {
+  return expiresAt ? expiresAt.getTime() - createdAt.getTime() : Infinity;
+}
+
+function dateIn(milliseconds: number, now: number): Date | null {
+  return milliseconds === Infinity ? null : new Date(now + milliseconds);
+}
+
+/** What the audit log tells of a token. */
+function describe({ id, name, expiresAt, scopes }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes'>) {
+  return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all' };
 }

@@ -1,8 +1,12 @@
-/** Who makes a request: the holder of an access token. */
+/** Who makes a request: the holder of an access token, or the subject of a JWT. */
 export interface Principal {
-  /** Id of the token, never the token. The rate limit counts by it and the log names it. */
-  readonly tokenId: string;
-  /** What the token is restricted to. */
+  /** UUID of the access token, or made of the JWT's issuer and subject. The rate limit counts by it, and the log names it. */
+  readonly id: string;
+  /** UUID that stays the same when an access token is rotated: idempotency keys belong to it. */
+  readonly familyId: string;
+  /** `sub` of a JWT; undefined for access tokens. */
+  readonly subject?: string;
+  /** What it is restricted to. */
   readonly scopes: 'all' | readonly string[];
 }
 

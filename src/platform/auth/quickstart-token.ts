@@ -25,7 +25,7 @@ export class QuickstartToken {
     if (!isShown || !this.database.isEmbedded || !(await this.tokens.isEmpty())) {
       return;
     }
-    const token = await this.tokens.issue('quickstart');
+    const token = await this.tokens.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });
     this.logger.log(`Your access token, shown this once: ${token}`);
     this.logger.log(`Try it: curl -H 'Authorization: Bearer ${token}' ${origin}${path}`);
   }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { digestOf, generateToken, isWellFormedToken } from './token-format.js';
 
 describe('a token', () => {
@@ -11,6 +12,17 @@ describe('a token', () => {
   it('has the checksum that others can compute', () => {
     // Made with another implementation: CRC-32 of the first 36 characters, in base62 with the digits 0-9A-Za-z.
     expect(isWellFormedToken('items_0000000000000000000000000000000RRSUK')).toBe(true);
+  });
+
+  it('is found by the pattern that docs/authentication.md gives to secret scanners', async () => {
+    const guide = await readFile('docs/authentication.md', 'utf8');
+    const pattern = new RegExp(/regex = '''(.+)'''/.exec(guide)?.[1] ?? '^', 'g');
+    const token = generateToken();
+    const places = [`TOKEN=${token}`, `{"token":"${token}"}`, `Bearer ${token}\n`, `https://x/?access_token=${token}&y`];
+    for (const place of places) expect(place.match(pattern)).toEqual([token]);
+    for (const other of [token.slice(0, -1), `${token}0`, 'items_http_request_duration_seconds_bucket', 'items:read']) {
+      expect(other.match(pattern)).toBeNull();
+    }
   });
 
   it('is recognised as mistyped when any one character differs', () => {

@@ -17,9 +17,24 @@ export function generateToken(): string {
   return PREFIX + random + checksum(PREFIX + random);
 }
 
+/** Whether a text says that it is a token of this service. */
+export function hasTokenPrefix(text: string): boolean {
+  return text.startsWith(PREFIX);
+}
+
 /** Whether a text has the form of a token and its checksum fits. Says nothing about whether it was ever issued. */
 export function isWellFormedToken(token: string): boolean {
   return FORMAT.test(token) && token.slice(-CHECKSUM_LENGTH) === checksum(token.slice(0, -CHECKSUM_LENGTH));
+}
+
+/** The last four characters: of the checksum, so that they tell nothing of the rest that is not to be told. */
+export function lastFourOf(token: string): string {
+  return token.slice(-4);
+}
+
+/** How a token is shown to those who may not see it. */
+export function shorten(lastFour: string | null): string {
+  return `${PREFIX}…${lastFour ?? ''}`;
 }
 
 /** What is stored of a token: its SHA-256. The token has enough entropy to need no salt and no slow hash. */

@@ -30,7 +30,7 @@ export class DeprecationInterceptor implements NestInterceptor, OnApplicationBoo
     const deprecation = deprecationOf(routeOf(context));
     if (deprecation) {
       const http = context.switchToHttp();
-      this.calls.count(context.getHandler().name, http.getRequest<Request>().user?.tokenId);
+      this.calls.count(context.getHandler().name, http.getRequest<Request>().user?.id);
       announce(deprecation, http.getResponse<Response>());
     }
     return next.handle();

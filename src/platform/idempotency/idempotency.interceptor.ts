@@ -37,13 +37,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (key === undefined || !isIdempotent(routeOf(context))) {
       return next.handle();
     }
-    return of(await this.answer(key, request, request.user?.tokenId ?? '', http.getResponse<Response>(), next));
+    return of(await this.answer(key, request, request.user?.familyId ?? '', http.getResponse<Response>(), next));
   }
 
-  private async answer(key: string, request: Request, tokenId: string, response: Response, next: CallHandler): Promise<unknown> {
+  private async answer(key: string, request: Request, ownerId: string, response: Response, next: CallHandler): Promise<unknown> {
     const { method, originalUrl: url, sentBody: body } = request;
     try {
-      const answer = await this.answers.once({ tokenId, key, digest: requestDigest({ method, url, body }) }, async () => {
+      const answer = await this.answers.once({ ownerId, key, digest: requestDigest({ method, url, body }) }, async () => {
         const value: unknown = await lastValueFrom(next.handle());
         return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
       });

@@ -3,8 +3,9 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** The answer to a request with an `Idempotency-Key`, written in the transaction of what the request did. */
 @Entity('idempotency_keys')
 export class KeptAnswer {
+  /** `familyId` of who made the request. */
   @PrimaryColumn('uuid', { name: 'token_id' })
-  declare tokenId: string;
+  declare ownerId: string;
 
   @PrimaryColumn('text')
   declare key: string;

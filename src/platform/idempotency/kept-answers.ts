@@ -8,7 +8,8 @@ import { KeptAnswer } from './kept-answer.entity.js';
 
 /** A request that may be repeated. */
 export interface RepeatableRequest {
-  tokenId: string;
+  /** `familyId` of who makes it. */
+  ownerId: string;
   key: string;
   digest: Buffer;
 }
@@ -45,7 +46,7 @@ const ATTEMPTS = 3;
 export class KeptAnswers implements OnApplicationShutdown {
   private readonly logger = new Logger('KeptAnswers');
   private cleaning: NodeJS.Timeout | undefined;
-  /** Requests of this process, by token and key. */
+  /** Requests of this process, by owner and key. */
   private readonly underWay = new Map<string, Promise<unknown>>();
   /** Runs what goes on beyond the request that gave rise to it. */
   private readonly outside = AsyncLocalStorage.snapshot();
@@ -64,7 +65,7 @@ export class KeptAnswers implements OnApplicationShutdown {
    */
   async once(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<GivenAnswer> {
     this.cleanNowAndThen();
-    const name = `${request.tokenId} ${request.key}`;
+    const name = `${request.ownerId} ${request.key}`;
     // Those that wait for one of this process do so without a connection.
     for (let other = this.underWay.get(name); other; other = this.underWay.get(name)) {
       await other.catch(() => undefined);
@@ -106,9 +107,9 @@ export class KeptAnswers implements OnApplicationShutdown {
   }
 
   private async claimOrReplay(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<GivenAnswer> {
-    const { tokenId, key, digest } = request;
+    const { ownerId, key, digest } = request;
     while (!(await this.claim(request))) {
-      const kept = await this.answers.findOneBy({ tokenId, key });
+      const kept = await this.answers.findOneBy({ ownerId, key });
       if (kept && !kept.digest.equals(digest)) {
         throw new KeyReusedError();
       }
@@ -118,7 +119,7 @@ export class KeptAnswers implements OnApplicationShutdown {
       // It expired between the two statements.
     }
     const answer = await carryOut();
-    await this.answers.update({ tokenId, key }, answer);
+    await this.answers.update({ ownerId, key }, answer);
     return { ...answer, isReplay: false };
   }
 
@@ -127,7 +128,7 @@ export class KeptAnswers implements OnApplicationShutdown {
    *
    * @returns false when it belongs to somebody
    */
-  private async claim({ tokenId, key, digest }: RepeatableRequest): Promise<boolean> {
+  private async claim({ ownerId, key, digest }: RepeatableRequest): Promise<boolean> {
     const rows = (await this.answers.query(
       `INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
        VALUES ($1, $2, $3, now() + make_interval(secs => $4))
@@ -135,7 +136,7 @@ export class KeptAnswers implements OnApplicationShutdown {
          SET digest = excluded.digest, status = NULL, body = NULL, expires_at = excluded.expires_at
          WHERE kept.expires_at <= now()
        RETURNING true`,
-      [tokenId, key, digest, this.configuration.IDEMPOTENCY_TTL],
+      [ownerId, key, digest, this.configuration.IDEMPOTENCY_TTL],
     )) as unknown[];
     return rows.length > 0;
   }

@@ -41,7 +41,7 @@ export class RateLimitGuard extends ThrottlerGuard {
 
   protected override async handleRequest({ context, limit, ttl, blockDuration, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = requestOf(context);
-    const key = request.user?.tokenId ?? '';
+    const key = request.user?.id ?? '';
     const name = throttler.name ?? 'default';
     const state = await this.storageService.increment(key, ttl, limit, blockDuration, name);
     const reset = state.isBlocked ? state.timeToBlockExpire : state.timeToExpire;

@@ -1,0 +1,11 @@
+import { SqlMigration } from '../../database/sql-migration.js';
+
+/** Tokens issued before have neither: they are their own family, and nobody kept their last characters. */
+export class AddTokenRotation1767225600006 extends SqlMigration {
+  readonly statements = [
+    `ALTER TABLE access_tokens
+      ADD COLUMN last_four   text,
+      ADD COLUMN family_id   uuid,
+      ADD COLUMN replaced_by uuid REFERENCES access_tokens (id)`,
+  ];
+}
