@@ -1,13 +1,11 @@
 import { isHidden } from '../openapi/operation-faults.js';
 import { annotate, annotationOf, nameOf, placeOf, type Route } from '../routes/route.js';
+import { isScope } from './scope.js';
 
 /** Who may call a route: everybody, or holders of a token with these scopes, of which there may be none. */
 export type TokenPolicy = 'public' | readonly string[];
 
 const TOKEN_POLICY = 'token-policy';
-
-/** A scope as RFC 6749 spells it (section 3.3). */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** Opens a controller or a route to everybody: no token, and therefore no rate limit. A route's own policy wins. */
 export function Public(): ClassDecorator & MethodDecorator {
@@ -22,7 +20,7 @@ export function Public(): ClassDecorator & MethodDecorator {
  * @throws Error when one is no scope of RFC 6749
  */
 export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecorator {
-  const wrong = scopes.find((scope) => !SCOPE.test(scope));
+  const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined) {
     throw new Error(`"${wrong}" is no scope: write visible ASCII characters without spaces, such as widgets:write.`);
   }
