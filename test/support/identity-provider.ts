@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JWK, JWTPayload } from 'jose';
+import { type Algorithm, algorithms, SigningKey } from './signing-key.js';
+
+/** What the provider publishes. */
+export type Endpoint = 'discovery' | 'keys';
+
+const endpoints: ReadonlyMap<string, Endpoint> = new Map([
+  ['/.well-known/openid-configuration', 'discovery'],
+  ['/keys', 'keys'],
+]);
+
+/** What each answers with, and must be asked for: the API server of Kubernetes insists on it. */
+const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
+
+/**
+ * How an endpoint fails: it accepts the request and is silent, falls silent in the middle of its answer, sends it a byte at a
+ * time, breaks the connection, answers what is no JSON, with status 500, with a redirect to the right answer, with a right
+ * answer of more than 1 MiB, late, or something else.
+ */
+export type ProviderFault =
+  'silent' | 'half' | 'trickle' | 'cut' | 'garbage' | 'error' | 'redirect' | 'huge' | { delay: number } | { body: unknown };
+
+/** How a JWT is signed. */
+export interface Signing {
+  /** RS256 unless told otherwise. */
+  alg?: Algorithm;
+  /** Undefined: that of the key. Null: none. */
+  kid?: string | null;
+  /** Parameters of the header on top of `alg`, `kid` and `typ`. */
+  header?: Record<string, unknown>;
+  /** Another key than the provider's present one. */
+  key?: SigningKey;
+}
+
+/** A real server that publishes its keys and issues JWTs, as identity providers do, and fails as they do. */
+export class IdentityProvider {
+  readonly audience = 'items-api';
+  /** How often each was asked for; `elsewhere` is what redirects and headers of attackers lead to. */
+  readonly requests = { discovery: 0, keys: 0, elsewhere: 0 };
+  /** What is published beside the issuer and the place of its keys, or in place of these. */
+  metadata: Record<string, unknown> = {};
+  /** The key set. */
+  published: JWK[] = [];
+  /** Requests that have had no whole answer, and whose client still waits. */
+  waiting = 0;
+
+  private readonly server = createServer((request, response) => this.accept(request, response));
+  private readonly faults: Partial<Record<Endpoint, ProviderFault>> = {};
+  private readonly current = new Map<Algorithm, SigningKey>();
+  private port = 0;
+
+  /** Starts it with a key for each algorithm. @param keys - to have these: it takes a while to make an RSA key */
+  static async start(keys?: readonly SigningKey[]): Promise<IdentityProvider> {
+    const provider = new IdentityProvider();
+    provider.use(keys ?? (await SigningKey.generateAll()));
+    await provider.comeBack();
+    return provider;
+  }
+
+  /** With this, a service accepts its JWTs. */
+  get environment(): { AUTH_JWT_ISSUER: string; AUTH_JWT_AUDIENCE: string } {
+    return { AUTH_JWT_ISSUER: this.issuer, AUTH_JWT_AUDIENCE: this.audience };
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get keysUrl(): string {
+    return `${this.issuer}/keys`;
+  }
+
+  /** The key that it signs with. */
+  key(alg: Algorithm = 'RS256'): SigningKey {
+    const key = this.current.get(alg);
+    if (!key) {
+      throw new Error(`The provider has no key for ${alg}.`);
+    }
+    return key;
+  }
+
+  /** Signs with new keys from now on. The old ones stay published. @param algs - whose keys are replaced */
+  async rotate(algs: readonly Algorithm[] = algorithms): Promise<void> {
+    this.use(await SigningKey.generateAll(algs));
+  }
+
+  /** Publishes a key no longer. */
+  withdraw(kid: string): void {
+    this.published = this.published.filter((key) => key.kid !== kid);
+  }
+
+  /** A JWT as the provider issues it, for five minutes; a claim that is undefined is left out. */
+  sign(claims: JWTPayload = {}, { alg = 'RS256', kid, header, key = this.key(alg) }: Signing = {}): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    const standard = { iss: this.issuer, aud: this.audience, sub: 'alice', iat: now, exp: now + 300 };
+    const name = kid === null ? {} : { kid: kid ?? key.kid };
+    return key.sign({ alg: key.alg, typ: 'JWT', ...name, ...header }, { ...standard, ...claims });
+  }
+
+  /** Fails from now on, at one endpoint or at both. */
+  fail(fault: ProviderFault, where: readonly Endpoint[] = ['discovery', 'keys']): void {
+    for (const endpoint of where) this.faults[endpoint] = fault;
+  }
+
+  /** Fails no longer. */
+  recover(): void {
+    delete this.faults.discovery;
+    delete this.faults.keys;
+  }
+
+  /** Goes away: connections are refused. */
+  async leave(): Promise<void> {
+    this.server.close();
+    this.server.closeAllConnections();
+    await once(this.server, 'close');
+  }
+
+  /** Is there again, at the same address. */
+  async comeBack(): Promise<void> {
+    this.server.listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    ({ port: this.port } = this.server.address() as AddressInfo);
+  }
+
+  async stop(): Promise<void> {
+    await (this.server.listening ? this.leave() : undefined);
+  }
+
+  private use(keys: readonly SigningKey[]): void {
+    for (const key of keys) {
+      this.current.set(key.alg, key);
+      this.published.push(key.publicJwk);
+    }
+  }
+
+  private accept(request: IncomingMessage, response: ServerResponse): void {
+    this.waiting += 1;
+    response.on('close', () => (this.waiting -= 1));
+    const [path = ''] = (request.url ?? '').split('?');
+    const endpoint = endpoints.get(path);
+    this.requests[endpoint ?? 'elsewhere'] += 1;
+    const fault = endpoint && this.faults[endpoint];
+    const body = Buffer.from(JSON.stringify(this.documentOf(path)));
+    if (!endpoint && !path.startsWith('/elsewhere/')) {
+      response.writeHead(404).end();
+    } else if (!(request.headers.accept ?? '').split(', ').includes(mediaTypes[endpoint ?? 'keys'])) {
+      response.writeHead(406).end();
+    } else if (fault === 'cut') {
+      request.socket.resetAndDestroy();
+    } else if (fault === 'error') {
+      response.writeHead(500).end(body);
+    } else if (fault === 'redirect') {
+      response.writeHead(302, { Location: `/elsewhere${path}` }).end(body);
+    } else if (fault !== 'silent') {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      send(response, body, fault);
+    }
+  }
+
+  private documentOf(path: string): object {
+    return path.endsWith('/keys')
+      ? { keys: this.published }
+      : { issuer: this.issuer, jwks_uri: this.keysUrl, id_token_signing_alg_values_supported: algorithms, ...this.metadata };
+  }
+}
+
+/** Sends an answer whose headers have been sent. */
+function send(response: ServerResponse, body: Buffer, fault: ProviderFault | undefined): void {
+  if (fault === 'half') {
+    response.write(body.subarray(0, body.length / 2));
+  } else if (fault === 'trickle') {
+    let sent = 0;
+    const timer = setInterval(() => response.write(body.subarray(sent, (sent += 1))), 20);
+    response.on('close', () => clearInterval(timer));
+  } else if (fault === 'garbage') {
+    response.end('<html>not JSON</html>');
+  } else if (fault === 'huge') {
+    response.end(Buffer.concat([body, Buffer.alloc(1024 * 1024, ' ')]));
+  } else if (typeof fault === 'object' && 'delay' in fault) {
+    const timer = setTimeout(() => response.end(body), fault.delay);
+    response.on('close', () => clearTimeout(timer));
+  } else {
+    response.end(typeof fault === 'object' ? JSON.stringify(fault.body) : body);
+  }
+}
