@@ -5,6 +5,8 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
+import { TokenAuthenticator } from './platform/auth/token-authenticator.js';
+import { scopesOf } from './platform/auth/token-policy.decorator.js';
 import { BootChecks } from './platform/boot/boot-checks.js';
 import type { Configuration } from './platform/config/configuration.js';
 import { ConfigurationModule } from './platform/config/configuration.module.js';
@@ -39,7 +41,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   const logger = await createLogger(configuration);
   const app = await NestFactory.create<NestExpressApplication>(
     { module: root, imports: [ConfigurationModule.with(configuration)] },
-    new ExpressAdapter(createExpress()),
+    new ExpressAdapter(createExpress(configuration.TRUSTED_PROXIES)),
     {
       logger: new NestLogger(logger),
       abortOnError: false,
@@ -62,12 +64,13 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 /**
  * The running application: listening on its port, using its database once that is there, ending well on SIGTERM and SIGINT.
  *
- * @throws OperatorError when the port or the embedded database is taken
+ * @throws OperatorError when the file of tokens is wrong, or the port or the embedded database is taken
  */
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
+    await app.get(TokenAuthenticator).start(app.get(Routes).all().flatMap(scopesOf));
     await Promise.all([app.get(Database).start(), app.get(RateLimiter, { strict: false }).start()]);
     if (app.get(Drain).hasBegun) {
       return app;

@@ -2,9 +2,14 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '../database/database.module.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
+import { AuditLog } from './audit-log.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { DeclaredTokens } from './declared/declared-tokens.js';
+import { IssuerKeys } from './jwt/issuer-keys.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
+import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
 import { QuickstartToken } from './quickstart-token.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
@@ -13,10 +18,19 @@ import { TokenAuthenticator } from './token-authenticator.js';
   imports: [
     DatabaseModule.forFeature({
       entities: [AccessToken],
-      migrations: [CreateAccessTokens1767225600000, AddTokenScopes1767225600005],
+      migrations: [CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006],
     }),
   ],
-  providers: [AccessTokensService, TokenAuthenticator, BearerStrategy, QuickstartToken],
+  providers: [
+    AuditLog,
+    AccessTokensService,
+    DeclaredTokens,
+    IssuerKeys,
+    JwtVerifier,
+    TokenAuthenticator,
+    BearerStrategy,
+    QuickstartToken,
+  ],
   exports: [AccessTokensService, BearerStrategy],
 })
 export class AuthModule {}

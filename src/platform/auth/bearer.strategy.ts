@@ -4,27 +4,80 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
+import { Counter } from 'prom-client';
 import { SERVICE_NAME } from '../config/service-name.js';
+import { Metrics } from '../observability/metrics.js';
+import { clientAddress } from './client-address.js';
 import type { Principal } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
+import type { RefusalReason, Refused } from './verdict.js';
+
+declare global {
+  // Express' own hook for properties that middleware adds.
+  namespace Express {
+    interface Request {
+      /** Why it was not let in, for the log. */
+      refusal?: Refusal;
+    }
+  }
+}
+
+/** Why a request was not let in, whose token it came with, if that is known, and from where. */
+interface Refusal {
+  readonly reason: RefusalReason;
+  readonly tokenId: string | undefined;
+  readonly address: string;
+}
+
+/** What the library is shown of a request. */
+interface Shown {
+  readonly headers: { readonly authorization: string | undefined };
+  readonly request: Request;
+}
 
 /** `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2). */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
-  constructor(private readonly authenticator: TokenAuthenticator) {
-    super({ realm: SERVICE_NAME });
+  private readonly refusals: Counter<'reason'>;
+
+  constructor(
+    private readonly authenticator: TokenAuthenticator,
+    { registry }: Metrics,
+  ) {
+    super({ realm: SERVICE_NAME, passReqToCallback: true });
     // Passport keeps strategies by name for the whole process; applications in one process must not share one.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
+    this.refusals = new Counter({
+      name: 'items_authentication_refusals_total',
+      help: 'Requests answered 401, by the reason that the log tells as well',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
   }
 
   /** Shows the library one well-formed header or none: by itself it also takes tokens from the query and the body. */
   override authenticate(request: Request): void {
-    super.authenticate({ headers: { authorization: bearerCredential(request) } } as Request);
+    const authorization = bearerCredential(request);
+    if (authorization === undefined) {
+      this.refuse(request, { refused: 'missing' });
+    }
+    const shown: Shown = { headers: { authorization }, request };
+    super.authenticate(shown as unknown as Request);
   }
 
-  async validate(token: string): Promise<Principal | false> {
-    return (await this.authenticator.authenticate(token)) ?? false;
+  async validate({ request }: Shown, token: string): Promise<Principal | false> {
+    const verdict = await this.authenticator.authenticate(token, clientAddress(request));
+    if ('principal' in verdict) {
+      return verdict.principal;
+    }
+    this.refuse(request, verdict);
+    return false;
+  }
+
+  private refuse(request: Request, { refused: reason, tokenId }: Refused): void {
+    request.refusal = { reason, tokenId, address: clientAddress(request) };
+    this.refusals.inc({ reason });
   }
 }
 

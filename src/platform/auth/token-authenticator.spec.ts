@@ -1,18 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Configuration } from '../config/configuration.js';
 import type { AccessToken } from './access-token.entity.js';
 import type { AccessTokensService } from './access-tokens.service.js';
+import type { AuditLog } from './audit-log.js';
+import type { DeclaredTokens } from './declared/declared-tokens.js';
+import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 import { digestOf, generateToken } from './token-format.js';
+import type { Verdict } from './verdict.js';
 
+const BURST = 50;
 const valid = generateToken();
+const ADDRESS = '192.0.2.1';
 
 /** Knows one token, and counts how often it is asked. */
 class CountingTokens {
   lookUps = 0;
+  revokedAt: Date | null = null;
 
-  findUsable(digest: Buffer): Promise<AccessToken | null> {
+  find(digest: Buffer): Promise<AccessToken | null> {
     this.lookUps += 1;
-    const token = { id: '1', expiresAt: null } as AccessToken;
+    const token = { id: '1', expiresAt: null, revokedAt: this.revokedAt } as AccessToken;
     return Promise.resolve(digest.equals(digestOf(valid)) ? token : null);
   }
 
@@ -24,28 +32,82 @@ class CountingTokens {
 describe('the token authenticator', () => {
   let tokens: CountingTokens;
   let authenticator: TokenAuthenticator;
+  let events: string[];
+  let jwt: { isEnabled: boolean; start: () => void; verify: () => Promise<Verdict> };
+
+  function build(variables: Partial<Configuration> = {}): TokenAuthenticator {
+    return new TokenAuthenticator(
+      tokens as unknown as AccessTokensService,
+      { start: () => Promise.resolve(), find: () => undefined } as unknown as DeclaredTokens,
+      jwt as unknown as JwtVerifier,
+      { write: (event: string) => events.push(event) } as unknown as AuditLog,
+      Object.assign(new Configuration(), { AUTH_FAILURE_BURST: BURST, AUTH_FAILURE_RATE: 1, ...variables }),
+    );
+  }
+
+  const outcome = async (credential: string, address = ADDRESS): Promise<string> => {
+    const verdict = await authenticator.authenticate(credential, address);
+    return 'principal' in verdict ? verdict.principal.id : verdict.refused;
+  };
 
   beforeEach(() => {
     tokens = new CountingTokens();
-    authenticator = new TokenAuthenticator(tokens as unknown as AccessTokensService, new Configuration());
+    events = [];
+    jwt = { isEnabled: false, start: () => undefined, verify: () => Promise.resolve({ refused: 'jwt-form' }) };
+    authenticator = build();
   });
 
   it('looks a valid token up once, also when many requests present it at the same time', async () => {
-    const principals = await Promise.all(Array.from({ length: 100 }, () => authenticator.authenticate(valid)));
-    expect(new Set(principals.map((principal) => principal?.tokenId))).toEqual(new Set(['1']));
-    await authenticator.authenticate(valid);
+    const outcomes = await Promise.all(Array.from({ length: 100 }, () => outcome(valid)));
+    expect(new Set(outcomes)).toEqual(new Set(['1']));
+    await outcome(valid);
     expect([tokens.lookUps, authenticator.size]).toEqual([1, 1]);
   });
 
   it('keeps nothing of tokens that nobody issued, and asks nobody about those that are mistyped', async () => {
-    await authenticator.authenticate(valid);
-    for (let index = 0; index < 2000; index += 1) {
-      expect(await authenticator.authenticate(generateToken())).toBeUndefined();
+    await outcome(valid);
+    for (let index = 0; index < BURST; index += 1) {
+      expect(await outcome(generateToken())).toBe('unknown');
     }
-    expect([tokens.lookUps, authenticator.size]).toEqual([2001, 1]);
-    expect(await authenticator.authenticate(`${valid.slice(0, -1)}!`)).toBeUndefined();
-    expect(tokens.lookUps).toBe(2001);
-    await authenticator.authenticate(valid);
-    expect(tokens.lookUps).toBe(2001);
+    expect([tokens.lookUps, authenticator.size]).toEqual([BURST + 1, 1]);
+    expect(await outcome(`${valid.slice(0, -1)}!`)).toBe('checksum');
+    expect(await outcome('malformed')).toBe('malformed');
+    expect(tokens.lookUps).toBe(BURST + 1);
+  });
+
+  it('looks nothing up for an address that has failed too often, but what was valid before', async () => {
+    authenticator = build({ TOKEN_CACHE_TTL: 0.001 });
+    expect(await outcome(valid)).toBe('1');
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(generateToken())));
+    expect(new Set(outcomes)).toEqual(new Set(['unknown', 'budget']));
+    await delay(5);
+    const { lookUps } = tokens;
+    expect(lookUps).toBeLessThan(BURST + 10);
+    expect(events).toEqual(['authentication.refused-by-budget']);
+    expect(await outcome(valid)).toBe('1');
+    expect(tokens.lookUps).toBe(lookUps + 1);
+
+    tokens.revokedAt = new Date();
+    await delay(5);
+    const verdicts = [await outcome(valid), await outcome(valid)];
+    expect(verdicts).toEqual(['revoked', 'budget']);
+  });
+
+  it('refuses nobody for the budget of another address that presents the same token', async () => {
+    authenticator = build({ AUTH_FAILURE_BURST: 1 });
+    const outcomes = [outcome(generateToken()), outcome(valid), outcome(valid, '192.0.2.2')];
+    expect((await Promise.all(outcomes)).at(-1)).toBe('1');
+  });
+
+  it('remembers of the scopes of a JWT those that routes ask for', async () => {
+    const scopes = [...Array.from({ length: 1000 }, (_, index) => `other:${index}`), 'items:read'];
+    const principal = { id: '2', familyId: '2', subject: 'alice', scopes };
+    jwt = { ...jwt, isEnabled: true, verify: () => Promise.resolve({ principal, until: Infinity }) };
+    authenticator = build();
+    await authenticator.start(['items:read', 'items:write', 'items:read']);
+    await authenticator.authenticate('a.b.c', ADDRESS);
+    jwt.verify = () => Promise.reject(new Error('It should be remembered.'));
+    const remembered = await authenticator.authenticate('a.b.c', ADDRESS);
+    expect(remembered).toMatchObject({ principal: { id: '2', subject: 'alice', scopes: ['items:read'] } });
   });
 });

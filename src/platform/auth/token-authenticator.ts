@@ -1,64 +1,174 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Configuration } from '../config/configuration.js';
+import { type AccessToken, endOf } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
+import { AuditLog } from './audit-log.js';
+import { networkOf } from './client-address.js';
+import { DeclaredTokens } from './declared/declared-tokens.js';
+import { FailureBudget } from './failure-budget.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal } from './principal.js';
-import { digestOf, isWellFormedToken } from './token-format.js';
+import { digestOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
+import type { Verdict } from './verdict.js';
 
-/** Tokens remembered at most; beyond it the least recently used ones need a look-up again. */
+/** Credentials remembered at most; beyond it the least recently used ones need a look-up again. */
 const CACHE_SIZE = 10_000;
 
+/** Three parts in base64url (RFC 7515, section 7.1). */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** Makes a verdict on a credential that is not remembered. */
+type LookUp = () => Promise<Verdict>;
+
 /**
- * Tells who presents a token. Valid tokens are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes
- * on working; invalid ones are never remembered, so that inventing tokens fills no memory.
+ * Tells who presents a credential. Valid ones are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes
+ * on working; invalid ones are never remembered, so that inventing them fills no memory. A refusal costs one look-up or one
+ * signature check at most, and none of either once its address has used up its budget for failures. What was valid before
+ * is looked up without a budget, so that nobody is locked out by others behind the same address.
  */
 @Injectable()
-export class TokenAuthenticator {
+export class TokenAuthenticator implements OnApplicationShutdown {
   private readonly logger = new Logger('TokenAuthenticator');
-  private readonly principals: LRUCache<string, Principal, Buffer>;
+  /** What is past its time is not used any more, but stays as a sign that the credential was valid. */
+  private readonly accepted: LRUCache<string, Principal>;
+  /** Concurrent requests with one credential share one look-up. */
+  private readonly underWay = new Map<string, Promise<Verdict>>();
+  private readonly notes = new Set<Promise<void>>();
+  private readonly budget: FailureBudget;
+  private knownScopes: readonly string[] = [];
+  private readonly ttl: number;
 
   constructor(
     private readonly tokens: AccessTokensService,
-    configuration: Configuration,
+    private readonly declared: DeclaredTokens,
+    private readonly jwt: JwtVerifier,
+    audit: AuditLog,
+    { TOKEN_CACHE_TTL, AUTH_FAILURE_BURST: burst, AUTH_FAILURE_RATE: rate }: Configuration,
   ) {
-    const ttl = configuration.TOKEN_CACHE_TTL * 1000;
-    // Concurrent requests with one unknown token share one look-up.
-    this.principals = new LRUCache<string, Principal, Buffer>({
-      max: CACHE_SIZE,
-      ttl,
-      // A look-up pushed out of a full cache still answers those who wait for it.
-      ignoreFetchAbort: true,
-      fetchMethod: async (_key, _stale, { context: digest, options }) => {
-        const asked = Date.now();
-        const token = await this.tokens.findUsable(digest);
-        if (!token) {
-          return undefined;
-        }
-        // What was read is as old as the question.
-        const until = Math.min(asked + ttl, token.expiresAt?.getTime() ?? Infinity);
-        options.ttl = Math.max(1, until - Date.now());
-        this.tokens.markUsed(token).catch((error: unknown) => {
-          this.logger.warn({ msg: 'day of last use not noted', tokenId: token.id, err: error });
-        });
-        return { tokenId: token.id, scopes: token.scopes ?? 'all' };
-      },
-    });
-  }
-
-  /** Tokens remembered now. */
-  get size(): number {
-    return this.principals.size;
+    this.ttl = TOKEN_CACHE_TTL * 1000;
+    this.accepted = new LRUCache({ max: CACHE_SIZE, noDeleteOnStaleGet: true });
+    const reason = `more failed authentications than ${burst} at once and ${rate} a second; if this is a load balancer, set TRUSTED_PROXIES`;
+    const onExhausted = (actor: string, refused: number) => {
+      audit.write('authentication.refused-by-budget', { actor, reason }, { refused });
+    };
+    this.budget = new FailureBudget({ burst, rate, onExhausted });
   }
 
   /**
-   * @returns undefined when the token was never issued, or is revoked or expired
-   * @throws what the database throws when it is away and the token is not remembered
+   * Begins to follow the file of tokens and the keys of the issuer, which may be away.
+   *
+   * @param knownScopes - that routes ask for
+   * @throws OperatorError when the file of tokens is wrong
    */
-  async authenticate(token: string): Promise<Principal | undefined> {
-    if (!isWellFormedToken(token)) {
-      return undefined;
-    }
-    const digest = digestOf(token);
-    return this.principals.fetch(digest.toString('base64'), { context: digest });
+  async start(knownScopes: readonly string[]): Promise<void> {
+    this.knownScopes = [...new Set(knownScopes)];
+    await this.declared.start(knownScopes);
+    this.jwt.start();
   }
+
+  /** Credentials remembered now. */
+  get size(): number {
+    return this.accepted.size;
+  }
+
+  /**
+   * @param credential - what stands behind `Bearer`
+   * @param address - of the client
+   * @throws what the database throws when it is away and the credential is not remembered
+   */
+  async authenticate(credential: string, address: string): Promise<Verdict> {
+    if (hasTokenPrefix(credential)) {
+      return isWellFormedToken(credential) ? this.authenticateToken(digestOf(credential), address) : { refused: 'checksum' };
+    }
+    if (this.jwt.isEnabled && JWT.test(credential)) {
+      const key = digestOf(credential).toString('base64');
+      return this.remembered(key) ?? this.lookUpOnce(key, address, () => this.jwt.verify(credential));
+    }
+    return { refused: 'malformed' };
+  }
+
+  /** Ends what goes on after the answer. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.notes);
+  }
+
+  private async authenticateToken(digest: Buffer, address: string): Promise<Verdict> {
+    const principal = this.declared.find(digest);
+    if (principal) {
+      return { principal, until: Infinity };
+    }
+    const key = digest.toString('base64');
+    return this.remembered(key) ?? this.lookUpOnce(key, address, async () => this.verdictOn(await this.tokens.find(digest)));
+  }
+
+  private remembered(key: string): Verdict | undefined {
+    const principal = this.accepted.get(key);
+    return principal && { principal, until: Infinity };
+  }
+
+  private lookUpOnce(key: string, address: string, lookUp: LookUp): Promise<Verdict> {
+    const wasValid = this.accepted.peek(key, { allowStale: true }) !== undefined;
+    const network = networkOf(address);
+    // What the budget of one address refuses says nothing of the credential to another.
+    const question = wasValid ? key : `${key} ${network}`;
+    const underWay = this.underWay.get(question);
+    if (underWay) {
+      return underWay;
+    }
+    const verdict = this.lookUp(key, wasValid ? undefined : network, lookUp).finally(() => this.underWay.delete(question));
+    this.underWay.set(question, verdict);
+    return verdict;
+  }
+
+  /** @param network - whose budget for failures it goes to, if any */
+  private async lookUp(key: string, network: string | undefined, lookUp: LookUp): Promise<Verdict> {
+    // What was read is as old as the question.
+    const asked = Date.now();
+    const verdict = network === undefined ? await lookUp() : await this.budget.attempt(network, lookUp, isRefused);
+    if (!verdict) {
+      // Another address may have shown meanwhile that it is valid.
+      return this.remembered(key) ?? { refused: 'budget' };
+    }
+    if (isRefused(verdict)) {
+      this.accepted.delete(key);
+    } else {
+      const until = Math.min(asked + this.ttl, verdict.until);
+      this.accepted.set(key, this.reduced(verdict.principal), { ttl: Math.max(1, until - Date.now()) });
+    }
+    return verdict;
+  }
+
+  /** An issuer may name thousands of scopes; what no route asks for is not worth remembering. */
+  private reduced(principal: Principal): Principal {
+    const { scopes } = principal;
+    return scopes === 'all' ? principal : { ...principal, scopes: this.knownScopes.filter((scope) => scopes.includes(scope)) };
+  }
+
+  private verdictOn(token: AccessToken | null): Verdict {
+    const refused = token ? endOf(token) : 'unknown';
+    if (!token || refused) {
+      return { refused: refused ?? 'unknown', ...(token && { tokenId: token.id }) };
+    }
+    this.noteUse(token);
+    const { id, familyId, scopes, expiresAt } = token;
+    return {
+      principal: { id, familyId: familyId ?? id, scopes: scopes ?? 'all' },
+      until: expiresAt?.getTime() ?? Infinity,
+    };
+  }
+
+  private noteUse(token: AccessToken): void {
+    const note = this.tokens
+      .markUsed(token)
+      .catch((error: unknown) => {
+        this.logger.warn({ msg: 'day of last use not noted', tokenId: token.id, err: error });
+      })
+      .finally(() => this.notes.delete(note));
+    this.notes.add(note);
+  }
+}
+
+function isRefused(verdict: Verdict): verdict is Exclude<Verdict, { principal: Principal }> {
+  return 'refused' in verdict;
 }

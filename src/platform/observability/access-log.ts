@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
+import { hideCredentials } from '../auth/hide-credentials.js';
 
 /** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
 export function accessLog(logger: Logger): RequestHandler {
@@ -12,10 +13,12 @@ export function accessLog(logger: Logger): RequestHandler {
       logger.info({
         msg: 'request',
         requestId: request.id,
-        tokenId: request.user?.tokenId,
+        principalId: request.user?.id,
+        subject: request.user?.subject,
+        refusal: request.refusal,
         method: request.method,
         route: route?.path,
-        path,
+        path: hideCredentials(path),
         status: response.headersSent ? response.statusCode : undefined,
         aborted: response.writableFinished ? undefined : true,
         durationMs: Math.round((performance.now() - start) * 1000) / 1000,
