@@ -63,6 +63,20 @@ describe('openapi.json', () => {
     expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' } });
   });
 
+  it('says what a bearer token is, and which operations need which of its scopes', () => {
+    const description = document.components.securitySchemes['token']?.description ?? '';
+    expect(description).toMatch(/^An access token of this service, or a JWT/);
+    const lines = description.split('\n').filter((line) => line.startsWith('- '));
+    expect(lines).toEqual(expect.arrayContaining(['- `items:read`: `GET /v1/items`', '- `items:write`: `POST /v1/items`']));
+    for (const { name, operation } of contract.operations) {
+      const call = name.replace(/^\w+/, (method) => method.toUpperCase());
+      const scopes = operation.security?.flatMap(({ token }) => token) ?? [];
+      const listed = lines.filter((line) => line.includes(`\`${call}\``)).map((line) => /`([^`]+)`/.exec(line)?.[1]);
+      expect([call, listed.toSorted()]).toEqual([call, scopes.toSorted()]);
+      for (const scope of scopes) expect(operation.description).toMatch(new RegExp(`Needs the scopes? .*\`${scope}\``));
+    }
+  });
+
   it('describes what the service answers', async () => {
     const { api } = service;
     const key = { 'Idempotency-Key': 'key' };

@@ -44,18 +44,29 @@ async function execute(operation: string): Promise<{ status: string; body: strin
   return { status: status.trim(), body: await answer.locator('.response-col_description').innerText() };
 }
 
+/** What the page says of an operation that is open. */
+function noteOf(operation: string): Promise<string> {
+  return page.locator(`#operations-Items-${operation} .opblock-description`).innerText();
+}
+
 it('lets a visitor authorize, create an item and list it, without a word of complaint from the browser', async () => {
   await page.goto(`${service.api.origin}/docs`);
   await page.locator('.opblock').first().waitFor();
   expect(await page.locator('.title').first().innerText()).toContain('Items Service');
   await page.locator('button.authorize').first().click();
+  const scheme = await page.locator('.modal-ux .auth-container').innerText();
+  for (const part of ['or a JWT of the identity provider', 'items:read: GET /v1/items', 'items:write: POST /v1/items']) {
+    expect(scheme).toContain(part);
+  }
   await page.locator('.modal-ux input').fill(service.api.token);
   await page.locator('.modal-ux button.authorize').click();
   await page.locator('.modal-ux .btn-done').click();
 
   const created = await execute('createItem');
+  expect(await noteOf('createItem')).toContain('Needs the scope items:write, if the token is restricted to scopes.');
   expect([created.status, created.body]).toEqual(['201', expect.stringContaining('Blue bicycle')]);
   const listed = await execute('listItems');
+  expect(await noteOf('listItems')).toContain('Needs the scope items:read, if the token is restricted to scopes.');
   expect([listed.status, listed.body]).toEqual(['200', expect.stringContaining('Blue bicycle')]);
 
   // A visitor chooses a filter among the examples.

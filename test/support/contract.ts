@@ -12,6 +12,7 @@ export interface Media {
 export interface Operation {
   operationId: string;
   summary: string;
+  description?: string;
   deprecated?: boolean;
   parameters?: { name: string; schema: object; examples?: Record<string, { value: string }> }[];
   requestBody?: { content: Record<string, Media> };
@@ -28,7 +29,11 @@ export interface Document {
   openapi: string;
   security: unknown;
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; headers: Record<string, unknown>; securitySchemes: object };
+  components: {
+    schemas: Record<string, Schema>;
+    headers: Record<string, unknown>;
+    securitySchemes: Record<string, { description: string }>;
+  };
 }
 
 /** What a running service says of itself, and whether that is true of its answers. */

@@ -82,6 +82,7 @@ export function describePromises(path: string, root: Type = AppModule): void {
       ] as const) {
         const scopes = operation.security?.[0]?.token ?? [];
         expect(scopes.length).toBeGreaterThan(0);
+        expect(operation.description).toContain(`Needs the scope \`${scopes.join('` and `')}\`, if`);
         const restricted = await service.newClient('restricted', { scopes: ['something:else'] });
         const refused = checked(operation, await restricted.call(method, path));
         expect([refused.status, refused.body.type]).toEqual([403, '/docs/problems#insufficient-scope']);
@@ -195,11 +196,11 @@ export function describePromises(path: string, root: Type = AppModule): void {
       expect(answers.map(({ status }) => status)).toEqual([200, 400, 429]);
       expect(contract.faultsOfAnswer(list, answers[2] as Answer<unknown>)).toEqual([]);
       expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
-      const [tokenId] = lines.flatMap((line) => line['tokenId'] ?? []);
+      const [principalId] = lines.flatMap((line) => line['principalId'] ?? []);
       expect(lines.filter(({ route }) => route === path)).toEqual([
-        expect.objectContaining({ msg: 'request', method: 'GET', status: 200, tokenId }),
-        expect.objectContaining({ msg: 'request', method: 'POST', status: 400, tokenId }),
-        expect.objectContaining({ msg: 'request', method: 'GET', status: 429, tokenId }),
+        expect.objectContaining({ msg: 'request', method: 'GET', status: 200, principalId }),
+        expect.objectContaining({ msg: 'request', method: 'POST', status: 400, principalId }),
+        expect.objectContaining({ msg: 'request', method: 'GET', status: 429, principalId }),
       ]);
       for (const labels of [`method="GET",route="${path}",status="200"`, `method="POST",route="${path}",status="400"`]) {
         expect(metrics).toContain(`items_http_request_duration_seconds_count{${labels}} 1`);

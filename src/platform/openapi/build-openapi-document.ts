@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { completeBodies } from './complete-bodies.js';
 import { describeAnswers } from './describe-answers.js';
+import { BEARER, describeScopes } from './describe-scopes.js';
 import type { Route } from '../routes/route.js';
 import { headers, schemas } from './platform-components.js';
 
@@ -30,8 +31,8 @@ export function buildOpenApiDocument(
     .setDescription(description)
     .setVersion(version)
     .addServer('/')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An access token.' }, 'token')
-    .addSecurityRequirements('token')
+    .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
+    .addSecurityRequirements(BEARER)
     .build();
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory: (_controller, method) => method });
   document.components = {
@@ -40,6 +41,7 @@ export function buildOpenApiDocument(
     headers,
   };
   describeAnswers(document, routes);
+  describeScopes(document);
   completeBodies(document);
   return document;
 }

@@ -19,6 +19,7 @@ import type { Route } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { unknownProperty } from '../validation/validate-input.js';
 import { handlerInputs } from '../validation/handler-inputs.js';
+import { BEARER, scopesNote } from './describe-scopes.js';
 import { isHidden } from './operation-faults.js';
 import { operationOf } from './operation.decorator.js';
 import { type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
@@ -61,8 +62,11 @@ export function problemTypesOf(route: Route): ReadonlySet<ProblemType> {
 function describeOperation(operation: Operation, path: string, route: Route, schemas: Schemas): void {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
-  if (isPublic || scopes.length > 0) {
-    operation.security = isPublic ? [] : [{ token: [...scopes] }];
+  if (isPublic) {
+    operation.security = [];
+  } else if (scopes.length > 0) {
+    operation.security = [{ [BEARER]: [...scopes] }];
+    operation.description = [operation.description ?? [], scopesNote(scopes)].flat().join('\n\n');
   }
   const common = commonHeaders(route);
   const onSuccess = isIdempotent(route) ? { ...common, 'Idempotent-Replayed': ref('IdempotentReplayed') } : common;

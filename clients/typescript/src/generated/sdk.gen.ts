@@ -22,6 +22,8 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
  * List items
  *
  * Newest first. Items created while you walk through the pages neither repeat nor hide any that were there before.
+ *
+ * Needs the scope `items:read`, if the token is restricted to scopes.
  */
 export const listItems = <ThrowOnError extends boolean = true>(options: Options<ListItemsData, ThrowOnError>): RequestResult<ListItemsResponses, ListItemsErrors, ThrowOnError> => options.client.get<ListItemsResponses, ListItemsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -31,6 +33,8 @@ export const listItems = <ThrowOnError extends boolean = true>(options: Options<
 
 /**
  * Create an item
+ *
+ * Needs the scope `items:write`, if the token is restricted to scopes.
  */
 export const createItem = <ThrowOnError extends boolean = true>(options: Options<CreateItemData, ThrowOnError>): RequestResult<CreateItemResponses, CreateItemErrors, ThrowOnError> => options.client.post<CreateItemResponses, CreateItemErrors, ThrowOnError>({
     security: [{ name: 'Idempotency-Key', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
