@@ -43,13 +43,17 @@ type OfKind<Kind extends keyof Kinds> = Manifest & Kinds[Kind];
 export class Manifests {
   private constructor(readonly all: readonly Manifest[]) {}
 
-  /** Renders `deploy/kubernetes/overlays/<overlay>`. */
-  static of(overlay: string): Manifests {
+  /**
+   * Renders `overlays/<overlay>`.
+   *
+   * @param directory - where the overlays and what they are made of are
+   */
+  static of(overlay: string, directory = 'deploy/kubernetes'): Manifests {
     const { TEST_KUBECTL: kubectl } = process.env;
     if (!kubectl) {
       throw new Error('These tests need kubectl: set TEST_KUBECTL, for example to what `bash .ci/kubectl/install` prints.');
     }
-    const text = execFileSync(kubectl, ['kustomize', `deploy/kubernetes/overlays/${overlay}`], { encoding: 'utf8' });
+    const text = execFileSync(kubectl, ['kustomize', `${directory}/overlays/${overlay}`], { encoding: 'utf8' });
     return new Manifests(parseAllDocuments(text, { strict: true }).map((document) => document.toJS() as Manifest));
   }
 
@@ -98,9 +102,13 @@ export class Manifests {
   }
 }
 
-/** The Secret that the manifests expect, with values that stand for real ones. */
-export function exampleSecret(): OfKind<'Secret'> {
-  const path = 'deploy/kubernetes/overlays/production/secret.example.yaml';
+/**
+ * The Secret that the manifests expect, with values that stand for real ones.
+ *
+ * @param part - of the manifests that it belongs to
+ */
+export function exampleSecret(part = 'overlays/production'): OfKind<'Secret'> {
+  const path = `deploy/kubernetes/${part}/secret.example.yaml`;
   return parse(readFileSync(path, 'utf8')) as OfKind<'Secret'>;
 }
 
