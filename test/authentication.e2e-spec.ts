@@ -2,7 +2,7 @@ import { AccessTokensService } from '../src/platform/auth/access-tokens.service.
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api } from './support/api.js';
 import { sendRaw } from './support/raw-http.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { eventually, type Service, startService, TESTER } from './support/service.js';
 
 const CACHE_SECONDS = 1;
 
@@ -97,8 +97,9 @@ describe('an access token', () => {
     expect((await client.list()).status).toBe(200);
     const tokens = service.app.get(AccessTokensService);
     const token = (await tokens.list()).find(({ name }) => name === 'to be revoked');
-    expect(await tokens.revoke(token?.id ?? '')).toBe(true);
-    expect(await tokens.revoke(token?.id ?? '')).toBe(false);
+    const which = { id: token?.id ?? '' };
+    expect(await tokens.revoke(which, TESTER)).toBe(true);
+    expect(await tokens.revoke(which, TESTER)).toBe(false);
     const revoked = performance.now();
     await eventually(async () => (await client.list()).status === 401);
     expect(performance.now() - revoked).toBeLessThan(CACHE_SECONDS * 1000 + 500);
@@ -134,7 +135,7 @@ describe('authentication', () => {
     expect((await sendRaw(service.port, head(`Authorization: Bearer ${api.token}\r\n`))).status).toBe(100);
   });
 
-  it('is not disturbed by unknown tokens', async () => {
+  it('is not disturbed by unknown tokens, which are refused alike beyond the budget of their address', async () => {
     const strangers = Array.from({ length: 500 }, () => new Api(api.origin, generateToken()));
     const statuses = await Promise.all(strangers.map(async (stranger) => (await stranger.list()).status));
     expect(new Set(statuses)).toEqual(new Set([401]));

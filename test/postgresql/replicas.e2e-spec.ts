@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { Api } from '../support/api.js';
 import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
-import { eventually, startService } from '../support/service.js';
+import { eventually, startService, TESTER } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
@@ -44,16 +44,24 @@ it('migrates an empty database once, however many replicas start at the same mom
   await database.drop();
 });
 
-it('honours on every replica, within the time of the cache, that a token was revoked on another', async () => {
+it('honours on every replica, within the time of the cache, that a token was revoked, expired or rotated on another', async () => {
   const database = await createTestDatabase();
   const first = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
-  const replicas = [first, second].map(({ api }) => new Api(api.origin, first.api.token));
-  for (const replica of replicas) expect((await replica.list()).status).toBe(200);
+  const expiring = await first.newClient('expiring', { expiresAt: new Date(Date.now() + 2000) });
+  const given = [first.api.token, (await first.newClient('rotated')).token, expiring.token];
+  const statuses = async (tokens = given) => {
+    const replicas = tokens.flatMap((token) => [first, second].map(({ api }) => new Api(api.origin, token)));
+    return Promise.all(replicas.map(async (replica) => (await replica.list()).status));
+  };
+  expect(new Set(await statuses())).toEqual(new Set([200]));
   const tokens = first.app.get(AccessTokensService);
-  await tokens.revoke((await tokens.list())[0]?.id ?? '');
-  await delay(1000);
-  for (const replica of replicas) expect((await replica.list()).status).toBe(401);
+  const idOf = async (wanted: string) => (await tokens.list()).find(({ name }) => name === wanted)?.id ?? '';
+  await tokens.revoke({ id: await idOf('test') }, TESTER);
+  const replacement = await tokens.rotate(await idOf('rotated'), { overlap: 0 }, TESTER);
+  await delay(2000);
+  expect(new Set(await statuses())).toEqual(new Set([401]));
+  expect(await statuses([replacement])).toEqual([200, 200]);
   await second.stop();
   await first.stop();
   await database.drop();
