@@ -1,0 +1,132 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { TokenAuthenticator } from '../src/platform/auth/token-authenticator.js';
+import { generateToken } from '../src/platform/auth/token-format.js';
+import { Metrics } from '../src/platform/observability/metrics.js';
+import { measured } from './support/measurements.js';
+import { runCli, ServiceProcess } from './support/process.js';
+import { type Service, startService } from './support/service.js';
+import { createTestDatabase } from './support/test-database.js';
+
+const FLOOD = 10_000;
+const BURST = 100;
+const RATE = 1;
+
+setFlagsFromString('--expose-gc');
+/** A token with another checksum than it should have. */
+function mistyped(): string {
+  const token = generateToken();
+  return token.slice(0, -1) + (token.endsWith('0') ? '1' : '0');
+}
+
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('a flood of bad tokens', () => {
+  let service: Service;
+  let lookUps: { mock: { calls: unknown[] } };
+
+  beforeAll(async () => {
+    service = await startService({
+      AUTH_FAILURE_BURST: String(BURST),
+      AUTH_FAILURE_RATE: String(RATE),
+      TOKEN_CACHE_TTL: '0.5',
+      TRUSTED_PROXIES: '127.0.0.1,::1',
+    });
+    lookUps = jest.spyOn(service.app.get(AccessTokensService), 'find');
+  });
+
+  afterAll(() => service.stop());
+
+  /** Lists with a token, as the load balancer passes it on from that address. */
+  async function statusOf(token: string, address: string): Promise<number> {
+    const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address };
+    return (await service.api.send('GET', '/v1/items?limit=1', { headers })).status;
+  }
+
+  /** Presents as many tokens, a hundred at a time, with a valid one in between. @returns how often each status was answered */
+  async function flood(makeToken: () => string, address: string, valid: string) {
+    const statuses = { bad: new Set<number>(), valid: new Set<number>() };
+    for (let sent = 0; sent < FLOOD; sent += 100) {
+      const answers = Array.from({ length: 100 }, () => statusOf(makeToken(), address));
+      statuses.valid.add(await statusOf(valid, address));
+      for (const status of await Promise.all(answers)) statuses.bad.add(status);
+    }
+    return statuses;
+  }
+
+  const refusals = async (): Promise<Record<string, number>> => {
+    const metric = await service.app.get(Metrics).registry.getSingleMetric('items_authentication_refusals_total')?.get();
+    return Object.fromEntries((metric?.values ?? []).map(({ labels, value }) => [String(labels['reason']), value]));
+  };
+
+  const heap = (): number => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+
+  it('with wrong checksums costs no look-up at all, and hinders nobody', async () => {
+    const valid = (await service.newClient()).token;
+    const began = performance.now();
+    const { bad, valid: beside } = await flood(mistyped, '192.0.2.1', valid);
+    expect([bad, beside]).toEqual([new Set([401]), new Set([200])]);
+    expect((await refusals())['checksum']).toBe(FLOOD);
+    // Those of the valid token, twice a second.
+    expect(lookUps.mock.calls.length).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
+  });
+
+  it('with right ones costs no more look-ups than the budget, no memory, and hinders nobody who was let in before', async () => {
+    const { token: valid } = await service.newClient();
+    const { token: late } = await service.newClient();
+    expect(await statusOf(valid, '192.0.2.2')).toBe(200);
+    await flood(generateToken, '192.0.2.2', valid);
+    const [began, refused] = [performance.now(), await refusals()];
+    lookUps.mock.calls.length = 0;
+    const before = heap();
+    const { bad, valid: beside } = await flood(generateToken, '192.0.2.2', valid);
+    const seconds = (performance.now() - began) / 1000;
+    const growth = (heap() - before) / 2 ** 20;
+    measured('heap grown by 10,000 unknown tokens', growth, 'MiB');
+    expect([bad, beside]).toEqual([new Set([401]), new Set([200])]);
+    const now = await refusals();
+    const unknown = (now['unknown'] ?? 0) - (refused['unknown'] ?? 0);
+    expect(unknown).toBeLessThanOrEqual(RATE * seconds + 1);
+    expect((now['budget'] ?? 0) - (refused['budget'] ?? 0)).toBe(FLOOD - unknown);
+    // The others are those of the valid token, twice a second.
+    expect(lookUps.mock.calls.length - unknown).toBeLessThanOrEqual(2 * seconds + 1);
+    expect(service.app.get(TokenAuthenticator).size).toBeLessThanOrEqual(3);
+    expect(growth).toBeLessThan(3);
+    // A token that was not let in before is refused there, though it is valid, and is accepted from anywhere else.
+    await Promise.all(Array.from({ length: 10 }, () => statusOf(generateToken(), '192.0.2.2')));
+    expect(await Promise.all([statusOf(late, '192.0.2.2'), statusOf(late, '192.0.2.3')])).toEqual([401, 200]);
+    expect(await statusOf(late, '192.0.2.2')).toBe(200);
+  });
+});
+
+it('counts by the address of the connection, whatever a client says of itself, and tells the audit log once', async () => {
+  const database = await createTestDatabase();
+  const known = (await runCli(['token', 'issue', '--name', 'known'], database.environment)).stdout.trim();
+  const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });
+  const client = service.client(known);
+  expect((await client.list()).status).toBe(200);
+  for (let address = 0; address < 20; address += 1) {
+    const headers = { Authorization: `Bearer ${generateToken()}`, 'X-Forwarded-For': `192.0.2.${address}` };
+    expect((await client.send('GET', '/v1/items', { headers })).status).toBe(401);
+  }
+  expect((await client.list()).status).toBe(200);
+  const unknown = await service.metric('items_authentication_refusals_total{reason="unknown"}');
+  expect(unknown).toBeGreaterThanOrEqual(5);
+  expect(await service.metric('items_authentication_refusals_total{reason="budget"}')).toBe(20 - (unknown ?? 0));
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(service.linesOf('authentication.refused-by-budget')).toEqual([
+    expect.objectContaining({
+      context: 'Audit',
+      actor: '127.0.0.1',
+      reason: expect.stringContaining('TRUSTED_PROXIES'),
+      refused: 1,
+    }),
+  ]);
+  expect(service.linesOf('request').filter(({ refusal }) => refusal !== undefined)).toHaveLength(20);
+  await database.drop();
+});
