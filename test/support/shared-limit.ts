@@ -65,8 +65,11 @@ export class SharedLimit {
 
   /** Commits a fault under load, and expects all that holds before, during and after every fault. */
   async examine(name: string, fault: Fault): Promise<void> {
-    const loads = (await this.newTokens(2)).map((token) => this.hammer(token));
     const before = this.changes();
+    const tokens = await this.newTokens(2);
+    // A process that lost Redis at the end of what was before may say so a moment later.
+    await areShared(this.cluster.processes);
+    const loads = tokens.map((token) => this.hammer(token));
     try {
       const alone = await this.commit(name, fault);
       await delay(WINDOW);
