@@ -154,8 +154,8 @@ const ring = (body: string, headers: Record<string, string> = {}) =>
 /** Calls counted, by the labels of the series. */
 async function callsCounted(port = metricsPort): Promise<Map<string, number>> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const series = text.matchAll(/^items_deprecated_calls_total\{operation="(\w+)",token_id="([\w-]+)"\} (\d+)$/gm);
-  return new Map([...series].map(([, operation, tokenId, count]) => [`${operation} ${tokenId}`, Number(count)]));
+  const series = text.matchAll(/^items_deprecated_calls_total\{operation="(\w+)",principal_id="([\w-]+)"\} (\d+)$/gm);
+  return new Map([...series].map(([, operation, caller, count]) => [`${operation} ${caller}`, Number(count)]));
 }
 
 describe('answers of a deprecated operation', () => {
@@ -245,12 +245,13 @@ describe('the OpenAPI document', () => {
     expect(facts('/v1/bells')).toEqual({
       deprecated: true,
       description:
-        '**Deprecated** since 2026-01-01, and to be removed on 2999-12-31 or later: see [what to use instead](/docs#/Gongs).',
+        '**Deprecated** since 2026-01-01, and to be removed on 2999-12-31 or later: see [what to use instead](/docs#/Gongs).\n\n' +
+        'Needs the scope `bells`, if the token is restricted to scopes.',
       sunset: '2999-12-31',
     });
     expect(facts('/v1/bells/old')).toMatchObject({ deprecated: true, sunset: '2021-02-28' });
     expect(facts('/v1/gongs/one')).toMatchObject({ deprecated: true, sunset: '2028-06-01' });
-    expect(facts('/v1/gongs')).toEqual({});
+    expect(facts('/v1/gongs')).toEqual({ description: expect.not.stringContaining('Deprecated') });
     expect(JSON.stringify(paths)).not.toContain('x-deprecation');
   });
 

@@ -7,8 +7,9 @@ import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
 import { Database, Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes } from '../src/platform/index.js';
-import type { Answer, Api, ItemBody } from './support/api.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { type Answer, Api, type ItemBody } from './support/api.js';
+import { eventually, type Service, startService, TESTER } from './support/service.js';
 
 let service: Service;
 let counter = 0;
@@ -70,6 +71,20 @@ describe('a key', () => {
     expect(await countItems('mine')).toBe(2);
   });
 
+  it('is known to the token that took the place of its own', async () => {
+    const key = newKey();
+    const old = await service.newClient('to be rotated');
+    const original = await create(key, { name: 'rotated' }, old);
+    const tokens = service.app.get(AccessTokensService);
+    const rotate = async (id = '') => new Api(old.origin, await tokens.rotate(id, { overlap: 60_000 }, TESTER));
+    const idsOf = async () => (await tokens.list()).flatMap(({ id, name }) => (name === 'to be rotated' ? id : []));
+    const second = await rotate((await idsOf())[0]);
+    expectReplay(await create(key, { name: 'rotated' }, second), original);
+    expectReplay(await create(key, { name: 'rotated' }, await rotate((await idsOf())[1])), original);
+    expectReplay(await create(key, { name: 'rotated' }, old), original);
+    expect(await countItems('rotated')).toBe(1);
+  });
+
   it('makes one item of 200 requests at once', async () => {
     const key = newKey();
     const answers = await Promise.all(Array.from({ length: 200 }, () => create(key, { name: 'together' })));
@@ -125,7 +140,7 @@ describe('what is kept', () => {
     const { digest, ...rest } = await service.app.get(Database).repository(KeptAnswer).findOneByOrFail({ key });
     expect(digest).toHaveLength(32);
     expect(rest).toEqual({
-      tokenId: expect.any(String),
+      ownerId: expect.any(String),
       key,
       status: 201,
       body: expect.any(String),

@@ -18,7 +18,7 @@ it('writes one JSON line for each request, and never a token, a query or a body'
 
   const requests = service.log.filter(({ msg, route }) => msg === 'request' && route !== '/readyz');
   const { stdout } = await runCli(['token', 'list'], database.environment);
-  const [tokenId] = /^\S+(?=\tlogged)/m.exec(stdout) ?? [];
+  const [principalId] = /^\S+(?=\tlogged)/m.exec(stdout) ?? [];
   const line = (expected: Partial<LogLine>) => ({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -30,11 +30,11 @@ it('writes one JSON line for each request, and never a token, a query or a body'
   });
   const items = { route: '/v1/items', path: '/v1/items' };
   expect(requests).toEqual([
-    line({ ...items, tokenId, method: 'POST', status: 201, requestId: headers.get('x-request-id') }),
-    line({ ...items, tokenId, method: 'GET', status: 400 }),
-    line({ ...items, method: 'GET', status: 401, requestId: 'mine' }),
-    line({ route: '/{*path}', path: '/v1/nothing', tokenId, method: 'GET', status: 404 }),
-    line({ ...items, tokenId, method: 'GET', status: 400 }),
+    line({ ...items, principalId, method: 'POST', status: 201, requestId: headers.get('x-request-id') }),
+    line({ ...items, principalId, method: 'GET', status: 400 }),
+    line({ ...items, method: 'GET', status: 401, requestId: 'mine', refusal: { reason: 'checksum', address: '127.0.0.1' } }),
+    line({ route: '/{*path}', path: '/v1/nothing', principalId, method: 'GET', status: 404 }),
+    line({ ...items, principalId, method: 'GET', status: 400 }),
   ]);
   const everything = JSON.stringify(service.log);
   expect(everything).not.toContain(token.slice(6, 36));

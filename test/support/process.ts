@@ -21,9 +21,15 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs a command of the built command-line interface to its end. */
-export function runCli(args: string[], environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  return spawnCli(args, environment).ended;
+/**
+ * Runs a command of the built command-line interface to its end.
+ *
+ * @param input - what it reads from its standard input
+ */
+export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
+  const { child, ended } = spawnCli(args, environment);
+  child.stdin?.end(input);
+  return ended;
 }
 
 /** Starts a command of the built command-line interface that need not come to its own end. */
@@ -40,7 +46,8 @@ export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome
 export class ServiceProcess {
   private constructor(
     readonly child: ChildProcess,
-    private readonly output: { stdout: string; stderr: string },
+    /** What it said until now. */
+    readonly output: { stdout: string; stderr: string },
   ) {}
 
   /** Starts it and waits for nothing. */
@@ -95,10 +102,15 @@ export class ServiceProcess {
 
   /** A metric of the process, in Prometheus' spelling with its labels: `name{label="value"}`. @returns undefined without it */
   async metric(name: string): Promise<number | undefined> {
-    const [, url = ''] = /Metrics at (http:[^"\s]+)/.exec(this.output.stdout) ?? [];
-    const lines = (await (await fetch(url.replace('localhost', '127.0.0.1'))).text()).split('\n');
+    const lines = (await this.metrics()).split('\n');
     const line = lines.find((text) => text.startsWith(`${name} `));
     return line === undefined ? undefined : Number(line.slice(name.length));
+  }
+
+  /** All metrics of the process. */
+  async metrics(): Promise<string> {
+    const [, url = ''] = /Metrics at (http:[^"\s]+)/.exec(this.output.stdout) ?? [];
+    return (await fetch(url.replace('localhost', '127.0.0.1'))).text();
   }
 
   client(token: string): Api {

@@ -21,6 +21,9 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** Who issues and revokes tokens in tests. */
+export const TESTER = { actor: 'a test', reason: 'test' };
+
 /** Any free ports, a limit that is not in the way, and no wait for load balancers. */
 export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '0' };
 
@@ -42,7 +45,10 @@ export async function startService(
   const origin = `http://127.0.0.1:${port}`;
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
   const newClient: Service['newClient'] = async (name = 'test', { expiresAt, scopes } = {}) =>
-    new Api(origin, await app.get(AccessTokensService).issue(name, expiresAt ?? null, scopes ?? null));
+    new Api(
+      origin,
+      await app.get(AccessTokensService).issue({ name, expiresAt: expiresAt ?? null, scopes: scopes ?? null }, TESTER),
+    );
   return {
     app,
     api: await newClient(),
