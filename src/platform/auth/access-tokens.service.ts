@@ -3,6 +3,7 @@ import { IsNull, type Repository } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
+import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, AuditLog } from './audit-log.js';
 import { digestOf, generateToken, lastFourOf } from './token-format.js';
@@ -151,10 +152,6 @@ function replaceable(id: string, token: AccessToken | null): AccessToken {
 
 function lifetimeOf({ expiresAt, createdAt }: AccessToken): number {
   return expiresAt ? expiresAt.getTime() - createdAt.getTime() : Infinity;
-}
-
-function dateIn(milliseconds: number, now: number): Date | null {
-  return milliseconds === Infinity ? null : new Date(now + milliseconds);
 }
 
 /** What the audit log tells of a token. */

@@ -6,7 +6,7 @@ import { validate as isUuid } from 'uuid';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { Routes } from '../routes/routes.js';
-import { parseDuration } from '../time/duration.js';
+import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
@@ -45,7 +45,7 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
     .action(async (options: Said & { name: string; expires: number; scope?: string[] }, command: Command) => {
       const { name, expires, scope: scopes = null } = options;
-      const expiresAt = expires === Infinity ? null : new Date(Date.now() + expires);
+      const expiresAt = dateIn(expires);
       const issue = (app: INestApplicationContext) => {
         refuseUnknown(scopes ?? [], app.get(Routes).all().flatMap(scopesOf));
         return app.get(AccessTokensService).issue({ name, expiresAt, scopes }, attribution(command));

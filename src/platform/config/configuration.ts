@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { Allow } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
-import { printable } from './secret.decorator.js';
+import { isUnset, printable } from './secret.decorator.js';
 import { Addresses, Choice, Flag, HttpsUrl, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
 
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
@@ -169,8 +169,5 @@ function endsBeforeCutOff(value: unknown, configuration: object): boolean {
 
 /** Makes the test of a variable that means nothing without another one. */
 function needs(other: string): (value: unknown, configuration: object) => boolean {
-  return (value, configuration) => {
-    const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
-    return isUnset || (configuration as Record<string, unknown>)[other] !== undefined;
-  };
+  return (value, configuration) => isUnset(value) || !isUnset((configuration as Record<string, unknown>)[other]);
 }

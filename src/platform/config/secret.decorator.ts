@@ -13,9 +13,14 @@ export function Secret(): PropertyDecorator {
 /** The variables of a configuration as print-outs may show them; whether a {@link Secret} is set can be seen. */
 export function printable(configuration: object): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(configuration).map(([name, value]: [string, unknown]) => {
-      const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
-      return [name, Reflect.hasMetadata(SECRET, configuration, name) && !isUnset ? SET : value];
-    }),
+    Object.entries(configuration).map(([name, value]: [string, unknown]) => [
+      name,
+      Reflect.hasMetadata(SECRET, configuration, name) && !isUnset(value) ? SET : value,
+    ]),
   );
+}
+
+/** Whether this is the value of a variable, be it a list, that is not set. */
+export function isUnset(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
 }

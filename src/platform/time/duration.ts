@@ -9,3 +9,8 @@ export function parseDuration(text: string): number | undefined {
   const [, count, unit] = /^(0|[1-9][0-9]{0,5})([dhm])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 }
+
+/** The time after so many milliseconds from now, or from another time; null after infinitely many. */
+export function dateIn(milliseconds: number, from: number = Date.now()): Date | null {
+  return milliseconds === Infinity ? null : new Date(from + milliseconds);
+}
