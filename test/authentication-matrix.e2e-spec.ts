@@ -2,7 +2,7 @@ import { AccessTokensService } from '../src/platform/auth/access-tokens.service.
 import { bearer, type Credentials, type Expected, jwtRows, type Sent, tokenRows } from './support/authentication-matrix.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { ServiceProcess } from './support/process.js';
-import { sendRaw } from './support/raw-http.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { eventually, startService, TESTER } from './support/service.js';
 import { createTestDatabase, type TestDatabase } from './support/test-database.js';
 
@@ -81,15 +81,9 @@ async function statusesOf(sent: Sent): Promise<number[]> {
 }
 
 function requestOf(method: string, path: string, { headers = [], query, body, mediaType = 'application/json' }: Sent): Buffer {
-  const content = Buffer.from(body ?? (method === 'POST' ? '{"name":"x"}' : ''));
-  const lines = [
-    `${method} ${path}${query === undefined ? '' : `?${query}`} HTTP/1.1`,
-    'Host: items.example',
-    'Connection: close',
-    ...headers,
-    ...(content.length > 0 ? [`Content-Type: ${mediaType}`, `Content-Length: ${content.length}`] : []),
-  ];
-  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), content]);
+  const content = body ?? (method === 'POST' ? '{"name":"x"}' : '');
+  const fields = content === '' ? headers : [...headers, `Content-Type: ${mediaType}`];
+  return Buffer.from(request(`${method} ${path}${query === undefined ? '' : `?${query}`}`, fields, content), 'latin1');
 }
 
 /** Whether every replica answers so along every route, and says no more than it should. */

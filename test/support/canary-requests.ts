@@ -1,3 +1,5 @@
+import { request } from './raw-http.js';
+
 /** More than is read of a body, and than Node takes as headers, in bytes. */
 const BODY = 70_000;
 const HEADERS = 20_000;
@@ -16,13 +18,6 @@ export function canaryRequests(credential: string, valid: string): string[] {
     ...elsewhere(credential),
     ...elsewhere(credential, authorization),
   ];
-}
-
-/** A request as it is sent, the last one on its connection. @param line - method and target */
-export function request(line: string, headers: readonly string[], body = ''): string {
-  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
-  const fields = ['Host: x', 'Connection: close', ...headers, ...length];
-  return `${line} HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`;
 }
 
 /** As `Authorization`, in many spellings. */

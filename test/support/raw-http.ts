@@ -32,6 +32,13 @@ export function sendRaw(port: number, bytes: string | Buffer, silence = 300): Pr
   });
 }
 
+/** A request as it is sent, the last one on its connection. @param line - method and target */
+export function request(line: string, headers: readonly string[], body = ''): string {
+  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  const fields = ['Host: x', 'Connection: close', ...headers, ...length];
+  return `${line} HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`;
+}
+
 function parse(text: string): RawAnswer {
   const [head = '', body = ''] = text.split(/\r\n\r\n([^]*)/);
   const [statusLine = '', ...headers] = head.split('\r\n');
