@@ -3,6 +3,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient } from './database-client.js';
+import type { StatementObserver } from './statement-observers.js';
 import type { TableRegistry } from './table-registry.js';
 
 /** A server that is the database, a pooler before it (PgBouncer in transaction mode), or a streaming replica of it. */
@@ -19,7 +20,7 @@ export function dataSourceOptions(
   configuration: Configuration,
   tables: TableRegistry,
   location: DatabaseLocation,
-  onPoolError: (error: unknown) => void,
+  { observe, onPoolError }: { observe: StatementObserver; onPoolError: (error: unknown) => void },
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const isReplica = 'kind' in location && location.kind === 'replica';
@@ -30,7 +31,11 @@ export function dataSourceOptions(
     poolSize: DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (isReplica ? PATIENCE_WITH_REPLICA : 1) * 1000,
     poolErrorHandler: onPoolError,
-    extra: 'embedded' in location ? location.embedded : serverOptions(configuration, location.kind),
+    extra: {
+      ...('embedded' in location ? location.embedded : serverOptions(configuration, location.kind)),
+      Client: DatabaseClient,
+      observe,
+    },
     installExtensions: false,
     entities: [...tables.entities],
     migrations: [...tables.migrations],
@@ -42,7 +47,6 @@ function serverOptions({ DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configura
   // Replicas serve lists alone, of which those with a filter may take longest.
   const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
-    Client: DatabaseClient,
     keepAlive: true,
     idleTimeoutMillis: 30_000,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.

@@ -1,5 +1,12 @@
 import { Client, type ClientConfig } from 'pg';
 import { READ_ONLY } from './sql-state.js';
+import type { StatementObserver } from './statement-observers.js';
+
+/** What `pg` gives its clients of the options of a pool. */
+export interface DatabaseClientConfig extends ClientConfig {
+  /** Told of every statement. */
+  observe?: StatementObserver;
+}
 
 /** No connection to the database could be made; the cause is what Node or `pg` says of it. */
 export class ConnectionFailedError extends Error {
@@ -7,7 +14,7 @@ export class ConnectionFailedError extends Error {
 }
 
 /**
- * A `pg` client that tells its own failures apart and does not outlive them.
+ * A `pg` client that tells its own failures apart, does not outlive them, and tells of its statements.
  *
  * - A connection that cannot be made is a {@link ConnectionFailedError}: its causes, such as `ECONNREFUSED`, could come
  *   from anything else that the service talks to.
@@ -19,8 +26,11 @@ export class ConnectionFailedError extends Error {
  *   has the address by then.
  */
 export class DatabaseClient extends Client {
-  constructor(config?: string | ClientConfig) {
+  private readonly observe: StatementObserver | undefined;
+
+  constructor(config: DatabaseClientConfig = {}) {
     super(config);
+    this.observe = config.observe;
     this.on('error', () => undefined);
   }
 
@@ -46,14 +56,20 @@ export class DatabaseClient extends Client {
 
   /** Takes and gives what `Client.query` does, in all its overloads. */
   override query(...request: never[]): never {
+    const [text] = request as unknown[];
+    const onEnd = typeof text === 'string' ? this.observe?.(text) : undefined;
     const result: unknown = super.query(...(request as unknown as Parameters<Client['query']>));
     if (result instanceof Promise) {
-      result.catch((error: unknown) => {
-        if (isLast(error)) {
-          // With a statement under way, this breaks the connection at once; either way the pool drops it.
-          void this.end();
-        }
-      });
+      result.then(
+        () => onEnd?.(),
+        (error: unknown) => {
+          onEnd?.(error);
+          if (isLast(error)) {
+            // With a statement under way, this breaks the connection at once; either way the pool drops it.
+            void this.end();
+          }
+        },
+      );
     }
     return result as never;
   }

@@ -1,9 +1,10 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Database } from './database.js';
+import { StatementObservers } from './statement-observers.js';
 import { TableRegistry, type Tables } from './table-registry.js';
 
 @Global()
-@Module({ providers: [Database, TableRegistry], exports: [Database, TableRegistry] })
+@Module({ providers: [Database, StatementObservers, TableRegistry], exports: [Database, StatementObservers, TableRegistry] })
 class DatabaseCoreModule {}
 
 const TABLES = Symbol('tables');

@@ -12,6 +12,7 @@ import { keepTrying } from './keep-trying.js';
 import { applyMigrations } from './migrate.js';
 import { openDataSource } from './open-data-source.js';
 import { ReadReplicas } from './read-replicas.js';
+import { StatementObservers } from './statement-observers.js';
 import { TableRegistry } from './table-registry.js';
 import { readWrite } from './transactions.js';
 
@@ -36,6 +37,7 @@ export class Database implements OnApplicationShutdown {
   constructor(
     private readonly configuration: Configuration,
     private readonly tables: TableRegistry,
+    private readonly statements: StatementObservers,
   ) {}
 
   /** Whether this is the embedded database. */
@@ -166,9 +168,10 @@ export class Database implements OnApplicationShutdown {
   }
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    return dataSourceOptions(this.configuration, this.tables, location, (error) => {
+    const onPoolError = (error: unknown) => {
       this.logger.warn({ msg: 'database connection lost', err: error });
-    });
+    };
+    return dataSourceOptions(this.configuration, this.tables, location, { observe: this.statements.observe, onPoolError });
   }
 
   private connected(): DataSource {
