@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import Counter from 'prom-client/lib/counter.js';
 import { Metrics } from '../observability/metrics.js';
 
 /** Pairs of operation and caller that are told apart: each is a time series for as long as the process runs. */
