@@ -1,7 +1,11 @@
 import type { Client } from 'pg';
+import { inParts } from '../progress.ts';
 
 /** Items in the table; one was created each second. */
 export const ITEMS = 1_000_000;
+
+/** Rows that are inserted at once: so few that one sees it go on. */
+const PART = 20_000;
 
 /** Milliseconds since 1970 at which item 0 would have been created. */
 const FIRST = Date.UTC(2026, 0, 1);
@@ -28,10 +32,17 @@ export function createdAt(number: number): string {
 
 /** Fills the table of items, whose migrations have run, and leaves it as autovacuum leaves a table in time. */
 export async function load(client: Client): Promise<void> {
-  await client.query(`INSERT INTO items (id, name, description) ${itemsSql(1, ITEMS)}`);
+  await insertItems(client, 'items');
   await client.query('VACUUM ANALYZE items');
   // So that the measurements do not share the disk with what was written here.
   await client.query('CHECKPOINT');
+}
+
+/** Fills a table with all items. */
+export async function insertItems(client: Client, table: string): Promise<void> {
+  await inParts(`rows of ${table}`, ITEMS, PART, async (first, last) => {
+    await client.query(`INSERT INTO ${table} (id, name, description) ${itemsSql(first, last)}`);
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import { type ItemValues, ITEMS, itemsSql } from './database.ts';
+import { inParts } from '../progress.ts';
+import { insertItems, type ItemValues, ITEMS, itemsSql } from './database.ts';
 
 /** Rows that are inserted into each table, and how many of them before it is the other's turn. */
 const ROWS = 20_000;
@@ -54,7 +55,7 @@ export async function measureDescriptionIndex(client: Client): Promise<IndexCost
 /** The table with its indexes; filled first, because to build them afterwards is quicker. */
 async function copyItems(client: Client, copy: string): Promise<void> {
   await client.query(`CREATE TABLE ${copy} (LIKE items)`);
-  await client.query(`INSERT INTO ${copy} SELECT * FROM items`);
+  await insertItems(client, copy);
   const { rows } = await client.query<{ definition: string }>(
     `SELECT replace(replace(indexdef, indexname, '${copy}_' || indexname), schemaname || '.items ', '${copy} ') AS definition
      FROM pg_indexes WHERE tablename = 'items'`,
@@ -66,14 +67,14 @@ async function copyItems(client: Client, copy: string): Promise<void> {
 
 async function compareInserts(client: Client, offset: number, insert: Insert): Promise<number> {
   const times = { items_plain: 0, items_indexed: 0 };
-  for (let number = offset; number < offset + ROWS; number += TURN) {
-    const { rows } = await client.query<ItemValues>(itemsSql(number + 1, number + TURN));
+  await inParts('rows, with the index and without', ROWS, TURN, async (first, last) => {
+    const { rows } = await client.query<ItemValues>(itemsSql(offset + first, offset + last));
     for (const table of ['items_plain', 'items_indexed'] as const) {
       const start = performance.now();
       await insert(client, table, rows);
       times[table] += performance.now() - start;
     }
-  }
+  });
   // Sums, because the index is brought up to date now and then: the median turn would leave out most of its cost.
   return times.items_indexed / times.items_plain;
 }

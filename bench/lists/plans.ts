@@ -10,6 +10,7 @@ import type { Database } from '#service/platform/database/database';
 import { encodeCursor } from '#service/platform/lists/cursor';
 import { KeyStatements } from '#service/platform/lists/key-statements';
 import { Lists } from '#service/platform/lists/lists';
+import { Metrics } from '#service/platform/observability/metrics';
 import type { Case } from './cases.ts';
 import { keyAtDepth } from './database.ts';
 import { median } from '../statistics.ts';
@@ -51,7 +52,7 @@ export class Plans {
     });
     // All that lists need of the database.
     const database = { repository: () => this.source.getRepository(Item) } as unknown as Database;
-    this.lists = new Lists(database, new Configuration());
+    this.lists = new Lists(database, new Configuration(), new Metrics());
   }
 
   static async open(client: Client, url: string): Promise<Plans> {

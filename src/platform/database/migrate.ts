@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DataSource, type DataSourceOptions, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { StatusLine } from '../progress/status-line.js';
 import { DatabaseClient } from './database-client.js';
+import type { Session } from './describe-build.js';
+import { MigrationProgress } from './migration-progress.js';
 
 /** Key of the advisory lock that lets one migrator work at a time, whatever number of replicas start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
@@ -16,12 +20,18 @@ const LOCK_TIMEOUT = '10s';
  *
  * @param options - statements are limited as these say, except those of migrations, which may take as long as they need
  * @param signal - ends the wait for another migrator
+ * @param line - to show on how far it is; without it, nothing is shown
  * @returns the names of those it applied
  */
-export async function applyMigrations(options: DataSourceOptions, signal: AbortSignal): Promise<string[]> {
-  const dataSource = await new DataSource({ ...options, poolSize: 1 } as DataSourceOptions).initialize();
+export async function applyMigrations(
+  options: PostgresDataSourceOptions,
+  signal: AbortSignal,
+  line?: StatusLine,
+): Promise<string[]> {
+  const dataSource = await new DataSource({ ...options, poolSize: 1 }).initialize();
+  const progress = line && new MigrationProgress(line, options);
   try {
-    return await withMigrationLock(dataSource, signal, async (runner) => {
+    return await withMigrationLock(dataSource, signal, progress, async (runner) => {
       const client: unknown = await runner.connect();
       if (client instanceof DatabaseClient) {
         client.waitWithoutLimit();
@@ -29,11 +39,30 @@ export async function applyMigrations(options: DataSourceOptions, signal: AbortS
       await runner.query(`SET lock_timeout = '${LOCK_TIMEOUT}'; SET statement_timeout = 0`);
       const executor = new MigrationExecutor(dataSource, runner);
       executor.transaction = 'each';
+      if (progress) {
+        await announceTo(progress, executor, runner);
+      }
       const applied = await executor.executePendingMigrations();
       return applied.map((migration) => migration.name);
     });
   } finally {
+    await progress?.stop();
     await dataSource.destroy();
+  }
+}
+
+/** From now on each migration that the executor begins tells so before. */
+async function announceTo(progress: MigrationProgress, executor: MigrationExecutor, runner: QueryRunner): Promise<void> {
+  const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
+  const pending = await executor.getPendingMigrations();
+  for (const [index, { name, instance }] of pending.entries()) {
+    if (instance) {
+      const up = instance.up.bind(instance);
+      instance.up = (onRunner) => {
+        progress.applying(name, index + 1, pending.length, pid);
+        return up(onRunner);
+      };
+    }
   }
 }
 
@@ -46,11 +75,13 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
 async function withMigrationLock<T>(
   dataSource: DataSource,
   signal: AbortSignal,
+  progress: MigrationProgress | undefined,
   work: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
   try {
     while (!(await tryLock(runner))) {
+      progress?.waiting(await lockHolder(runner));
       await delay(LOCK_INTERVAL, undefined, { signal });
     }
     const result = await work(runner);
@@ -67,4 +98,17 @@ async function withMigrationLock<T>(
 async function tryLock(runner: QueryRunner): Promise<boolean> {
   const rows = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [MIGRATION_LOCK])) as [{ locked: boolean }];
   return rows[0].locked;
+}
+
+/** Who has that lock, if somebody still has it. A key of 64 bits is shown in two halves (PostgreSQL manual, pg_locks). */
+async function lockHolder(runner: QueryRunner): Promise<Session | undefined> {
+  const rows = (await runner.query(
+    `SELECT pid, application_name AS application, state, extract(epoch FROM clock_timestamp() - backend_start)::float8 AS seconds
+     FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND granted AND objsubid = 1
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND classid::bigint = $1::bigint >> 32 AND objid::bigint = $1::bigint & 4294967295`,
+    [MIGRATION_LOCK],
+  )) as Session[];
+  return rows[0];
 }
