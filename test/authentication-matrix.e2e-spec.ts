@@ -127,6 +127,14 @@ describe('JWTs', () => {
   });
 });
 
+it('counted each kind of credential that let somebody in', async () => {
+  for (const replica of replicas) {
+    for (const kind of ['token', 'jwt']) {
+      expect(await replica.metric(`items_authentications_total{kind="${kind}"}`)).toBeGreaterThan(0);
+    }
+  }
+});
+
 it('led no replica to keys of an attacker, and all of them end well', async () => {
   expect(provider.requests.elsewhere).toBe(0);
   const codes = await Promise.all(replicas.map((replica) => replica.end('SIGTERM')));

@@ -67,6 +67,11 @@ function lists(query: string): Load {
   );
 }
 
+/** What every process says of the replica. */
+function areReady(): Promise<(number | undefined)[]> {
+  return Promise.all(cluster.processes.map((process) => process.metric('items_database_replica_ready{pool="replica-1"}')));
+}
+
 function expectAllAnswered(calls: readonly Call[]): void {
   expect(Object.keys(outcomesOf(calls))).toEqual(['200']);
 }
@@ -98,9 +103,11 @@ it('lists from the primary, without a failure, while the replica is killed, and 
   await eventually(() => cluster.processes.every((process) => process.linesOf('replica away').length === 1));
   const { created, listed } = await createAndList();
   expect(listed).toEqual([created, created]);
+  expect(await areReady()).toEqual([0, 0]);
   await delay(1000);
   await standby.start();
   await readsFromStandby();
+  expect(await areReady()).toEqual([1, 1]);
   expectAllAnswered(await load.stop());
 });
 

@@ -5,14 +5,14 @@ import { Database } from '../../src/platform/database/database.js';
 import { KeyStatements, type Statement, WINDOW } from '../../src/platform/lists/key-statements.js';
 import { explain } from '../../src/platform/lists/query-plan.js';
 import type { ProblemBody } from '../support/api.js';
-import { type Service, startService } from '../support/service.js';
+import { type MeasuredService, startMeasured } from '../support/scrape.js';
 import { databaseUrlOf } from '../support/test-database.js';
 
-let service: Service;
+let service: MeasuredService;
 let client: Client;
 
 beforeEach(async () => {
-  service = await startService({ FILTER_TIMEOUT: '0.3', DATABASE_POOL_SIZE: '2' });
+  service = await startMeasured({ FILTER_TIMEOUT: '0.3', DATABASE_POOL_SIZE: '2' });
   client = new Client(databaseUrlOf(service.database));
   await client.connect();
 });
@@ -45,6 +45,9 @@ it('refuses a filter that takes too long, and goes on', async () => {
   ]);
   const selective = `${filter} && createdAt < timestamp("2026-01-01T00:00:00.010Z")`;
   expect((await service.api.list({ filter: selective })).body).toEqual({ items: [] });
+  const scrape = await service.scrape();
+  expect(scrape.sum('items_filter_timeouts_total')).toBe(1);
+  expect(scrape.sum('items_database_statement_errors_total', { cause: 'timeout' })).toBe(1);
 });
 
 it('keeps connections free for all else, however many filters are slow', async () => {

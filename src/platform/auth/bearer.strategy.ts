@@ -4,13 +4,13 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import { Counter } from 'prom-client';
 import { SERVICE_NAME } from '../config/service-name.js';
+import type { EventCounter } from '../observability/event-counter.js';
 import { Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
 import type { Principal } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
-import type { RefusalReason, Refused } from './verdict.js';
+import { REFUSAL_REASONS, type RefusalReason, type Refused } from './verdict.js';
 
 declare global {
   // Express' own hook for properties that middleware adds.
@@ -38,21 +38,26 @@ interface Shown {
 /** `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2). */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
-  private readonly refusals: Counter<'reason'>;
+  private readonly refusals: EventCounter<{ readonly reason: typeof REFUSAL_REASONS }>;
+  private readonly successes: EventCounter<{ readonly kind: readonly ['token', 'jwt'] }>;
 
   constructor(
     private readonly authenticator: TokenAuthenticator,
-    { registry }: Metrics,
+    metrics: Metrics,
   ) {
     super({ realm: SERVICE_NAME, passReqToCallback: true });
     // Passport keeps strategies by name for the whole process; applications in one process must not share one.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
-    this.refusals = new Counter({
+    this.refusals = metrics.counter({
       name: 'items_authentication_refusals_total',
       help: 'Requests answered 401, by the reason that the log tells as well',
-      labelNames: ['reason'],
-      registers: [registry],
+      labels: { reason: REFUSAL_REASONS },
+    });
+    this.successes = metrics.counter({
+      name: 'items_authentications_total',
+      help: 'Requests let in, by what they came with',
+      labels: { kind: ['token', 'jwt'] },
     });
   }
 
@@ -69,6 +74,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   async validate({ request }: Shown, token: string): Promise<Principal | false> {
     const verdict = await this.authenticator.authenticate(token, clientAddress(request));
     if ('principal' in verdict) {
+      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
       return verdict.principal;
     }
     this.refuse(request, verdict);

@@ -3,6 +3,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient } from './database-client.js';
+import { DatabasePool, type PoolObserver } from './database-pool.js';
 import type { StatementObserver } from './statement-observers.js';
 import type { TableRegistry } from './table-registry.js';
 
@@ -15,12 +16,24 @@ export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: P
 /** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
 const PATIENCE_WITH_REPLICA = 0.2;
 
-/** Options of a data source. */
+/** Who is told of what goes on in a data source. */
+export interface DataSourceObservers {
+  readonly statementObserver: StatementObserver;
+  readonly poolObserver: PoolObserver;
+  /** A connection broke that nobody was using. */
+  readonly onPoolError: (error: unknown) => void;
+}
+
+/**
+ * Options of a data source.
+ *
+ * @param observers - nobody is told when there are none
+ */
 export function dataSourceOptions(
   configuration: Configuration,
   tables: TableRegistry,
   location: DatabaseLocation,
-  { observe, onPoolError }: { observe: StatementObserver; onPoolError: (error: unknown) => void },
+  observers?: DataSourceObservers,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const isReplica = 'kind' in location && location.kind === 'replica';
@@ -30,11 +43,13 @@ export function dataSourceOptions(
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (isReplica ? PATIENCE_WITH_REPLICA : 1) * 1000,
-    poolErrorHandler: onPoolError,
+    poolErrorHandler: observers?.onPoolError ?? (() => undefined),
+    // Of `pg`, TypeORM needs no more than this.
+    driver: { Pool: DatabasePool },
     extra: {
       ...('embedded' in location ? location.embedded : serverOptions(configuration, location.kind)),
       Client: DatabaseClient,
-      observe,
+      ...(observers && { statementObserver: observers.statementObserver, poolObserver: observers.poolObserver }),
     },
     installExtensions: false,
     entities: [...tables.entities],

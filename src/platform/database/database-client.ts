@@ -5,7 +5,7 @@ import type { StatementObserver } from './statement-observers.js';
 /** What `pg` gives its clients of the options of a pool. */
 export interface DatabaseClientConfig extends ClientConfig {
   /** Told of every statement. */
-  observe?: StatementObserver;
+  statementObserver?: StatementObserver;
 }
 
 /** No connection to the database could be made; the cause is what Node or `pg` says of it. */
@@ -26,11 +26,11 @@ export class ConnectionFailedError extends Error {
  *   has the address by then.
  */
 export class DatabaseClient extends Client {
-  private readonly observe: StatementObserver | undefined;
+  private readonly observer: StatementObserver | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
-    this.observe = config.observe;
+    this.observer = config.statementObserver;
     this.on('error', () => undefined);
   }
 
@@ -57,7 +57,7 @@ export class DatabaseClient extends Client {
   /** Takes and gives what `Client.query` does, in all its overloads. */
   override query(...request: never[]): never {
     const [text] = request as unknown[];
-    const onEnd = typeof text === 'string' ? this.observe?.(text) : undefined;
+    const onEnd = typeof text === 'string' ? this.observer?.(text) : undefined;
     const result: unknown = super.query(...(request as unknown as Parameters<Client['query']>));
     if (result instanceof Promise) {
       result.then(

@@ -1,10 +1,14 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Database } from './database.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import { StatementObservers } from './statement-observers.js';
 import { TableRegistry, type Tables } from './table-registry.js';
 
 @Global()
-@Module({ providers: [Database, StatementObservers, TableRegistry], exports: [Database, StatementObservers, TableRegistry] })
+@Module({
+  providers: [Database, DatabaseMetrics, StatementObservers, TableRegistry],
+  exports: [Database, DatabaseMetrics, StatementObservers, TableRegistry],
+})
 class DatabaseCoreModule {}
 
 const TABLES = Symbol('tables');

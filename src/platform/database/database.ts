@@ -1,19 +1,22 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
+import type { StatusLine } from '../progress/status-line.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { keepTrying } from './keep-trying.js';
 import { applyMigrations } from './migrate.js';
 import { openDataSource } from './open-data-source.js';
+import { PRIMARY } from './pool-metrics.js';
 import { ReadReplicas } from './read-replicas.js';
 import { StatementObservers } from './statement-observers.js';
 import { TableRegistry } from './table-registry.js';
+import { TransactionScope } from './transaction-scope.js';
 import { readWrite } from './transactions.js';
 
 /** How long connections may take to say goodbye, in milliseconds. */
@@ -27,8 +30,7 @@ const CLOSE_TIMEOUT = 2000;
 export class Database implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
-  /** The transaction that the running code is part of. */
-  private readonly transactions = new AsyncLocalStorage<EntityManager>();
+  private readonly scope = new TransactionScope();
   private embedded: EmbeddedDatabase | undefined;
   private dataSource: DataSource | undefined;
   private connecting: Promise<void> | undefined;
@@ -38,6 +40,7 @@ export class Database implements OnApplicationShutdown {
     private readonly configuration: Configuration,
     private readonly tables: TableRegistry,
     private readonly statements: StatementObservers,
+    private readonly metrics: DatabaseMetrics,
   ) {}
 
   /** Whether this is the embedded database. */
@@ -60,7 +63,7 @@ export class Database implements OnApplicationShutdown {
    * @throws Problem 503 while the database is away or lacks migrations
    */
   get manager(): EntityManager {
-    return this.transactions.getStore() ?? this.connected().manager;
+    return this.scope.manager ?? this.connected().manager;
   }
 
   /**
@@ -69,11 +72,26 @@ export class Database implements OnApplicationShutdown {
    *
    * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile
    */
-  transaction<T>(work: () => Promise<T>): Promise<T> {
-    if (this.transactions.getStore()) {
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    if (this.scope.manager) {
       return work();
     }
-    return readWrite(this.connected(), (manager) => this.transactions.run(manager, work));
+    const onCommit: (() => void)[] = [];
+    const result = await readWrite(this.connected(), (manager) => this.scope.run(manager, onCommit, work));
+    onCommit.forEach((callback) => {
+      callback();
+    });
+    return result;
+  }
+
+  /**
+   * Calls back once what was written is certain to stay: after the {@link transaction} that the running code is part of, or at once
+   * outside of one. Never, if that is rolled back, or if its connection ends while it commits.
+   *
+   * @param callback - must not throw: the work is done
+   */
+  afterCommit(callback: () => void): void {
+    this.scope.afterCommit(callback);
   }
 
   /**
@@ -85,7 +103,7 @@ export class Database implements OnApplicationShutdown {
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.manager);
-    return this.transactions.getStore() ? here() : this.replicas.read(read, here);
+    return this.scope.manager ? here() : this.replicas.read(read, here);
   }
 
   /**
@@ -103,6 +121,7 @@ export class Database implements OnApplicationShutdown {
    * @throws DataDirectoryInUseError or what else makes the embedded database unusable
    */
   async start(): Promise<void> {
+    this.metrics.watchReplicas((index) => this.replicas.isReady(index));
     if (this.isEmbedded) {
       await this.connect();
     } else {
@@ -111,7 +130,9 @@ export class Database implements OnApplicationShutdown {
       };
       this.connecting = keepTrying(() => this.connect(), onFailure, this.shutdown.signal);
       const urls = this.configuration.DATABASE_REPLICA_URLS;
-      this.replicas = new ReadReplicas(urls.map((url) => this.optionsFor({ url, kind: 'replica' })));
+      this.replicas = new ReadReplicas(
+        urls.map((url, index) => this.optionsFor({ url, kind: 'replica' }, this.metrics.replicaName(index))),
+      );
       this.replicas.connect();
     }
   }
@@ -128,11 +149,15 @@ export class Database implements OnApplicationShutdown {
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
-  /** Applies the migrations that the database does not have yet, while no other process does. */
-  async migrate(): Promise<void> {
+  /**
+   * Applies the migrations that the database does not have yet, while no other process does.
+   *
+   * @param line - to show on how far it is
+   */
+  async migrate(line?: StatusLine): Promise<void> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
     const options = url === undefined ? await this.options() : this.optionsFor({ url, kind: 'server' });
-    const applied = await applyMigrations(options, this.shutdown.signal);
+    const applied = await applyMigrations(options, this.shutdown.signal, line);
     applied.forEach((migration) => this.logger.log({ msg: 'migration applied', migration }));
   }
 
@@ -167,11 +192,15 @@ export class Database implements OnApplicationShutdown {
     await this.dataSource?.destroy();
   }
 
-  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
+  private optionsFor(location: DatabaseLocation, pool = PRIMARY): PostgresDataSourceOptions {
     const onPoolError = (error: unknown) => {
       this.logger.warn({ msg: 'database connection lost', err: error });
     };
-    return dataSourceOptions(this.configuration, this.tables, location, { observe: this.statements.observe, onPoolError });
+    return dataSourceOptions(this.configuration, this.tables, location, {
+      statementObserver: this.statements.observe,
+      poolObserver: this.metrics.pools.observerOf(pool),
+      onPoolError,
+    });
   }
 
   private connected(): DataSource {

@@ -14,6 +14,11 @@ export class ReadReplicas {
     this.replicas = options.map((each) => new ReadReplica(each));
   }
 
+  /** Whether the one at that place can be used now. */
+  isReady(index: number): boolean {
+    return this.replicas[index]?.dataSource !== undefined;
+  }
+
   /** Connects to all, in the background, as often as it takes. */
   connect(): void {
     this.replicas.forEach((replica) => {

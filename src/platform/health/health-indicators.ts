@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Metrics } from '../observability/metrics.js';
 import { within } from '../time/within.js';
+import { ReadinessMetrics } from './readiness-metrics.js';
 
 /** How long an indicator may take, in milliseconds. */
 const PATIENCE = 3000;
@@ -16,17 +18,25 @@ export interface HealthIndicator {
 @Injectable()
 export class HealthIndicators {
   private readonly indicators: HealthIndicator[] = [];
+  private readonly names: string[] = [];
+  private readonly metrics: ReadinessMetrics;
   private running: Promise<string[]> | undefined;
   private end: string | undefined;
+
+  constructor(metrics: Metrics) {
+    this.metrics = new ReadinessMetrics(metrics, this.names, () => this.failing());
+  }
 
   /** From now on the service is ready only while this works, too. Call it in the constructor of a module. */
   add(indicator: HealthIndicator): void {
     this.indicators.push(indicator);
+    this.names.push(indicator.name);
   }
 
   /** From now on the service is not ready, whatever the indicators say. @param reason - named in the answer */
   endWith(reason: string): void {
     this.end = reason;
+    this.metrics.told(false);
   }
 
   /** Names of those that fail now. However many ask at once, each indicator is checked by one at a time. */
@@ -36,7 +46,9 @@ export class HealthIndicators {
     });
     const failing = this.end === undefined ? await this.running : [];
     // It may have come meanwhile.
-    return this.end === undefined ? failing : [this.end];
+    const told = this.end === undefined ? failing : [this.end];
+    this.metrics.told(told.length === 0);
+    return told;
   }
 
   private async checkAll(): Promise<string[]> {
@@ -48,6 +60,8 @@ export class HealthIndicators {
       ),
     );
     const results = await Promise.allSettled(checks);
-    return this.indicators.filter((_, index) => results[index]?.status === 'rejected').map(({ name }) => name);
+    const failing = this.indicators.filter((_, index) => results[index]?.status === 'rejected').map(({ name }) => name);
+    this.metrics.checked(failing);
+    return failing;
   }
 }

@@ -26,6 +26,11 @@ export class Connections {
     });
   }
 
+  /** How many are open. */
+  get count(): number {
+    return this.open.size;
+  }
+
   /** Whether a request on it waits for its answer. */
   isBusy(socket: Socket): boolean {
     return (this.open.get(socket)?.pending.size ?? 0) > 0;

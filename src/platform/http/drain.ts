@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { HealthIndicators } from '../health/health-indicators.js';
+import { Metrics } from '../observability/metrics.js';
 import type { Connections } from './connections.js';
 
 /** How often connections that have become idle are closed while the server closes, in milliseconds. */
@@ -28,7 +29,10 @@ export class Drain implements BeforeApplicationShutdown {
   constructor(
     private readonly configuration: Configuration,
     private readonly indicators: HealthIndicators,
-  ) {}
+    metrics: Metrics,
+  ) {
+    metrics.gauge({ name: 'items_draining', help: 'Whether the service ends' }, () => Number(this.begun));
+  }
 
   /** Tells it the connections of the server; in a command there is none. */
   watch(connections: Connections): void {

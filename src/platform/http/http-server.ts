@@ -3,6 +3,7 @@ import { type Server, STATUS_CODES, type IncomingMessage, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import type { Configuration } from '../config/configuration.js';
+import type { Metrics } from '../observability/metrics.js';
 import { Connections } from './connections.js';
 import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
 import { originForm } from './origin-form.js';
@@ -30,9 +31,18 @@ const CLIENT_GONE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPI
  *
  * @returns what is known of its connections
  */
-export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Configuration): Connections {
+export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Configuration, metrics: Metrics): Connections {
   const logger = new Logger('HttpServer');
   const connections = new Connections(server);
+  metrics.gauge(
+    { name: 'items_http_connections', help: 'Connections that clients have open to the API' },
+    () => connections.count,
+  );
+  const unreadable = metrics.counter({
+    name: 'items_http_unreadable_requests_total',
+    help: 'What was answered, and never became a request: broken HTTP, too large headers, too slow a sender',
+    labels: { status: ['400', '408', '431'] },
+  });
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
   // Also counted from the start of a connection, which load balancers may open before they have a request for it. It bounds
   // what a slow or endless sender can hold open.
@@ -54,6 +64,7 @@ export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Conf
       return;
     }
     const type = typeByParserCode[error.code ?? ''] ?? badRequest;
+    unreadable.inc({ status: String(type.status) as '400' });
     refuse(socket, new Problem(type, 'The request could not be read.'), logger);
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
@@ -63,6 +74,7 @@ export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Conf
       socket.destroy();
       return;
     }
+    unreadable.inc({ status: '400' });
     refuse(socket, new Problem(badRequest, 'This is no proxy.'), logger);
   });
 

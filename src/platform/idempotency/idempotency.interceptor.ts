@@ -3,6 +3,8 @@ import type { Request, Response } from 'express';
 import { lastValueFrom, type Observable, of } from 'rxjs';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
+import type { EventCounter } from '../observability/event-counter.js';
+import { Metrics } from '../observability/metrics.js';
 import { routeOf } from '../routes/route.js';
 import { IDEMPOTENCY_KEY, isIdempotent } from './idempotent.decorator.js';
 import { KeptAnswers, KeyReusedError } from './kept-answers.js';
@@ -25,10 +27,24 @@ export function idempotencyKeyReusedProblem(): Problem {
   return new Problem(idempotencyKeyReused, `This ${IDEMPOTENCY_KEY} belongs to another request: use a new one.`);
 }
 
+/** What became of a request with a key. */
+const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
+
 /** Carries out each `@Idempotent()` request with a key once, and answers its repeats as it was answered. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly answers: KeptAnswers) {}
+  private readonly requests: EventCounter<{ readonly outcome: typeof OUTCOMES }>;
+
+  constructor(
+    private readonly answers: KeptAnswers,
+    metrics: Metrics,
+  ) {
+    this.requests = metrics.counter({
+      name: 'items_idempotent_requests_total',
+      help: 'Requests with an Idempotency-Key, by what became of them',
+      labels: { outcome: OUTCOMES },
+    });
+  }
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
@@ -47,13 +63,16 @@ export class IdempotencyInterceptor implements NestInterceptor {
         const value: unknown = await lastValueFrom(next.handle());
         return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
       });
+      this.requests.inc({ outcome: answer.isReplay ? 'replayed' : 'carried-out' });
       response.status(answer.status);
       if (answer.isReplay) {
         response.setHeader(REPLAYED, 'true');
       }
       return answer.body === null ? undefined : (JSON.parse(answer.body) as unknown);
     } catch (error) {
-      throw error instanceof KeyReusedError ? idempotencyKeyReusedProblem() : error;
+      const isReused = error instanceof KeyReusedError;
+      this.requests.inc({ outcome: isReused ? 'key-reused' : 'failed' });
+      throw isReused ? idempotencyKeyReusedProblem() : error;
     }
   }
 }

@@ -15,6 +15,16 @@ export class Bulkhead {
     private readonly patience: number,
   ) {}
 
+  /** Tasks that have their turn. */
+  get running(): number {
+    return this.working;
+  }
+
+  /** Tasks that wait for theirs. */
+  get queued(): number {
+    return this.waiting.size;
+  }
+
   /**
    * What the task gives, once it had its turn.
    *

@@ -8,11 +8,13 @@ import { QUERY_CANCELED, sqlState } from '../database/sql-state.js';
 import { readOnly } from '../database/transactions.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import type { Problem } from '../http/problem.js';
+import { Metrics } from '../observability/metrics.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';
 import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
+import { ListMetrics } from './list-metrics.js';
 import type { Page } from './page.js';
 import type { PageQuery } from './page-query.js';
 import type { Row, Values } from './row.js';
@@ -22,14 +24,17 @@ import type { Row, Values } from './row.js';
 export class Lists {
   private readonly logger = new Logger('Lists');
   private readonly bulkhead: Bulkhead;
+  private readonly metrics: ListMetrics;
 
   constructor(
     private readonly database: Database,
     private readonly configuration: Configuration,
+    metrics: Metrics,
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
     // Whatever is filtered, half of the connections are left for all else.
     this.bulkhead = new Bulkhead(Math.ceil(DATABASE_POOL_SIZE / 2), DATABASE_CONNECTION_TIMEOUT * 1000);
+    this.metrics = new ListMetrics(metrics, this.bulkhead);
   }
 
   /**
@@ -45,6 +50,7 @@ export class Lists {
     if (filtered && filtered.entity !== entity) {
       throw new Error(`A list of ${entity.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`);
     }
+    this.metrics.listUsed(entity);
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
       ? await this.findWithinLimits(entity, filtered.condition, query)
@@ -66,6 +72,9 @@ export class Lists {
     // Whatever the values have: keys come from nowhere else.
     const row = { ...values, id: newId() };
     await this.database.repository(entity).insert(row as QueryDeepPartialEntity<Entity>);
+    this.database.afterCommit(() => {
+      this.metrics.rowCreated(entity);
+    });
     return row;
   }
 
@@ -82,6 +91,11 @@ export class Lists {
   private read<T>(after: string | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
     return after === undefined ? this.database.fromReplica(read) : read(this.database.manager);
   }
+
+  private readonly refuse = (): Problem => {
+    this.metrics.filterRejections.inc({});
+    return databaseBusy();
+  };
 
   /**
    * In a transaction whose settings end with it: nothing can be written, the plan is made for the values at hand, and what
@@ -105,11 +119,12 @@ export class Lists {
     try {
       const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
       const read = (manager: EntityManager) => readOnly(manager, settings, find);
-      return await this.bulkhead.run(() => this.read(query.after, read), databaseBusy);
+      return await this.bulkhead.run(() => this.read(query.after, read), this.refuse);
     } catch (error) {
       if (sqlState(error) !== QUERY_CANCELED) {
         throw error;
       }
+      this.metrics.filterTimeouts.inc({});
       this.logger.warn({ msg: 'filter took too long', entity: entity.name, seconds: timeout });
       throw tooSlow(query.filterExpression, timeout);
     }

@@ -118,12 +118,14 @@ export class RedisWindow implements SharedWindow {
    * @param prefix - of the names of its keys
    * @param limit - calls in any window
    * @param length - of the window, in milliseconds
+   * @param onAnswer - told in seconds how long each call took, whatever came of it
    */
   constructor(
     private readonly connection: RedisConnection,
     private readonly prefix: string,
     private readonly limit: number,
     private readonly length: number,
+    private readonly onAnswer: (seconds: number) => void = () => undefined,
   ) {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
@@ -131,9 +133,14 @@ export class RedisWindow implements SharedWindow {
   /** Counts one call, if there is room for it. */
   async hit(key: string): Promise<SharedState> {
     const { limit, length } = this;
-    const answer = await this.connection.slidingWindow(this.name(key), limit, length * 1000, 1, 0);
-    const [admitted, remaining, freeIn, stamp, latest] = answer;
-    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000, stamp, latest: latest / 1000 };
+    const start = performance.now();
+    try {
+      const answer = await this.connection.slidingWindow(this.name(key), limit, length * 1000, 1, 0);
+      const [admitted, remaining, freeIn, stamp, latest] = answer;
+      return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000, stamp, latest: latest / 1000 };
+    } finally {
+      this.onAnswer((performance.now() - start) / 1000);
+    }
   }
 
   /** Adds those of the calls that it does not have. @returns the stamps of those which had none */
@@ -149,6 +156,11 @@ export class RedisWindow implements SharedWindow {
   async probe(key: string): Promise<void> {
     await this.report(key, { stamps: [], ages: [] });
     await this.connection.set(`${this.name(key)}:probe`, '', 'PX', PROBE_LIFE);
+  }
+
+  /** Forgets all of a key, as Redis does by itself soon after the last call. */
+  async forget(key: string): Promise<void> {
+    await this.connection.del(this.name(key), `${this.name(key)}:probe`);
   }
 
   /** Calls back once when the connection breaks. */

@@ -63,7 +63,13 @@ let changes: boolean[];
 beforeEach(async () => {
   store = new Store();
   changes = [];
-  const options = { limit: LIMIT, length: LENGTH, replicas: REPLICAS, connect: () => store.connect() };
+  const options = {
+    limit: LIMIT,
+    length: LENGTH,
+    replicas: REPLICAS,
+    connect: () => store.connect(),
+    onDecision: () => undefined,
+  };
   const onChange = (isShared: boolean) => changes.push(isShared);
   limiters = Array.from({ length: REPLICAS }, () => new SharedLimiter({ ...options, onChange }));
   await Promise.all(limiters.map((limiter) => limiter.start()));
@@ -156,6 +162,7 @@ it('keeps to its part when the store was never there', async () => {
     replicas: 3,
     connect: () => store.connect(),
     onChange: () => undefined,
+    onDecision: () => undefined,
   });
   await limiter.start();
   const states = [];

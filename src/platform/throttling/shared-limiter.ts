@@ -17,10 +17,12 @@ export interface SharedLimiterOptions {
   connect(): Promise<SharedWindow>;
   /** Told that the shared window went away, and why, or that it is back. */
   onChange(isShared: boolean, reason?: unknown): void;
+  /** Told of each call whether it was admitted, and whether the shared window said so. */
+  onDecision(admitted: boolean, isShared: boolean): void;
 }
 
 /** How long a call may wait for the shared window, in milliseconds. */
-const PATIENCE = 50;
+export const PATIENCE = 50;
 
 /** Pause between attempts to reach the shared window, in milliseconds. */
 const PROBE_INTERVAL = 250;
@@ -74,6 +76,7 @@ export class SharedLimiter {
     const { shared, isSettled } = this;
     const own = shared && isSettled ? undefined : this.own.hit(key);
     if (own && !own.admitted) {
+      this.options.onDecision(false, false);
       return own;
     }
     if (shared) {
@@ -83,6 +86,7 @@ export class SharedLimiter {
           this.admitted.add(key, state.stamp);
         }
         this.own.fill(key, Math.ceil((this.options.limit - state.remaining) / this.options.replicas), state.latest);
+        this.options.onDecision(state.admitted, true);
         return state;
       } catch (error) {
         this.leave(shared, error, key);
@@ -107,6 +111,7 @@ export class SharedLimiter {
     if (state.admitted) {
       this.admitted.add(key);
     }
+    this.options.onDecision(state.admitted, false);
     return state;
   }
 

@@ -1,5 +1,4 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
@@ -33,14 +32,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
     private readonly audit: AuditLog,
   ) {
     if (configuration.AUTH_TOKENS_FILE !== undefined) {
-      const isValid = new Gauge({
-        name: 'items_auth_tokens_file_valid',
-        help: 'Whether the file at AUTH_TOKENS_FILE is in force (1), or is wrong and the tokens before it are (0)',
-        registers: [metrics.registry],
-        collect: () => {
-          isValid.set(this.isFileValid ? 1 : 0);
-        },
-      });
+      const help = 'Whether the file at AUTH_TOKENS_FILE is in force (1), or is wrong and the tokens before it are (0)';
+      metrics.gauge({ name: 'items_auth_tokens_file_valid', help }, () => Number(this.isFileValid));
     }
   }
 

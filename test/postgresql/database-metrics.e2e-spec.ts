@@ -1,0 +1,105 @@
+import { Client } from 'pg';
+import { Database } from '../../src/platform/index.js';
+import { type Labels, type MeasuredService, type Scrape, startMeasured } from '../support/scrape.js';
+import { eventually } from '../support/service.js';
+import { databaseUrlOf } from '../support/test-database.js';
+
+const ERRORS = 'items_database_statement_errors_total';
+
+let service: MeasuredService;
+/** Somebody else who keeps the table locked at times. */
+let other: Client;
+
+beforeAll(async () => {
+  service = await startMeasured({
+    DATABASE_POOL_SIZE: '2',
+    DATABASE_CONNECTION_TIMEOUT: '4',
+    // Whoever meets a lock waits for as long as the test wants.
+    DATABASE_STATEMENT_TIMEOUT: '60',
+    FILTER_TIMEOUT: '60',
+  });
+  other = new Client(databaseUrlOf(service.database));
+  await other.connect();
+});
+
+afterAll(async () => {
+  await other.end();
+  await service.stop();
+});
+
+const sum = async (name: string, labels: Labels = {}) => (await service.scrape()).sum(name, labels);
+const lists = (count: number, filter = '') => Array.from({ length: count }, () => service.api.list(filter && { filter }));
+const lock = () => other.query('BEGIN; LOCK TABLE items');
+const unlock = () => other.query('ROLLBACK');
+
+/** The first scrape that is as it should be. */
+async function scrapeWhen(isSo: (scrape: Scrape) => boolean): Promise<Scrape> {
+  let scrape = await service.scrape();
+  await eventually(async () => isSo(scrape) || isSo((scrape = await service.scrape())));
+  return scrape;
+}
+
+it('tells who uses connections and who waits for one', async () => {
+  const count = 'items_database_pool_acquire_duration_seconds_count';
+  const before = await sum(count, { pool: 'primary' });
+  await lock();
+  const answers = lists(5);
+  const held = await scrapeWhen((scrape) => scrape.sum('items_database_pool_waiting', { pool: 'primary' }) >= 3);
+  await unlock();
+  expect(held.sum('items_database_pool_connections', { pool: 'primary', state: 'used' })).toBe(2);
+  expect(held.sum('items_database_pool_connections', { pool: 'primary', state: 'idle' })).toBe(0);
+  expect(held.sum('items_database_pool_limit')).toBe(2);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  const free = await scrapeWhen((scrape) => scrape.sum('items_database_pool_connections', { state: 'idle' }) === 2);
+  expect(free.sum('items_database_pool_connections', { state: 'used' })).toBe(0);
+  expect(free.sum('items_database_pool_waiting')).toBe(0);
+  expect(free.sum(count) - before).toBeGreaterThanOrEqual(5);
+});
+
+it('tells which filters run and which wait, and counts those who get no turn, or no connection', async () => {
+  const acquired = 'items_database_pool_acquire_duration_seconds';
+  const late = (scrape: Scrape) => scrape.sum(`${acquired}_count`) - scrape.sum(`${acquired}_bucket`, { le: '2.5' });
+  const before = await service.scrape();
+  await lock();
+  // One filter and one list have the two connections.
+  const filtered = lists(3, 'name == "x"');
+  await scrapeWhen((scrape) => scrape.sum('items_filters_running') === 1 && scrape.sum('items_filters_waiting') === 2);
+  const plain = lists(3);
+  const after = await scrapeWhen((scrape) => scrape.sum('items_filter_rejections_total') === 2 && late(scrape) > late(before));
+  await unlock();
+  expect(after.sum('items_filters_waiting')).toBe(0);
+  const statuses = async (answers: typeof plain) => (await Promise.all(answers)).map(({ status }) => status).toSorted();
+  expect(await statuses(filtered)).toEqual([200, 503, 503]);
+  expect(await statuses(plain)).toEqual([200, 503, 503]);
+  expect(await sum('items_filters_running')).toBe(0);
+});
+
+it('tells why statements fail', async () => {
+  const { manager } = service.app.get(Database);
+  const database = service.app.get(Database);
+  const grows = async (labels: Labels, work: () => Promise<unknown>) => {
+    const before = await sum(ERRORS, labels);
+    await work();
+    return (await sum(ERRORS, labels)) - before;
+  };
+  const slow = () =>
+    database.transaction(async () => {
+      await database.manager.query('SET LOCAL statement_timeout = 50');
+      await database.manager.query('SELECT pg_sleep(5)');
+    });
+  expect(await grows({ operation: 'select', cause: 'timeout' }, () => expect(slow()).rejects.toThrow('timeout'))).toBe(1);
+  const killed = () => manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
+  expect(await grows({ operation: 'select', cause: 'connection' }, () => expect(killed()).rejects.toThrow('terminating'))).toBe(
+    1,
+  );
+  await lock();
+  const waiting = () =>
+    database.transaction(async () => {
+      await database.manager.query('SET LOCAL lock_timeout = 50');
+      await database.manager.query(`UPDATE items SET name = 'x'`);
+    });
+  expect(await grows({ operation: 'update', cause: 'conflict' }, () => expect(waiting()).rejects.toThrow('lock'))).toBe(1);
+  await unlock();
+  const wrong = () => manager.query('VACUUM nothing');
+  expect(await grows({ operation: 'other', cause: 'other' }, () => expect(wrong()).rejects.toThrow('nothing'))).toBe(1);
+});
