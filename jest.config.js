@@ -5,6 +5,7 @@ const needs = {
   browser: ['TEST_BROWSER'],
   deploy: ['TEST_KUBECTL'],
   guide: ['TEST_GUIDE'],
+  observability: ['TEST_PROMETHEUS'],
 };
 
 const missing = Object.entries(needs)

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from '../support/free-port.js';
+import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
+import { ServiceProcess } from '../support/process.js';
+import { type ActiveAlert, Prometheus } from '../support/prometheus.js';
+import { RedisServer } from '../support/redis-server.js';
+import { eventually } from '../support/service.js';
+import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { issueToken } from '../support/tokens.js';
+
+const { TEST_PROMETHEUS: binary = '' } = process.env;
+const promtool = (...args: string[]) => promisify(execFile)(join(dirname(binary), 'promtool'), args);
+
+/** Panels that show nothing while all is well, or where what they show is not configured. */
+const EMPTY: ReadonlySet<string> = new Set([
+  '5xx by route',
+  'Deprecated calls',
+  'Failed statements',
+  'Read replicas',
+  'Tokens file and issuer',
+  'annotation',
+]);
+
+let database: TestDatabase;
+let token: string;
+let redis: RedisServer;
+let service: ServiceProcess;
+let prometheus: Prometheus;
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createTestDatabase(), RedisServer.start()]);
+  token = await issueToken(database.environment);
+  const port = await freePort();
+  const environment = { REDIS_URL: redis.url, METRICS_PORT: String(port), SHUTDOWN_DELAY: '2' };
+  service = await ServiceProcess.startReady({ ...database.environment, ...environment });
+  // What takes minutes takes a second here.
+  const quick = readFileSync(RULES, 'utf8').replaceAll(/^( +(?:for|interval): )\w+$/gm, '$11s');
+  prometheus = await Prometheus.start(binary, port, quick);
+  await eventually(async () => (await prometheus.query('up{job="items"} == 1')).length === 1);
+  const client = service.client(token);
+  // The first of a series tells nothing of how much it has grown.
+  for (let round = 0; round < 2; round += 1) {
+    await client.list();
+    await client.list({ filter: 'name == "x"' });
+    await client.create({ name: 'x' });
+    await client.post('{"name":"x"}', { 'Idempotency-Key': String(round) });
+    await client.send('GET', '/v1/items');
+    const scrapes = (await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1];
+    await eventually(
+      async () => Number((await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1]) > Number(scrapes) + 1,
+    );
+  }
+});
+
+afterAll(() => database.drop());
+
+const stateOf = async (name: string): Promise<ActiveAlert | undefined> =>
+  (await prometheus.alerts()).find(({ labels }) => labels['alertname'] === name);
+
+describe('promtool', () => {
+  it('finds nothing wrong with the rules', async () => {
+    const { stdout } = await promtool('check', 'rules', RULES);
+    expect(stdout).toContain(`SUCCESS: ${rules().length} rules found`);
+  });
+
+  it('finds that each alert fires when it should, and only then', async () => {
+    const { stdout } = await promtool('test', 'rules', RULE_TESTS);
+    expect(stdout).toContain('SUCCESS');
+  });
+
+  it('finds nothing wrong with the metrics', async () => {
+    const running = promtool('check', 'metrics');
+    running.child.stdin?.end(await service.metrics());
+    expect(await running).toEqual({ stdout: '', stderr: '' });
+  });
+});
+
+describe('Prometheus', () => {
+  it('evaluates every rule, and no alert fires while all is well', async () => {
+    await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
+    const evaluated = await prometheus.rules();
+    expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
+    expect(evaluated.map(({ name }) => name).toSorted()).toEqual(
+      rules()
+        .map(({ record, alert }) => record ?? alert)
+        .toSorted(),
+    );
+    // On a busy machine the event loop is late, and the requests of this test are slow.
+    const loud = (await prometheus.alerts()).filter(
+      ({ labels }) => !/Latency|EventLoop|ConnectionSlow/.test(labels['alertname'] ?? ''),
+    );
+    expect(loud).toEqual([]);
+  });
+
+  it('has recorded what the objectives are measured by', async () => {
+    const names = new Set(rules().flatMap(({ record }) => record ?? []));
+    expect(names.size).toBe(21);
+    for (const name of names) {
+      const found = await prometheus.query(name);
+      expect([name, found.map(({ metric }) => metric)]).toEqual([name, [{ __name__: name, namespace: 'test' }]]);
+      expect(Number(found[0]?.value[1])).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it('answers every query of the dashboard, and has something to show in its panels', async () => {
+    const empty: string[] = [];
+    for (const { title, expr } of dashboardQueries()) {
+      const found = await prometheus.query(expr);
+      if (found.length === 0) empty.push(title);
+    }
+    expect([...new Set(empty)].filter((title) => !EMPTY.has(title))).toEqual([]);
+  });
+
+  it('raises the alert when Redis dies, says where, and lets it go when Redis is back', async () => {
+    const admitted = (storage: string) =>
+      service.metric(`items_rate_limit_decisions_total{decision="admitted",storage="${storage}"}`);
+    expect(await admitted('redis')).toBeGreaterThan(0);
+    expect(await service.metric('items_rate_limit_redis_duration_seconds_count')).toBe(await admitted('redis'));
+    await redis.kill();
+    await eventually(async () => (await stateOf('ItemsRateLimiterDegraded'))?.state === 'firing');
+    await service.client(token).list();
+    expect(await admitted('process')).toBe(1);
+    const { labels, annotations } = (await stateOf('ItemsRateLimiterDegraded')) ?? {};
+    expect(labels).toMatchObject({ severity: 'warning', namespace: 'test', instance: expect.stringContaining('127.0.0.1:') });
+    expect(annotations?.['description']).toMatch(
+      /^127\.0\.0\.1:\d+ in test has counted for itself for 2 minutes although REDIS_URL is set\./,
+    );
+    await redis.restart();
+    await eventually(async () => (await stateOf('ItemsRateLimiterDegraded')) === undefined);
+  });
+
+  it('sees the last seconds of a process, and raises the alert when none is left', async () => {
+    const ended = service.end('SIGTERM');
+    const draining = 'items_draining == 1 and items_ready == 0 and on () items_readiness_changes_total{to="unready"} == 1';
+    await eventually(async () => (await prometheus.query(draining)).length === 1);
+    expect(await ended).toBe(0);
+    await eventually(async () => (await stateOf('ItemsAbsent'))?.state === 'firing');
+    for (const { annotations } of await prometheus.alerts()) expect(JSON.stringify(annotations)).not.toContain('<error');
+  });
+});

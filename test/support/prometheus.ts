@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Daemon, serverDirectory } from './daemon.js';
+import { freePort } from './free-port.js';
+import { eventually } from './service.js';
+
+/** A series that a query found, and its value. */
+export interface Found {
+  metric: Record<string, string>;
+  value: [time: number, value: string];
+}
+
+/** An alert that Prometheus knows. */
+export interface ActiveAlert {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  state: 'pending' | 'firing';
+}
+
+/** What became of a rule when it was evaluated last. */
+export interface EvaluatedRule {
+  name: string;
+  health: 'ok' | 'err' | 'unknown';
+  lastError?: string;
+}
+
+/** A Prometheus that scrapes each second. */
+export class Prometheus {
+  private constructor(
+    private readonly origin: string,
+    private readonly daemon: Daemon,
+  ) {}
+
+  /**
+   * @param binary - of Prometheus
+   * @param target - port of the metrics
+   * @param rules - text of a file of rules
+   */
+  static async start(binary: string, target: number, rules: string): Promise<Prometheus> {
+    const directory = serverDirectory('prometheus');
+    const port = await freePort();
+    writeFileSync(join(directory, 'rules.yaml'), rules);
+    writeFileSync(join(directory, 'prometheus.yaml'), configuration(target));
+    const daemon = new Daemon(binary, [
+      `--config.file=${join(directory, 'prometheus.yaml')}`,
+      `--storage.tsdb.path=${join(directory, 'data')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=warn',
+    ]);
+    const prometheus = new Prometheus(`http://127.0.0.1:${port}`, daemon);
+    await eventually(async () => {
+      daemon.assertRunning();
+      return fetch(`${prometheus.origin}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    });
+    return prometheus;
+  }
+
+  /** @throws Error with what Prometheus finds wrong with the expression */
+  async query(expr: string): Promise<Found[]> {
+    const { result } = await this.ask<{ result: Found[] }>(`query?${new URLSearchParams({ query: expr }).toString()}`);
+    return result;
+  }
+
+  async alerts(): Promise<ActiveAlert[]> {
+    return (await this.ask<{ alerts: ActiveAlert[] }>('alerts')).alerts;
+  }
+
+  async rules(): Promise<EvaluatedRule[]> {
+    const { groups } = await this.ask<{ groups: { rules: EvaluatedRule[] }[] }>('rules');
+    return groups.flatMap(({ rules }) => rules);
+  }
+
+  private async ask<Data>(path: string): Promise<Data> {
+    const response = await fetch(`${this.origin}/api/v1/${path}`);
+    const { data, error } = (await response.json()) as { data: Data; error?: string };
+    if (error !== undefined) {
+      throw new Error(`${error} (${path}) ${this.daemon.output}`);
+    }
+    return data;
+  }
+}
+
+function configuration(target: number): string {
+  return `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: items
+    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
+`;
+}
