@@ -48,11 +48,25 @@ export default {
       to: { path: '^src/platform/index\\.ts$' },
     },
     {
+      name: 'opentelemetry-in-one-place',
+      comment: 'Whoever has no collector loads nothing of OpenTelemetry: use traced() of src/platform/tracing/traced.ts.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/platform/tracing/opentelemetry/' },
+      to: { path: 'node_modules/@opentelemetry/' },
+    },
+    {
+      name: 'opentelemetry-on-demand',
+      comment: 'Import it as Tracing does, when traces are wanted: await import().',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/platform/tracing/opentelemetry/' },
+      to: { path: '^src/platform/tracing/opentelemetry/', dynamic: false, dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'pure-logic',
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
       from: {
-        path: '^src/platform/(lists/cursor|time/timestamp|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/(?:token-format|token-name|scope|declared/parse-tokens-file)|http/json-structure)\\.ts$',
+        path: '^src/platform/(lists/cursor|time/timestamp|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/(?:token-format|token-name|scope|declared/parse-tokens-file)|http/json-structure|tracing/statement-text|config/key-values)\\.ts$',
       },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },
@@ -67,7 +81,8 @@ export default {
       name: 'no-orphans',
       comment: 'Nothing uses this file: delete it.',
       severity: 'error',
-      from: { orphan: true, pathNot: '\\.spec\\.ts$' },
+      // Browsers load what is in folders of assets, and the compiler what only declares.
+      from: { orphan: true, pathNot: '(\\.(spec|d)\\.ts|/assets/[^/]+\\.js)$' },
       to: {},
     },
   ],

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Api } from './api.js';
 import type { LogLine } from './process.js';
-import { startService } from './service.js';
+import { type Service, startService } from './service.js';
 import { testDirectory } from './test-database.js';
 
 /** An application in this process whose log can be read once it has stopped. */
 export interface LoggedService {
+  app: Service['app'];
   api: Api;
   /** @returns the lines of its log */
   stop(): Promise<LogLine[]>;
@@ -22,6 +23,7 @@ export async function startLogged(environment: NodeJS.ProcessEnv, root: Type): P
   try {
     const service = await startService({ LOG_LEVEL: 'info', LOG_FORMAT: 'json', ...environment }, undefined, root);
     return {
+      app: service.app,
       api: service.api,
       stop: async () => {
         await service.stop();

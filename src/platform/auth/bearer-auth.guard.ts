@@ -1,8 +1,10 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
+import type { Request } from 'express';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { routeOf } from '../routes/route.js';
+import { traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { tokenPolicyOf } from './token-policy.decorator.js';
 
@@ -28,7 +30,18 @@ export class BearerAuthGuard extends AuthGuard() {
   }
 
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    return tokenPolicyOf(routeOf(context)) === 'public' || (await super.canActivate(context)) === true;
+    return tokenPolicyOf(routeOf(context)) === 'public' || this.authenticate(context);
+  }
+
+  private authenticate(context: ExecutionContext): Promise<boolean> {
+    return traced('authenticate', async (span) => {
+      const request = context.switchToHttp().getRequest<Request>();
+      try {
+        return (await super.canActivate(context)) === true;
+      } finally {
+        span.set({ 'enduser.id': request.user?.id, 'items.authentication.refusal': request.refusal?.reason });
+      }
+    });
   }
 
   /** Passport hands over the challenge that the strategy made. */

@@ -8,6 +8,7 @@ import { networkOf } from './client-address.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
+import { currentSpan } from '../tracing/current-span.js';
 import type { Principal } from './principal.js';
 import { digestOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
 import type { Verdict } from './verdict.js';
@@ -17,6 +18,9 @@ const CACHE_SIZE = 10_000;
 
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** What a trace says of a credential. */
+const KIND = 'items.authentication.kind';
 
 /** Makes a verdict on a credential that is not remembered. */
 type LookUp = () => Promise<Verdict>;
@@ -79,9 +83,11 @@ export class TokenAuthenticator implements OnApplicationShutdown {
    */
   async authenticate(credential: string, address: string): Promise<Verdict> {
     if (hasTokenPrefix(credential)) {
+      currentSpan()?.set({ [KIND]: 'access token' });
       return isWellFormedToken(credential) ? this.authenticateToken(digestOf(credential), address) : { refused: 'checksum' };
     }
     if (this.jwt.isEnabled && JWT.test(credential)) {
+      currentSpan()?.set({ [KIND]: 'jwt' });
       const key = digestOf(credential).toString('base64');
       return this.remembered(key) ?? this.lookUpOnce(key, address, () => this.jwt.verify(credential));
     }

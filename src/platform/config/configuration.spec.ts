@@ -53,13 +53,18 @@ const printOuts: [string, (configuration: Configuration) => string][] = [
 
 describe('a print-out of the configuration', () => {
   it('may be of variables that take passwords, which it shows whoever uses them', () => {
-    const known = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URLS', 'REDIS_URL'];
+    const known = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URLS', 'REDIS_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
     expect(secrets.map(({ name }) => name)).toEqual(expect.arrayContaining(known));
     for (const { url, configuration } of secrets) expect(Object.values(configuration).flat()).toContain(url);
   });
 
   it.each(printOuts)('shows no password: %s', (_case, print) => {
     for (const { configuration } of secrets) expect(print(configuration)).not.toContain(PASSWORD);
+  });
+
+  it.each(printOuts)('shows no header of the collector: %s', (_case, print) => {
+    const OTEL_EXPORTER_OTLP_HEADERS = `api-key=${PASSWORD}`;
+    expect(print(readConfiguration({ OTEL_EXPORTER_OTLP_HEADERS }))).not.toContain(PASSWORD);
   });
 
   it.each(printOuts)('shows all else as it is, and whether there may be a password: %s', (_case, print) => {

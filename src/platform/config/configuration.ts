@@ -3,6 +3,7 @@ import { Allow } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { isUnset, printable } from './secret.decorator.js';
+import { CollectorUrl, HeaderPairs, KeyValues, Ratio } from './telemetry-variables.decorator.js';
 import { Addresses, Choice, Flag, HttpsUrl, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
 
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
@@ -136,6 +137,41 @@ export class Configuration {
   /** How long the end may take, from the signal to the exit. Requests that are still in flight shortly before are cut off. */
   @Seconds(0.1, 3600)
   readonly SHUTDOWN_TIMEOUT: number = 25;
+
+  /** Where traces are sent, with OTLP over HTTP: the base URL of a collector, to which `/v1/traces` is added. Unset: none are made. */
+  @CollectorUrl()
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
+
+  /** Headers that the collector wants, keys of an API perhaps, as `name=value` pairs. */
+  @HeaderPairs()
+  readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
+
+  /** How the service is named in traces. Unset: as `OTEL_RESOURCE_ATTRIBUTES` says, or `items`. */
+  @Allow()
+  readonly OTEL_SERVICE_NAME: string | undefined = undefined;
+
+  /** What else traces say of this process, as `name=value` pairs. */
+  @KeyValues()
+  readonly OTEL_RESOURCE_ATTRIBUTES: string | undefined = undefined;
+
+  /** Which traces are made. Those that begin with `parentbased_` leave it to the caller if that has a trace of its own. */
+  @Choice(
+    'always_on',
+    'always_off',
+    'traceidratio',
+    'parentbased_always_on',
+    'parentbased_always_off',
+    'parentbased_traceidratio',
+  )
+  readonly OTEL_TRACES_SAMPLER: string = 'parentbased_always_on';
+
+  /** The part of all traces that `traceidratio` makes. */
+  @Ratio()
+  readonly OTEL_TRACES_SAMPLER_ARG: number = 1;
+
+  /** Whether no traces are made, whatever else is set. */
+  @Flag()
+  readonly OTEL_SDK_DISABLED: boolean = false;
 
   /** Least severe log line that is written. */
   @Choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { hideCredentials } from '../auth/hide-credentials.js';
+import { currentTrace } from '../tracing/current-span.js';
 
 /** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
 export function accessLog(logger: Logger): RequestHandler {
@@ -8,11 +9,13 @@ export function accessLog(logger: Logger): RequestHandler {
     const start = performance.now();
     // Express shortens it for what is mounted below a path.
     const { path } = request;
+    const trace = currentTrace();
     response.once('close', () => {
       const { route } = request as { route?: { path: string } };
       logger.info({
         msg: 'request',
         requestId: request.id,
+        ...trace,
         principalId: request.user?.id,
         subject: request.user?.subject,
         refusal: request.refusal,

@@ -1,3 +1,5 @@
+import { tracedFetch } from '../../tracing/traced-fetch.js';
+
 /** The API server of Kubernetes answers with its keys nobody who does not name their media type (RFC 7517, section 8.5.2). */
 const MEDIA_TYPES = 'application/json, application/jwk-set+json';
 
@@ -11,9 +13,11 @@ const LARGEST_ANSWER = 1024 * 1024;
  */
 export async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   const place = withoutQuery(url);
-  const response = await fetch(url, { redirect: 'manual', headers: { Accept: MEDIA_TYPES }, signal }).catch((cause: unknown) => {
-    throw new Error(`${place} does not answer.`, { cause });
-  });
+  const response = await tracedFetch(url, { redirect: 'manual', headers: { Accept: MEDIA_TYPES }, signal }).catch(
+    (cause: unknown) => {
+      throw new Error(`${place} does not answer.`, { cause });
+    },
+  );
   if (response.status !== 200) {
     throw new Error(`${place} answers with status ${response.status}, and must with 200: redirects are not followed.`);
   }
