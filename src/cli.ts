@@ -15,6 +15,8 @@ import { OperatorError } from './platform/config/operator-error.js';
 import { readConfiguration } from './platform/config/read-configuration.js';
 import { reportFailure } from './platform/config/report-failure.js';
 import { Database } from './platform/database/database.js';
+import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
+import { StatusLine } from './platform/progress/status-line.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 
 const program = new Command('items')
@@ -27,7 +29,12 @@ addTokenCommands(program.command('token').description('manage access tokens'), {
 program
   .command('migrate')
   .description('apply the migrations that the database does not have yet')
-  .action(() => withContext((app) => app.get(Database).migrate().catch(explain)));
+  .action(() => {
+    const line = StatusLine.on(process.stderr);
+    return withContext((app) => app.get(Database).migrate(line).catch(explain), line);
+  });
+
+makeDoctorCommand(program.command('doctor'), { createContext, print });
 
 program
   .command('openapi')
@@ -45,9 +52,9 @@ program
 
 await program.parseAsync().catch(reportFailure);
 
-/** Runs something with the application's providers, without a server. */
-async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
-  const app = await createContext(readConfiguration(loadEnvironment()));
+/** Runs something with the application's providers, without a server. @param line - that it shows something on */
+async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>, line?: StatusLine): Promise<T> {
+  const app = await createContext(readConfiguration(loadEnvironment()), { line });
   try {
     return await run(app);
   } finally {

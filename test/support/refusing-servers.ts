@@ -17,6 +17,11 @@ async function listen(answer: (data: Buffer, socket: Socket) => void): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
+/** A server that accepts connections and what is sent, and says nothing. @returns its port */
+export function silentServer(): Promise<number> {
+  return listen(() => undefined);
+}
+
 /** A PostgreSQL that asks for the password and refuses it (PostgreSQL manual, "Message Flow"). @returns its port */
 export function refusingPostgres(): Promise<number> {
   const PASSWORD_MESSAGE = 'p'.charCodeAt(0);

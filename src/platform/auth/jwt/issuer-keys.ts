@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { type CompactJWSHeaderParameters, createLocalJWKSet, type CryptoKey, errors } from 'jose';
-import { Counter } from 'prom-client';
 import { Configuration } from '../../config/configuration.js';
+import type { EventCounter } from '../../observability/event-counter.js';
 import { Metrics } from '../../observability/metrics.js';
 import { within } from '../../time/within.js';
+import { asPartOfThis } from '../../tracing/traced.js';
 import { fetchKeySet, type KeySource } from './key-set.js';
 
 /** When the keys of the issuer are renewed, in milliseconds. */
@@ -20,7 +21,8 @@ export interface RenewalTimes {
   readonly interval: number;
 }
 
-const RENEWAL_TIMES: RenewalTimes = { deadline: 3000, pause: 30_000, interval: 300_000 };
+/** The usual ones. */
+export const RENEWAL_TIMES: RenewalTimes = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
 /**
  * The public keys of the issuer of JWTs, renewed now and then, and when a token names one that is not known. While the issuer
@@ -30,7 +32,7 @@ const RENEWAL_TIMES: RenewalTimes = { deadline: 3000, pause: 30_000, interval: 3
 export class IssuerKeys implements OnApplicationShutdown {
   private readonly logger = new Logger('IssuerKeys');
   private readonly source: KeySource | undefined;
-  private readonly refreshes: Counter<'result'> | undefined;
+  private readonly refreshes: EventCounter<{ readonly result: readonly ['success', 'failure'] }> | undefined;
   private known = createLocalJWKSet({ keys: [] });
   /** Undefined before the first attempt has ended. */
   private isFailing: boolean | undefined;
@@ -45,19 +47,16 @@ export class IssuerKeys implements OnApplicationShutdown {
 
   constructor(
     { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl }: Configuration,
-    { registry }: Metrics,
+    metrics: Metrics,
     @Optional() private readonly times: RenewalTimes = RENEWAL_TIMES,
   ) {
     if (issuer !== undefined) {
       this.source = { issuer, keysUrl };
-      this.refreshes = new Counter({
+      this.refreshes = metrics.counter({
         name: 'items_jwt_key_refreshes_total',
         help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
-        labelNames: ['result'],
-        registers: [registry],
+        labels: { result: ['success', 'failure'] },
       });
-      this.refreshes.inc({ result: 'success' }, 0);
-      this.refreshes.inc({ result: 'failure' }, 0);
     }
   }
 
@@ -100,19 +99,20 @@ export class IssuerKeys implements OnApplicationShutdown {
   private async renew(): Promise<void> {
     const { source } = this;
     if (!this.renewing && source && !this.isStopped && this.timeLeft(this.times.pause) <= 0) {
-      this.renewing = this.outside(() => this.attempt(source)).finally(() => {
+      const fetchKeys = asPartOfThis(fetchKeySet);
+      this.renewing = this.outside(() => this.attempt(source, fetchKeys)).finally(() => {
         this.renewing = undefined;
       });
     }
     await this.renewing;
   }
 
-  private async attempt(source: KeySource): Promise<void> {
+  private async attempt(source: KeySource, fetchKeys: typeof fetchKeySet): Promise<void> {
     this.begun = performance.now();
     clearTimeout(this.timer);
     this.fetching = new AbortController();
     try {
-      const keySet = await within(this.times.deadline, fetchKeySet(source, this.fetching.signal));
+      const keySet = await within(this.times.deadline, fetchKeys(source, this.fetching.signal));
       this.known = createLocalJWKSet(keySet);
       this.succeeded(keySet.keys.length);
     } catch (error) {

@@ -24,8 +24,8 @@ export interface KeySource {
 export async function fetchKeySet({ issuer, keysUrl }: KeySource, signal: AbortSignal): Promise<JSONWebKeySet> {
   const url = keysUrl ?? (await discoverKeysUrl(issuer, signal));
   const keys = keysOf(await fetchJson(url, signal), url);
-  const areUsable = await Promise.all(keys.map(isUsable));
-  return { keys: keys.filter((_, index) => areUsable[index]) };
+  const algorithms = await Promise.all(keys.map(algorithmsOf));
+  return { keys: keys.filter((_, index) => algorithms[index]?.length) };
 }
 
 function keysOf(published: unknown, url: string): JWK[] {
@@ -51,11 +51,14 @@ async function discoverKeysUrl(issuer: string, signal: AbortSignal): Promise<str
   return keysUrl;
 }
 
-/** Whether jose finds the key fit for one of the algorithms, and can import it. */
-async function isUsable(key: JWK): Promise<boolean> {
+/** The algorithms that jose finds a key fit for, if it can import it; one at most. */
+export async function algorithmsOf(key: JWK): Promise<string[]> {
   const select = createLocalJWKSet({ keys: [key] });
   const imported = await Promise.allSettled(ALGORITHMS.map((alg) => select({ alg })));
-  return imported.some((result) => result.status === 'fulfilled' && isLongEnough(result.value));
+  return ALGORITHMS.filter((_, index) => {
+    const result = imported[index];
+    return result?.status === 'fulfilled' && isLongEnough(result.value);
+  });
 }
 
 function isLongEnough({ algorithm }: CryptoKey): boolean {
