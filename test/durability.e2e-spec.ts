@@ -1,7 +1,10 @@
-import { type Api, type PageBody } from './support/api.js';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { Api, type PageBody } from './support/api.js';
 import { runCli, ServiceProcess } from './support/process.js';
-import { eventually } from './support/service.js';
-import { createTestDatabase } from './support/test-database.js';
+import { eventually, startService } from './support/service.js';
+import { createEmbedded, createTestDatabase } from './support/test-database.js';
 
 const KILLS = 10;
 
@@ -27,6 +30,27 @@ describe('kill -9 during creates', () => {
     expect(acknowledged.length).toBeGreaterThan(KILLS * 200);
     expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
   }, 180_000);
+});
+
+describe('a copy of the data directory of a service that has ended', () => {
+  it('is the database as it was, made and restored as docs/operations.md says', async () => {
+    const database = await createEmbedded();
+    const service = await startService({ DATABASE_URL: '' }, database);
+    const { token } = service.api;
+    expect((await service.api.create({ name: 'kept' })).status).toBe(201);
+    await service.stop();
+    const handbook = await readFile('docs/operations.md', 'utf8');
+    const [, command = ''] = /^### Embedded\n.*?^```sh\n(.*?)^```$/ms.exec(handbook) ?? [];
+    const { DATA_DIR } = database.environment;
+    await promisify(execFile)('sh', ['-euc', command], { env: { PATH: process.env['PATH'], DATA_DIR } });
+
+    const copy = { environment: { DATA_DIR: `${DATA_DIR}.backup` }, drop: () => Promise.resolve() };
+    const restored = await startService({ DATABASE_URL: '' }, copy);
+    const client = new Api(`http://127.0.0.1:${restored.port}`, token);
+    const { status, body } = await client.list();
+    await restored.stop();
+    expect([status, body.items.map(({ name }) => name)]).toEqual([200, ['kept']]);
+  });
 });
 
 let counter = 0;

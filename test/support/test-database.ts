@@ -47,7 +47,8 @@ export async function onServerDatabase(serverUrl: string, statement: string): Pr
   }
 }
 
-async function createEmbedded(): Promise<TestDatabase> {
+/** An empty database in a directory of its own. */
+export async function createEmbedded(): Promise<TestDatabase & { environment: { DATA_DIR: string } }> {
   const directory = testDirectory();
   const DATA_DIR = await mkdtemp(join(directory, 'data-'));
   await cp(join(directory, 'template'), DATA_DIR, { recursive: true });

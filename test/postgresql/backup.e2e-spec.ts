@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, type QueryResultRow } from 'pg';
+import type { Answer, PageBody } from '../support/api.js';
+import { HttpClient } from '../support/http-client.js';
+import { Load } from '../support/load.js';
+import { runCli, ServiceProcess } from '../support/process.js';
+import { eventually } from '../support/service.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } from '../support/test-database.js';
+import { issueToken, issueTokens } from '../support/tokens.js';
+
+// What docs/operations.md tells operators to do, done with its own commands.
+
+const run = promisify(execFile);
+
+let database: TestDatabase;
+let url: string;
+let restoredUrl: string;
+/** Where the dump is written. */
+let directory: string;
+/** Where all goes on, and where it was restored. */
+let service: ServiceProcess;
+let restored: ServiceProcess;
+let token: string;
+let revoked: string;
+
+/** What was done before, during and after the dump. */
+const before = { name: 'before', key: randomUUID(), body: '', cursor: '' };
+const after = { name: 'after', key: randomUUID(), body: '' };
+/** Names of items whose creation was acknowledged before the dump began, or was asked for when it had ended. */
+const acknowledged: string[] = [];
+const late: string[] = [];
+let doctor: string;
+
+/** The commands of a section of the handbook, by block. */
+async function commandsOf(section: string): Promise<string[]> {
+  const handbook = await readFile('docs/operations.md', 'utf8');
+  const [, rest = ''] = handbook.split(`\n### ${section}\n`);
+  const [text = ''] = rest.split(/\n##/);
+  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+}
+
+/** Runs a block as a shell does that stops at the first failure. */
+async function inShell(block: string): Promise<string> {
+  const { PATH } = process.env;
+  const env = {
+    PATH: `${resolve('node_modules/.bin')}:${PATH}`,
+    DATABASE_URL: url,
+    RESTORED_URL: restoredUrl,
+    PORT: '0',
+    METRICS_PORT: '0',
+  };
+  const script = block.replaceAll('dist/cli.js', resolve('dist/cli.js')).replaceAll('items_restored', nameOf(restoredUrl));
+  const { stdout } = await run('sh', ['-euc', script], { cwd: directory, env });
+  return stdout;
+}
+
+function nameOf(databaseUrl: string): string {
+  return new URL(databaseUrl).pathname.slice(1);
+}
+
+async function query<Row extends QueryResultRow>(databaseUrl: string, statement: string): Promise<Row[]> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  const { rows } = await client.query<Row>(statement);
+  await client.end();
+  return rows;
+}
+
+async function namesIn(databaseUrl: string): Promise<Set<string>> {
+  const rows = await query<{ name: string }>(databaseUrl, 'SELECT name FROM items');
+  return new Set(rows.map(({ name }) => name));
+}
+
+/** Creates an item with an `Idempotency-Key`. */
+async function create(on: ServiceProcess, { name, key }: { name: string; key: string }) {
+  const client = new HttpClient(on.origin, token, false);
+  const { status, headers, body } = await client.create(name, { 'Idempotency-Key': key });
+  return { status, body, isReplay: headers['idempotent-replayed'] === 'true' };
+}
+
+/** Creates items over several connections until it is stopped. */
+function writing(): Load {
+  let count = 0;
+  const clients = Array.from({ length: 4 }, () => new HttpClient(service.origin, token, true));
+  return new Load(
+    clients.map((client) => () => client.create(`during ${(count += 1)}`, { 'Idempotency-Key': randomUUID() })),
+    1,
+  );
+}
+
+/** All that a list has from a cursor on. */
+async function walk(on: ServiceProcess, from: string): Promise<string[]> {
+  const names: string[] = [];
+  let cursor: string | undefined = from;
+  do {
+    const page: Answer<PageBody> = await on.client(token).list({ limit: '100', cursor });
+    expect(page.status).toBe(200);
+    names.push(...page.body.items.map(({ name }) => name));
+    cursor = page.body.nextCursor;
+  } while (cursor !== undefined);
+  return names;
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  url = databaseUrlOf(database);
+  restoredUrl = `${url}_restored`;
+  directory = await mkdtemp(join(testDirectory(), 'backup-'));
+  token = await issueToken(database.environment);
+  [revoked = ''] = await issueTokens(url, 1);
+  service = await ServiceProcess.startReady(database.environment);
+  for (let count = 0; count < 150; count += 1) await service.client(token).create({ name: `old ${count}` });
+  before.body = (await create(service, before)).body;
+  before.cursor = (await service.client(token).list({ limit: '10' })).body.nextCursor ?? '';
+
+  const load = writing();
+  await eventually(() => load.calls.length > 100);
+  const begun = performance.now();
+  const [dump = '', ...noOther] = await commandsOf('Dump');
+  await inShell(dump);
+  const ended = performance.now();
+  const sofar = load.calls.length;
+  await eventually(() => load.calls.length > sofar + 100);
+  for (const { status, sent, received, result } of await load.stop()) {
+    expect(status).toBe(201);
+    const { name } = JSON.parse('body' in result ? result.body : '') as { name: string };
+    if (received < begun) acknowledged.push(name);
+    if (sent > ended) late.push(name);
+  }
+
+  after.body = (await create(service, after)).body;
+  expect((await runCli(['token', 'revoke', revoked], database.environment)).code).toBe(0);
+  const [make = '', restore = '', ...neither] = await commandsOf('Restore');
+  await inShell(make);
+  doctor = await inShell(restore);
+  expect([noOther, neither]).toEqual([[], []]);
+  // It is ready only if nothing is left to migrate.
+  restored = await ServiceProcess.startReady({ DATABASE_URL: restoredUrl, MIGRATE_ON_START: 'false' });
+});
+
+afterAll(async () => {
+  await query(url, `DROP DATABASE IF EXISTS ${nameOf(restoredUrl)} WITH (FORCE)`);
+  await database.drop();
+});
+
+describe('a dump of a database that is written to, restored', () => {
+  it('is found in order by doctor, with all migrations and indexes', async () => {
+    expect(doctor).toMatch(/\n✓ database\.migrations +all 7 applied\n/);
+    expect(doctor).toMatch(/, 0 failed, \d+ skipped\n$/);
+    const indexes = 'SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1';
+    const there = await query<{ indexname: string }>(restoredUrl, indexes);
+    expect(there).toEqual(await query(url, indexes));
+    expect(there.map(({ indexname }) => indexname)).toContain('items_name_trigrams_idx');
+  });
+
+  it('has what was acknowledged before, nothing of what came after, and each item with its key', async () => {
+    const names = await namesIn(restoredUrl);
+    expect([acknowledged.length, late.length].every((count) => count > 50)).toBe(true);
+    expect(acknowledged.filter((name) => !names.has(name))).toEqual([]);
+    expect([...late, after.name].filter((name) => names.has(name))).toEqual([]);
+    const apart = await query<{ keys: number; items: number }>(
+      restoredUrl,
+      `SELECT count(*) FILTER (WHERE items.id IS NULL)::int AS keys,
+              count(*) FILTER (WHERE key IS NULL AND name LIKE 'during %')::int AS items
+       FROM items FULL JOIN idempotency_keys ON (body::json ->> 'id')::uuid = id`,
+    );
+    expect(apart).toEqual([{ keys: 0, items: 0 }]);
+  });
+
+  it('knows tokens, also those that were revoked since', async () => {
+    const statuses = [service, restored].map((on) =>
+      Promise.all([token, revoked].map(async (each) => (await on.client(each).list()).status)),
+    );
+    expect(await Promise.all(statuses)).toEqual([
+      [200, 401],
+      [200, 200],
+    ]);
+  });
+
+  it('goes on with cursors that were issued before', async () => {
+    const names = await walk(restored, before.cursor);
+    expect(names).toHaveLength(141);
+    expect(names).toEqual(await walk(service, before.cursor));
+  });
+
+  it('repeats answers that were given before, and carries out what came after once more', async () => {
+    expect(await create(restored, before)).toEqual({ status: 201, body: before.body, isReplay: true });
+    const again = await create(restored, after);
+    expect(again).toMatchObject({ status: 201, isReplay: false });
+    expect(again.body).not.toBe(after.body);
+  });
+
+  it('filters', async () => {
+    const { status, body } = await restored.client(token).list({ filter: 'name.icontains("FORE")' });
+    expect([status, body.items.map(({ name }) => name)]).toEqual([200, ['before']]);
+    expect(await Promise.all([service, restored].map((each) => each.end('SIGTERM')))).toEqual([0, 0]);
+  });
+});
