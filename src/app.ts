@@ -12,6 +12,7 @@ import type { Configuration } from './platform/config/configuration.js';
 import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { Database } from './platform/database/database.js';
+import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
@@ -27,9 +28,11 @@ import { rememberRequest } from './platform/observability/request-context.js';
 import { requestMetrics } from './platform/observability/request-metrics.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import type { StatusLine } from './platform/progress/status-line.js';
 import { Routes } from './platform/routes/routes.js';
 import { RateLimiter } from './platform/throttling/rate-limiter.js';
-import { SWAGGER_UI_ASSETS_PATH, swaggerUiAssets } from './platform/openapi/swagger-ui-assets.js';
+import { traceRequests } from './platform/tracing/trace-requests.js';
+import { Tracing } from './platform/tracing/tracing.js';
 
 /**
  * The configured application. It has opened nothing yet: no port, no database.
@@ -52,9 +55,10 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       routeConflictPolicy: { duplicate: 'error' },
     },
   );
-  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration));
-  app.use(requestId, rememberRequest, accessLog(logger), requestMetrics(app.get(Metrics)), securityHeaders, hostHeader);
-  app.use(SWAGGER_UI_ASSETS_PATH, swaggerUiAssets());
+  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, app.get(Metrics)));
+  app.use(requestId, rememberRequest, traceRequests(app.get(Tracing)));
+  app.use(accessLog(logger), requestMetrics(app.get(Metrics)), securityHeaders, hostHeader);
+  app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.get(BootChecks).run();
   app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
@@ -70,6 +74,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
+    await app.get(Tracing).start(apiDescription.version);
     await app.get(TokenAuthenticator).start(app.get(Routes).all().flatMap(scopesOf));
     await Promise.all([app.get(Database).start(), app.get(RateLimiter, { strict: false }).start()]);
     if (app.get(Drain).hasBegun) {
@@ -89,11 +94,22 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   }
 }
 
+/** How a command differs from others. */
+export interface ContextOptions {
+  /** The module with the platform and the features. */
+  readonly root?: Type;
+  /** What is shown on the terminal meanwhile, above which the log then belongs. */
+  readonly line?: StatusLine | undefined;
+}
+
 /** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
-export async function createContext(configuration: Configuration): Promise<INestApplicationContext> {
-  const logger = new NestLogger(await createLogger(configuration, process.stderr));
+export async function createContext(
+  configuration: Configuration,
+  { root = AppModule, line }: ContextOptions = {},
+): Promise<INestApplicationContext> {
+  const logger = new NestLogger(await createLogger(configuration, process.stderr, line?.above));
   return NestFactory.createApplicationContext(
-    { module: AppModule, imports: [ConfigurationModule.with(configuration)] },
+    { module: root, imports: [ConfigurationModule.with(configuration)] },
     { logger, abortOnError: false },
   );
 }

@@ -22,7 +22,8 @@ const routes = [
   ['GET', '/v1/nothing'],
   ['DELETE', '/v1/items'],
   ['OPTIONS', '/v1/items'],
-  ['GET', '/'],
+  ['GET', '/nothing'],
+  ['POST', '/'],
 ] as const;
 
 const missing = 'Bearer realm="items"';

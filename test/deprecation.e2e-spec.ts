@@ -16,6 +16,7 @@ import {
   Operation,
   Public,
   RequireScopes,
+  Section,
   Text,
 } from '../src/platform/index.js';
 import { Api } from './support/api.js';
@@ -37,6 +38,7 @@ class BellParameters {
 /** All of it goes, and one part sooner than the rest. */
 @Deprecated({ since: '2026-01-01', sunset: '2999-12-31', link: '/docs#/Gongs' })
 @RequireScopes('bells')
+@Section({ title: 'Bells', description: 'What the tests call.' })
 @Controller('bells')
 class BellsController {
   @Get()
@@ -95,6 +97,7 @@ class BellsController {
 }
 
 @RequireScopes('gongs')
+@Section({ title: 'Gongs', description: 'What the tests call.' })
 @Controller('gongs')
 class GongsController {
   @Get()

@@ -92,7 +92,7 @@ const rows: Record<string, Row> = {
   'dots to the file system': get('/docs/assets/../../package.json', 404),
   'U+0000 in an asset': get('/docs/assets/%00', 404),
   'an absolute URL': get('http://evil.example/v1/items', 200),
-  'an absolute URL that is none': get('http://[::1', 404),
+  'an absolute URL that is none': get('http://[::1', 200),
   'an absolute URL with a wrong port': get('http://x:abc/v1/items', 200),
   'an asterisk': { method: 'OPTIONS', target: '*', status: 404 },
   'a semicolon': get('/v1/items;x=1', 404),

@@ -6,7 +6,7 @@ import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
 import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
-import { Database, Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes } from '../src/platform/index.js';
+import { Database, Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
@@ -191,6 +191,7 @@ class Receipt {
 class ReceiptsQuery extends PageQueryOf(itemFilter) {}
 
 /** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
+@Section({ title: 'Receipts', description: 'What the tests call.' })
 @Controller('receipts')
 @RequireScopes('receipts')
 class ReceiptsController {

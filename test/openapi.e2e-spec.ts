@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Answer } from './support/api.js';
-import { Contract, type Document } from './support/contract.js';
+import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
 import { type Service, startService } from './support/service.js';
@@ -77,6 +77,32 @@ describe('openapi.json', () => {
     }
   });
 
+  it('explains each of its sections, and puts every operation into one', () => {
+    const titles = document.tags.map(({ name }) => name);
+    expect(titles).toContain('Items');
+    for (const { description } of document.tags) expect(description).toMatch(/\w.*\.$/);
+    for (const { operation } of contract.operations) {
+      expect(titles.filter((title) => operation.tags.includes(title))).toHaveLength(1);
+    }
+  });
+
+  it('leads from every documented problem to its explanation', async () => {
+    const { api } = service;
+    const page = await (await fetch(`${api.origin}/docs/problems`)).text();
+    for (const [status, { description, content = {} }] of contract.operations.flatMap(({ operation }) =>
+      Object.entries(operation.responses).filter(([code]) => Number(code) >= 400),
+    )) {
+      const links = [...description.matchAll(/\[([^\]]+)\]\(docs\/problems#([^)]+)\)/g)].map(([, title, name]) => ({
+        title,
+        name,
+      }));
+      const examples = Object.values(content).flatMap(examplesOf) as { title: string; type: string }[];
+      expect(links).toEqual(examples.map(({ title, type }) => ({ title, name: type.replace('/docs/problems#', '') })));
+      for (const { title, name } of links) expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>`);
+      expect([status, links.length]).not.toEqual([status, 0]);
+    }
+  });
+
   it('describes what the service answers', async () => {
     const { api } = service;
     const key = { 'Idempotency-Key': 'key' };
@@ -118,7 +144,7 @@ describe('Swagger UI', () => {
       const response = await fetch(new URL(file, page.url));
       expect([file, response.status]).toEqual([file, 200]);
       expect(response.headers.get('x-content-type-options')).toBe('nosniff');
-      expect(response.headers.get('content-type')).toMatch(/javascript|css|png/);
+      expect(response.headers.get('content-type')).toMatch(/javascript|css|svg|html|json/);
       expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
     }
   });

@@ -14,6 +14,7 @@ import {
   PageOf,
   PageQueryOf,
   RequireScopes,
+  Section,
   SqlMigration,
 } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
@@ -52,6 +53,7 @@ class NoteDto {
 
 class NotePage extends PageOf(NoteDto) {}
 
+@Section({ title: 'Notes', description: 'What the tests call.' })
 @Controller('notes')
 @RequireScopes('notes')
 class NotesController {

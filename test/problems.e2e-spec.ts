@@ -1,13 +1,14 @@
 import { BadGatewayException, Controller, ForbiddenException, Get, Module } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { platformProblemTypes, problemTypes } from '../src/platform/http/problem-type.js';
-import { defineProblemType, Operation, Problem, RequireScopes } from '../src/platform/index.js';
+import { defineProblemType, Operation, Problem, RequireScopes, Section } from '../src/platform/index.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { type RawAnswer, sendRaw } from './support/raw-http.js';
 import { type Service, startAwayFromDatabase, startService } from './support/service.js';
 
 const teapot = defineProblemType({ name: 'teapot', status: 418, title: 'I am a teapot', remedy: 'Send `tea`, not <coffee>.' });
 
+@Section({ title: 'Failing', description: 'What the tests call.' })
 @Controller('failing')
 @RequireScopes('failing')
 class FailingController {
@@ -128,7 +129,9 @@ describe('a problem', () => {
   it('has a type that leads to its documentation', async () => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
     for (const { name, status, title } of problemTypes()) {
-      expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>\n<p>Status ${status}, type <code>${name}</code></p>`);
+      expect(page).toContain(
+        `<section id="${name}">\n<h2>${title}</h2>\n<p class="kind">Status ${status}, type <a href="#${name}"><code>${name}</code></a></p>`,
+      );
     }
     expect(page).toContain('Send <code>tea</code>, not &lt;coffee&gt;.');
   });
@@ -166,7 +169,7 @@ describe('routing', () => {
     '//v1/items',
     '/v2/items',
     '/items',
-    '/',
+    '//',
     '/v1/nothing?x=1',
   ])('answers 404 for %s', async (path) => {
     expect((await api.call('GET', path)).status).toBe(404);

@@ -77,7 +77,9 @@ describe('a second module', () => {
     ]);
     expect(await (await fetch(`${service.api.origin}/docs/problems`)).text()).toContain('<section id="widget-name-taken">');
     const contract = await Contract.read(service.api.origin);
-    expect(contract.operation('post', '/v1/widgets').responses['409']?.description).toBe('Widget name taken');
+    expect(contract.operation('post', '/v1/widgets').responses['409']?.description).toBe(
+      '[Widget name taken](docs/problems#widget-name-taken)',
+    );
   });
 
   it('lets one of those create a name who ask for it at the same time', async () => {

@@ -26,6 +26,9 @@ import {
   CopyModule,
   InheritingController,
   NoScopeController,
+  NoSectionController,
+  BlankSectionController,
+  OtherSectionController,
   WildcardController,
   TwoPathsController,
   AllMethodsController,
@@ -46,6 +49,7 @@ import {
   placed,
   MiddlewareModule,
   GlobalFilterModule,
+  inSection,
 } from './fixtures/wrong-modules.js';
 import { ImportedAsTypeController } from './fixtures/imported-as-type.controller.js';
 import { Api } from './support/api.js';
@@ -133,6 +137,17 @@ describe('does not start with', () => {
       'a route without documentation',
       UndocumentedController,
       'UndocumentedController.listThings is not documented: add @Operation({ summary, answer, problems }).',
+    ],
+    [
+      'a controller that nobody explains to newcomers',
+      NoSectionController,
+      'NoSectionController has no section: add @Section({ title, description }), which tells newcomers what it is about.',
+    ],
+    ['one whose explanation is blank', BlankSectionController, 'BlankSectionController has no section: add @Section('],
+    [
+      'two explanations of one section',
+      OtherSectionController,
+      'ItemsController and OtherSectionController describe the section Items differently: share one object, or choose another title.',
     ],
     [
       'the id of another operation',
@@ -249,6 +264,7 @@ describe('cannot even be written:', () => {
 it('fails the tests, and tells the log, when an operation raises a problem that it does not document', async () => {
   const problem = defineProblemType({ name: 'asleep', status: 409, title: 'Asleep', remedy: 'Come back later.' });
 
+  @inSection
   @Controller('things')
   @RequireScopes('things')
   class SleepingController {
@@ -278,6 +294,7 @@ it('fails the tests, and tells the log, when an operation raises a problem that 
 });
 
 it('takes the policy of a route before that of its controller, and asks for every scope, whatever others are named', async () => {
+  @inSection
   @Controller('things')
   @Public()
   class MixedController {

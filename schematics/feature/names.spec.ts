@@ -7,6 +7,7 @@ it('spells a name in all the ways that are needed', () => {
     Plural: 'OrderLines',
     Singular: 'OrderLine',
     pluralWords: 'order lines',
+    pluralTitle: 'Order lines',
     camelSingular: 'orderLine',
     singularWords: 'order line',
     table: 'order_lines',

@@ -12,6 +12,8 @@ export interface Names {
   Singular: string;
   /** `order lines` */
   pluralWords: string;
+  /** `Order lines` */
+  pluralTitle: string;
   /** `orderLine` */
   camelSingular: string;
   /** `order line` */
@@ -55,6 +57,7 @@ export function namesOf(plural: string, given?: string): Names {
     Singular,
     camelSingular: Singular.charAt(0).toLowerCase() + Singular.slice(1),
     pluralWords: words(plural),
+    pluralTitle: capitalised(words(plural)),
     singularWords: words(singular),
     table,
   };

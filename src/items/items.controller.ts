@@ -1,10 +1,12 @@
 import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Idempotent, mapPage, Operation, type Page, RequireScopes } from '../platform/index.js';
+import { Idempotent, mapPage, Operation, type Page, RequireScopes, Section } from '../platform/index.js';
 import { CreateItemDto, ItemDto, ItemPage, ItemsQuery } from './items.dto.js';
 import { ItemsService } from './items.service.js';
 
-@ApiTags('Items')
+@Section({
+  title: 'Items',
+  description: 'Things with a name. They are listed newest first, and are never changed.',
+})
 @Controller('items')
 export class ItemsController {
   constructor(private readonly items: ItemsService) {}

@@ -7,6 +7,8 @@ import { BootChecks } from './boot/boot-checks.js';
 import { TimeLimitInterceptor } from './database/time-limit.interceptor.js';
 import { DeprecationInterceptor } from './deprecation/deprecation.interceptor.js';
 import { DeprecationModule } from './deprecation/deprecation.module.js';
+import { DocsModule } from './docs/docs.module.js';
+import { DoctorModule } from './doctor/doctor.module.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
@@ -20,6 +22,7 @@ import { OperationProblemsInterceptor } from './openapi/operation-problems.inter
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
+import { TracingModule } from './tracing/tracing.module.js';
 import { InputInterceptor } from './validation/input.interceptor.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
@@ -27,13 +30,16 @@ import { InputInterceptor } from './validation/input.interceptor.js';
   imports: [
     DiscoveryModule,
     ObservabilityModule,
+    TracingModule,
     AuthModule,
     ThrottlingModule,
     HealthModule,
+    DoctorModule,
     DeprecationModule,
     IdempotencyModule,
     ListsModule,
     OpenApiModule,
+    DocsModule,
   ],
   controllers: [FallbackController],
   providers: [

@@ -13,6 +13,7 @@ import {
   PageOf,
   PageQueryOf,
   RequireScopes,
+  Section,
   SqlMigration,
 } from '../../src/platform/index.js';
 
@@ -116,6 +117,7 @@ class SampleDto {
 
 class SamplePage extends PageOf(SampleDto) {}
 
+@Section({ title: 'Samples', description: 'What the tests call.' })
 @Controller('samples')
 @RequireScopes('samples')
 class SamplesController {

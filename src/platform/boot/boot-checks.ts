@@ -9,6 +9,7 @@ import { filterDefinitions } from '../lists/filter/define-filter.js';
 import { missingIndexes } from '../lists/filter-indexes.js';
 import { operationFaults, operationIdFaults } from '../openapi/operation-faults.js';
 import { schemaNameFaults } from '../openapi/schema-names.js';
+import { sectionFaults } from '../openapi/sections.js';
 import { inputFaults } from '../validation/input-faults.js';
 import { Routes } from '../routes/routes.js';
 import { handlerFaults } from './handler-faults.js';
@@ -32,6 +33,7 @@ export class BootChecks {
     const faults = [
       ...routes.flatMap((route) => ROUTE_RULES.flatMap((faultsOf) => faultsOf(route))),
       ...operationIdFaults(routes),
+      ...sectionFaults(routes),
       ...schemaNameFaults(routes),
       ...problemTypeFaults(),
       ...missingIndexes(filterDefinitions(), this.tables),

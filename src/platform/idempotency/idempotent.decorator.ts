@@ -28,9 +28,8 @@ export function Idempotent(): MethodDecorator {
       name: IDEMPOTENCY_KEY,
       required: false,
       description:
-        'Names this request, so that it can be sent again safely when its answer was lost: the same request with the same key gets the same answer for 24 hours, and is carried out once. Use a new random value, such as a UUID, for each new request. Keys of different tokens have nothing to do with each other.',
+        'Names this request, so that it can be sent again safely when its answer was lost: the same request with the same key gets the same answer for 24 hours, and is carried out once. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Keys of different tokens have nothing to do with each other.',
       schema: { type: 'string', minLength: 1, maxLength: MAXIMUM_LENGTH, pattern: '^[!-~]+$' },
-      example: '8e03978e-40d5-43dd-bc93-6894a57f9324',
     }),
   );
 }

@@ -5,10 +5,13 @@ import { describeAnswers } from './describe-answers.js';
 import { BEARER, describeScopes } from './describe-scopes.js';
 import type { Route } from '../routes/route.js';
 import { headers, schemas } from './platform-components.js';
+import { sectionsOf } from './sections.js';
 
 /** What the document says of the service as a whole. */
 export interface ApiDescription {
   title: string;
+  /** What it is, in one sentence. Plain text. */
+  summary: string;
   /** Markdown. */
   description: string;
   version: string;
@@ -22,18 +25,21 @@ export interface ApiDescription {
  */
 export function buildOpenApiDocument(
   app: INestApplication,
-  { title, description, version }: ApiDescription,
+  { title, summary, description, version }: ApiDescription,
   routes: readonly Route[],
 ): OpenAPIObject {
-  const base = new DocumentBuilder()
+  const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle(title)
     .setDescription(description)
     .setVersion(version)
     .addServer('/')
     .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
-    .addSecurityRequirements(BEARER)
-    .build();
+    .addSecurityRequirements(BEARER);
+  sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
+  const base = builder.build();
+  // Of OpenAPI 3.1, which the builder does not know yet.
+  Object.assign(base.info, { summary });
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory: (_controller, method) => method });
   document.components = {
     ...document.components,

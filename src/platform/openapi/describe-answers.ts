@@ -12,7 +12,7 @@ import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.intercep
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { jsonPointer } from '../http/json-structure.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
-import type { ProblemType } from '../http/problem-type.js';
+import { type ProblemType, problemTypeUri } from '../http/problem-type.js';
 import { Problem, type RequestFault } from '../http/problem.js';
 import { contentTooLargeProblem } from '../http/read-json-object.js';
 import type { Route } from '../routes/route.js';
@@ -90,7 +90,7 @@ function describe(answers: readonly ProblemAnswer[], path: string): Operation['r
   const examples = answers.map(([problem]) => problemBody(problem, instance, '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e'));
   const named = answers.map(([{ type }], index) => [type.name, { summary: type.title, value: examples[index] }]);
   return {
-    description: answers.map(([{ type }]) => type.title).join(', or: '),
+    description: answers.map(([{ type }]) => problemLink(type)).join(', or: '),
     headers: Object.assign({}, ...answers.map(([, headers]) => headers)) as Headers,
     content: {
       [PROBLEM_MEDIA_TYPE]: {
@@ -99,6 +99,11 @@ function describe(answers: readonly ProblemAnswer[], path: string): Operation['r
       },
     },
   };
+}
+
+/** Markdown. Relative, as the pages are, which may lie below a path of a proxy. */
+function problemLink(type: ProblemType): string {
+  return `[${type.title}](${problemTypeUri(type).slice(1)})`;
 }
 
 function platformAnswers(route: Route, faults: readonly RequestFault[]): ProblemAnswer[] {

@@ -18,7 +18,11 @@ export const schemas: NonNullable<Components['schemas']> = {
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code.' },
       detail: { type: 'string', description: 'What is wrong this time and how to mend it.' },
       instance: { type: 'string', format: 'uri-reference', description: 'Path of the request.' },
-      requestId: { type: 'string', description: 'Names this request in the log of the service; also in `X-Request-Id`.' },
+      requestId: {
+        type: 'string',
+        description:
+          'Names this request in the log of the service, and in its trace if the service makes traces; also in `X-Request-Id`.',
+      },
       errors: { type: 'array', items: { $ref: '#/components/schemas/RequestFault' }, description: 'Every fault of the request.' },
     },
   },
@@ -44,7 +48,8 @@ export const schemas: NonNullable<Components['schemas']> = {
 /** Headers of the platform's answers. */
 export const headers = {
   RequestId: {
-    description: 'Names this request in the log; the `X-Request-Id` that was sent, when it is sane.',
+    description:
+      'Names this request in the log, and in its trace if the service makes traces; the `X-Request-Id` that was sent, when it is sane.',
     schema: { type: 'string' },
   },
   RateLimitPolicy: {

@@ -71,7 +71,7 @@ export type Problem = {
      */
     instance: string;
     /**
-     * Names this request in the log of the service; also in `X-Request-Id`.
+     * Names this request in the log of the service, and in its trace if the service makes traces; also in `X-Request-Id`.
      */
     requestId: string;
     /**
@@ -141,23 +141,23 @@ export type ListItemsData = {
 
 export type ListItemsErrors = {
     /**
-     * Invalid parameters
+     * [Invalid parameters](docs/problems#invalid-parameters)
      */
     400: Problem;
     /**
-     * Missing or invalid token
+     * [Missing or invalid token](docs/problems#unauthorized)
      */
     401: Problem;
     /**
-     * Insufficient scope
+     * [Insufficient scope](docs/problems#insufficient-scope)
      */
     403: Problem;
     /**
-     * Rate limited
+     * [Rate limited](docs/problems#rate-limited)
      */
     429: Problem;
     /**
-     * Service unavailable
+     * [Service unavailable](docs/problems#service-unavailable)
      */
     503: Problem;
 };
@@ -177,7 +177,7 @@ export type CreateItemData = {
     body: CreateItemDto;
     headers?: {
         /**
-         * Names this request, so that it can be sent again safely when its answer was lost: the same request with the same key gets the same answer for 24 hours, and is carried out once. Use a new random value, such as a UUID, for each new request. Keys of different tokens have nothing to do with each other.
+         * Names this request, so that it can be sent again safely when its answer was lost: the same request with the same key gets the same answer for 24 hours, and is carried out once. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Keys of different tokens have nothing to do with each other.
          */
         'Idempotency-Key'?: string;
     };
@@ -188,31 +188,31 @@ export type CreateItemData = {
 
 export type CreateItemErrors = {
     /**
-     * Invalid body
+     * [Invalid body](docs/problems#invalid-body)
      */
     400: Problem;
     /**
-     * Missing or invalid token
+     * [Missing or invalid token](docs/problems#unauthorized)
      */
     401: Problem;
     /**
-     * Insufficient scope
+     * [Insufficient scope](docs/problems#insufficient-scope)
      */
     403: Problem;
     /**
-     * Content too large
+     * [Content too large](docs/problems#content-too-large)
      */
     413: Problem;
     /**
-     * Idempotency key reused
+     * [Idempotency key reused](docs/problems#idempotency-key-reused)
      */
     422: Problem;
     /**
-     * Rate limited
+     * [Rate limited](docs/problems#rate-limited)
      */
     429: Problem;
     /**
-     * Service unavailable
+     * [Service unavailable](docs/problems#service-unavailable)
      */
     503: Problem;
 };

@@ -1,0 +1,48 @@
+import { Controller, Get, Header, Req, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Public } from '../auth/token-policy.decorator.js';
+import { PROBLEMS_PATH } from '../http/problem-type.js';
+import { OpenApiDocument } from '../openapi/openapi-document.js';
+import { AnyQuery } from '../validation/any-query.decorator.js';
+import { consolePage } from './console-page.js';
+import { landingPage } from './landing-page.js';
+import { problemsPage } from './problems-page.js';
+import { reachedAt } from './reached-at.js';
+
+const HTML = ['Content-Type', 'text/html; charset=utf-8'] as const;
+
+/** For programs that are given the address of the service alone (RFC 8631): what it offers, its documentation, its state. */
+const SERVICE_LINKS = [
+  '<openapi.json>; rel="service-desc"; type="application/json"',
+  '<docs>; rel="service-doc"; type="text/html"',
+  '<readyz>; rel="status"; type="application/json"',
+].join(', ');
+
+/** The pages for people: the API explains itself. */
+@Public()
+@AnyQuery()
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class DocsController {
+  constructor(private readonly document: OpenApiDocument) {}
+
+  @Get()
+  @Header(...HTML)
+  @Header('Link', SERVICE_LINKS)
+  landing(@Req() request: Request): string {
+    return landingPage(this.document.get(), reachedAt(request));
+  }
+
+  @Get('docs')
+  @Header(...HTML)
+  console(): string {
+    return consolePage(this.document.get().info.title);
+  }
+
+  @Get(PROBLEMS_PATH)
+  @Header(...HTML)
+  problems(): string {
+    return problemsPage(this.document.get().info.title);
+  }
+}

@@ -1,0 +1,23 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { annotate, annotationOf, type Route } from '../routes/route.js';
+
+/** A part of the document and of the console: a tag of OpenAPI, with operations of one or several controllers. */
+export interface SectionOptions {
+  /** One or two words, the heading: `Widgets`. */
+  title: string;
+  /** What this is about, for readers who have never heard of it. Markdown. */
+  description: string;
+}
+
+const SECTION = 'section';
+
+/** Puts the operations of a controller into a section. Controllers may share one: give each the same object. */
+export function Section(options: SectionOptions): ClassDecorator {
+  return applyDecorators(annotate(SECTION, options), ApiTags(options.title));
+}
+
+/** The section of a route; undefined for none. */
+export function sectionOf(route: Route): SectionOptions | undefined {
+  return annotationOf(SECTION, route) as SectionOptions | undefined;
+}

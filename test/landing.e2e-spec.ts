@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { sendRaw, request } from './support/raw-http.js';
+import { type Service, startService } from './support/service.js';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ TRUSTED_PROXIES: '127.0.0.1' });
+});
+
+afterAll(() => service.stop());
+
+const callIn = (page: string) => /<code id="call">([^<]*)<\/code>/.exec(page)?.[1] ?? '';
+
+async function callOf(...headers: string[]): Promise<string> {
+  const { status, body } = await sendRaw(service.port, request('GET /', headers));
+  expect(status).toBe(200);
+  return callIn(body);
+}
+
+describe('the page at /', () => {
+  it('tells strangers what the service is and where to go on', async () => {
+    const answer = await fetch(service.api.origin);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const page = await answer.text();
+    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 1.0.0']) expect(page).toContain(part);
+    const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
+    expect(links).toEqual(expect.arrayContaining(['./docs', './docs/problems', './openapi.json']));
+    for (const link of links.filter((href) => !href.startsWith('#'))) {
+      // Relative, so that they hold below the path of a proxy.
+      expect(link).not.toMatch(/^\/|:/);
+      expect([link, (await fetch(new URL(link, answer.url))).status]).toEqual([link, 200]);
+    }
+  });
+
+  it('leads programs to the document, the documentation and the state', async () => {
+    const { headers, url } = await fetch(service.api.origin);
+    const links = (headers.get('link') ?? '').split(', ').map((link) => /^<([^>]+)>; rel="([^"]+)"/.exec(link)?.slice(1) ?? []);
+    expect(links.map(([, relation]) => relation)).toEqual(['service-desc', 'service-doc', 'status']);
+    for (const [target = ''] of links) expect((await fetch(new URL(target, url))).status).toBe(200);
+  });
+
+  it('has a line for curl that works with a token', async () => {
+    const line = callIn(await (await fetch(service.api.origin)).text());
+    expect(line).toBe(`curl -H "Authorization: Bearer $TOKEN" ${service.api.origin}/v1/items`);
+    const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, TOKEN: service.api.token } });
+    expect(JSON.parse(stdout)).toEqual({ items: [] });
+  });
+
+  it('takes the address of that line from trusted proxies, and nothing that could be a command or markup', async () => {
+    expect(await callOf('X-Forwarded-Proto: https', 'X-Forwarded-Host: items.example.com')).toMatch(
+      / https:\/\/items\.example\.com\/v1\/items$/,
+    );
+    for (const host of ['x$(id)', 'x;id', "x'id", 'x"id', 'x<b>', 'x&y', '`id`', '']) {
+      expect(await callOf(`X-Forwarded-Host: ${host}`)).toMatch(/ http:\/\/(?:localhost|x)\/v1\/items$/);
+    }
+    const untrusted = await startService();
+    const { body } = await sendRaw(untrusted.port, request('GET /', ['X-Forwarded-Host: evil.example']));
+    await untrusted.stop();
+    expect(body).not.toContain('evil');
+  });
+
+  it('answers HEAD without a body, other methods with 401 or 405, and counts against no limit', async () => {
+    const head = await fetch(service.api.origin, { method: 'HEAD' });
+    expect([head.status, await head.text(), head.headers.get('ratelimit')]).toEqual([200, '', null]);
+    expect((await service.api.send('POST', '/')).status).toBe(401);
+    const { status, headers } = await service.api.call('POST', '/');
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('is alone: all other paths that nobody took are as unknown as before', async () => {
+    for (const path of ['/index.html', '/docs/', '/favicon.ico', '/v1', '//']) {
+      expect([path, (await service.api.send('GET', path)).status]).toEqual([path, 401]);
+      expect([path, (await service.api.call('GET', path)).body.type]).toEqual([path, '/docs/problems#not-found']);
+    }
+  });
+});
