@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Answer, Api } from './api.js';
@@ -9,14 +10,18 @@ export interface Media {
   examples?: Record<string, { value: unknown }>;
 }
 
+/** A header of an answer, or where in the document it is. */
+export type Header = { schema: { type: string } } | { $ref: string };
+
 export interface Operation {
   operationId: string;
+  tags: string[];
   summary: string;
   description?: string;
   deprecated?: boolean;
   parameters?: { name: string; schema: object; examples?: Record<string, { value: string }> }[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, { description: string; headers: Record<string, unknown>; content?: Record<string, Media> }>;
+  responses: Record<string, { description: string; headers: Record<string, Header>; content?: Record<string, Media> }>;
   security?: { token: string[] }[];
 }
 
@@ -28,19 +33,23 @@ export interface Schema {
 export interface Document {
   openapi: string;
   security: unknown;
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {
     schemas: Record<string, Schema>;
-    headers: Record<string, unknown>;
+    headers: Record<string, Header>;
     securitySchemes: Record<string, { description: string }>;
   };
 }
+
+/** A header that tells of a repeated answer: it is on these alone. */
+const ONLY_ON_REPEATS = 'Idempotent-Replayed';
 
 /** What a running service says of itself, and whether that is true of its answers. */
 export class Contract {
   private readonly schemas = new Ajv2020({ strict: false });
 
-  private constructor(readonly document: Document) {
+  constructor(readonly document: Document) {
     addFormats.default(this.schemas);
     this.schemas.addSchema(document, 'openapi.json');
   }
@@ -76,8 +85,8 @@ export class Contract {
 
   /** What is wrong with a value that a media type of the document describes. */
   faultsOf({ schema }: Media, value: unknown): unknown[] {
-    const validate = this.schemas.compile({ $ref: `openapi.json${schema.$ref}` });
-    return validate(value) ? [] : (validate.errors ?? []);
+    const validate = this.schemas.getSchema(`openapi.json${schema.$ref}`);
+    return validate ? faultsBy(validate, value) : [`${schema.$ref} leads nowhere`];
   }
 
   /** What is wrong with an answer: a status, media type, header or body that the operation does not document. */
@@ -87,10 +96,27 @@ export class Contract {
     if (!documented || !media) {
       return [`${operation.operationId} does not document ${status} ${headers.get('content-type')}`];
     }
-    // A header that tells of a repeated answer is on these alone.
-    const missing = Object.keys(documented.headers).filter((name) => !headers.has(name) && name !== 'Idempotent-Replayed');
-    return [...missing.map((name) => `${status} lacks ${name}`), ...this.faultsOf(media, body)];
+    const ofHeaders = Object.entries(documented.headers).flatMap(([name, header]) =>
+      this.faultsOfHeader(name, header, headers.get(name)),
+    );
+    return [...ofHeaders, ...this.faultsOf(media, body)];
   }
+
+  private faultsOfHeader(name: string, header: Header, text: string | null): unknown[] {
+    if (text === null) {
+      return name === ONLY_ON_REPEATS ? [] : [`${name} is missing`];
+    }
+    if ('$ref' in header) {
+      const target = this.document.components.headers[header.$ref.split('/').at(-1) ?? ''];
+      return target ? this.faultsOfHeader(name, target, text) : [`${header.$ref} leads nowhere`];
+    }
+    const value = header.schema.type === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text;
+    return faultsBy(this.schemas.compile(header.schema), value).map((fault) => ({ header: name, text, fault }));
+  }
+}
+
+function faultsBy(validate: ValidateFunction, value: unknown): unknown[] {
+  return validate(value) ? [] : (validate.errors ?? []);
 }
 
 /** The examples of a body, by whatever name. */

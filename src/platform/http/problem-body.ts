@@ -1,4 +1,5 @@
 import { hideCredentials } from '../auth/hide-credentials.js';
+import { encodePath } from './percent-encoding.js';
 import type { RequestFault, Problem } from './problem.js';
 import { problemTypeUri } from './problem-type.js';
 
@@ -28,7 +29,7 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
     title: problem.type.title,
     status: problem.type.status,
     detail: problem.message,
-    instance,
+    instance: encodePath(instance),
     requestId,
     ...(problem.errors && { errors: problem.errors }),
   };

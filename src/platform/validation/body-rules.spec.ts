@@ -48,6 +48,13 @@ describe('a body', () => {
     });
   });
 
+  it.each(['00000000-0000-0000-0000-000000000006', 'DEADBEEF-DEAD-FEED-CAFE-DEADBEEFCAFE'])(
+    'has UUIDs of whatever version: %s',
+    (owner) => {
+      expect(validateInput(Body, { ...valid, owner })).toMatchObject({ value: { owner: owner.toLowerCase() }, faults: [] });
+    },
+  );
+
   it('names what is missing, all of it', () => {
     const { faults } = validateInput(Body, {});
     expect(faults).toEqual(
