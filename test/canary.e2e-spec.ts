@@ -8,6 +8,7 @@ import { generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Canaries } from './support/canaries.js';
 import { canaryRequests } from './support/canary-requests.js';
+import { Collector } from './support/collector.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { type Outcome, runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -44,6 +45,12 @@ function watchJwt(name: string, jwt: string): string {
   return jwt;
 }
 
+/** Where traces go, with secrets in both places for them. */
+function tracing(name: string) {
+  const headers = { OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${password(`a header of ${name}`)}` };
+  return { ...collector.environmentWith(`user:${password(name)}@`), ...headers };
+}
+
 const list = (token: string) => request('GET /v1/items', [`Authorization: Bearer ${token}`]);
 
 /** Sends bytes as they are and keeps the answer. */
@@ -65,7 +72,7 @@ async function reporting(): Promise<{ directory: string; NODE_OPTIONS: string }>
 
 /** What only a running service tells. */
 async function askEverything(name: string, service: ServiceProcess, reports: string): Promise<void> {
-  for (const path of ['/openapi.json', '/docs', '/docs/problems', '/readyz', '/livez']) {
+  for (const path of ['/', '/openapi.json', '/docs', '/docs/problems', '/readyz', '/livez']) {
     const response = await fetch(service.origin + path);
     told.set(`${path} of ${name}`, await response.text());
   }
@@ -109,11 +116,13 @@ const REDIS_KEY_PREFIX = `canary-${process.pid}-${Date.now()}:`;
 
 let tokens: Awaited<ReturnType<typeof issueTokens>>;
 let provider: IdentityProvider;
+let collector: Collector;
 
-afterAll(() => provider.stop());
+afterAll(() => Promise.all([provider.stop(), collector.stop()]));
 
 beforeAll(async () => {
   provider = await IdentityProvider.start();
+  collector = await Collector.start();
   const late = Math.floor(Date.now() / 1000) - 3600;
   const database = await createTestDatabase();
   tokens = await issueTokens(database);
@@ -137,7 +146,9 @@ beforeAll(async () => {
   const key = generateToken().slice('items_'.length);
   canaries.add('idempotency key', key);
 
+  collector.fault = 403;
   await tellAway(Object.values(credentials));
+  collector.fault = undefined;
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
   const digest = createHash('sha256').update(watchToken('digested token of the file', generateToken())).digest('hex');
   await writeFile(AUTH_TOKENS_FILE, `one:${credentials.inFile}\ntwo:${digest}:items:read\n`, { mode: 0o600 });
@@ -148,6 +159,7 @@ beforeAll(async () => {
     NODE_OPTIONS,
     AUTH_TOKENS_FILE,
     ...provider.environment,
+    ...tracing('the collector'),
     LOG_LEVEL: 'trace',
     RATE_LIMIT: String(RATE_LIMIT),
     REDIS_KEY_PREFIX,
@@ -155,6 +167,10 @@ beforeAll(async () => {
   });
   // While the address has not failed too often to be looked up.
   for (const credential of Object.values(credentials)) await send(service.origin, list(credential));
+  keep(
+    'doctor',
+    await runCli(['doctor', '--json'], { ...environment, ...provider.environment, AUTH_TOKENS_FILE, LOG_LEVEL: 'trace' }),
+  );
   if (proxy && 'DATABASE_URL' in database.environment) {
     await failStatements(database.environment.DATABASE_URL, service);
     proxy.cut();
@@ -172,6 +188,7 @@ beforeAll(async () => {
   await askEverything('the service', service, directory);
   expect(await service.end('SIGTERM')).toBe(0);
   keep('the service', service.output);
+  told.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await proxy?.stop();
   await keepStored(database);
   await database.drop();
@@ -208,6 +225,7 @@ async function tellAway(credentials: readonly string[]): Promise<void> {
       .map((port) => `postgres://user:${password(`the replica on ${port}`)}@127.0.0.1:${port}/items`)
       .join(),
     REDIS_URL: `redis://user:${password('Redis away')}@127.0.0.1:${await refusingRedis()}`,
+    ...tracing('the collector that refuses'),
   };
   const configuration = readConfiguration(urls);
   told.set(
@@ -229,9 +247,23 @@ async function tellAway(credentials: readonly string[]): Promise<void> {
     REDIS_URL: `redis://user:${wrong}@host?sentinelPassword=${wrong}`,
     AUTH_JWT_ISSUER: `https://user:${wrong}@host/`,
     TRUSTED_PROXIES: wrong,
+    OTEL_EXPORTER_OTLP_ENDPOINT: `ftp://user:${wrong}@host`,
+    OTEL_EXPORTER_OTLP_HEADERS: wrong,
+    OTEL_RESOURCE_ATTRIBUTES: wrong,
+    OTEL_TRACES_SAMPLER: wrong,
     PORT: wrong,
   };
   keep('a start with wrong variables', await runServiceToEnd(invalid));
+  keep('doctor with wrong variables', await runCli(['doctor', '--json'], invalid));
+  const jwks = `?token=${password('the address of the keys')}`;
+  const issuer = {
+    AUTH_JWT_ISSUER: 'http://127.0.0.1:1',
+    AUTH_JWT_AUDIENCE: 'x',
+    AUTH_JWT_JWKS_URL: `http://127.0.0.1:1/${jwks}`,
+  };
+  const tokensFile = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
+  await writeFile(tokensFile, credentials.map((credential) => `${credential}:${credential}\n`).join(''));
+  keep('doctor without a database', await runCli(['doctor'], { ...urls, ...issuer, AUTH_TOKENS_FILE: tokensFile }));
   const sentinel = `redis+sentinel://user:${wrong}@127.0.0.1:${await refusingRedis()}/main?sentinelPassword=${wrong}`;
   keep('token list without a database', await runCli(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }));
   keep('token revoke with a token', await runCli(['token', 'revoke', credentials[0] ?? ''], urls));
@@ -321,7 +353,15 @@ describe('secrets', () => {
     expect(told.get('standard output of the service')).toMatch(/"msg":"request".*"status":401/);
     expect(told.get('standard output of the service without its database')).toContain('password authentication failed');
     expect(told.get('standard output of the service without its database')).toContain('with args beginning with: ***');
+    expect(told.get('standard output of the service without its database')).toContain('traces not exported');
+    expect(told.get('traces')).toMatch(/GET \/v1\/items.*\/v1\/items\/\*\*\*/s);
     expect(told.get('standard error of a start with wrong variables')).toMatch(/DATABASE_URL.*REDIS_URL.*AUTH_JWT_ISSUER/s);
+    expect(told.get('standard output of doctor with wrong variables')).toMatch(/DATABASE_URL must.*REDIS_URL must/);
+    const doctor = told.get('standard output of doctor without a database');
+    for (const said of ['password authentication failed', 'unknown command', 'does not answer', 'line 1 has']) {
+      expect(doctor).toContain(said);
+    }
+    expect(told.get('standard output of doctor')).toMatch(/declares 2 tokens.*usable/s);
     expect(told.get('standard error of token list without a database')).toContain('password authentication failed');
     for (const name of ['the service', 'the service without its database']) {
       const report = JSON.parse(told.get(`report of ${name}`) ?? '') as Record<string, unknown>;
@@ -331,7 +371,7 @@ describe('secrets', () => {
     }
   });
 
-  it('are told in no line, answer, metric, document, report or print-out', () => {
+  it('are told in no line, answer, metric, trace, document, report or print-out', () => {
     const found = [...told].flatMap(([place, text]) => canaries.findIn(text).map((sighting) => `${place}: ${sighting}`));
     expect(found).toEqual([]);
   });

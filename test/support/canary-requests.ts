@@ -4,6 +4,9 @@ import { request } from './raw-http.js';
 const BODY = 70_000;
 const HEADERS = 20_000;
 
+/** Makes a trace, and with it its state, pass on. */
+const TRACEPARENT = `traceparent: 00-${'12'.repeat(16)}-${'34'.repeat(8)}-01`;
+
 /**
  * Requests that carry a credential wherever a client may put it by mistake, and provoke every kind of refusal.
  *
@@ -101,6 +104,7 @@ function elsewhere(credential: string, ...headers: string[]): string[] {
     ...targets.map((target) => request(`GET ${target}`, headers)),
     request(`DELETE ${targets[0] ?? ''}`, headers),
     ...fields.map((field) => request('GET /v1/items', [...headers, field])),
+    request('GET /v1/items', [...headers, TRACEPARENT, `tracestate: vendor=${credential}`]),
     ...bodies.map((body) => request('POST /v1/items', json, body)),
     request('POST /v1/items', [...headers, `Content-Type: ${credential}`], '{}'),
     request('POST /v1/items', [...json, `Content-Encoding: ${credential}`], '{}'),
