@@ -70,7 +70,8 @@ describe('in a copy of the project', () => {
   async function start(): Promise<void> {
     service = spawn('npm', ['start'], { cwd: directory, env: environment, detached: true });
     service.stdout?.setEncoding('utf8').on('data', (text: string) => output.push(text));
-    await eventually(() => /items_\w{36}/.test(output.join('')));
+    // It builds before it starts.
+    await eventually(() => /items_\w{36}/.test(output.join('')), 120);
   }
 
   /** With the digits of the migration that was generated, as the guide tells to do. */

@@ -75,12 +75,12 @@ export async function startAwayFromDatabase(): Promise<{ origin: string; stop():
   return { origin: `http://127.0.0.1:${port}`, stop: () => app.close() };
 }
 
-/** Waits until something is so, for at most 20 seconds. */
-export async function eventually(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await delay(20)) {
+/** Waits until something is so, for so many seconds at most. */
+export async function eventually(isSo: () => Promise<boolean> | boolean, patience = 20): Promise<void> {
+  for (const deadline = Date.now() + patience * 1000; Date.now() < deadline; await delay(20)) {
     if (await isSo()) {
       return;
     }
   }
-  throw new Error(`Not so after 20 seconds: ${isSo.toString()}`);
+  throw new Error(`Not so after ${patience} seconds: ${isSo.toString()}`);
 }
