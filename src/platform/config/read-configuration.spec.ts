@@ -51,6 +51,39 @@ describe('the configuration', () => {
     expect(() => readConfiguration(environment)).toThrow(message);
   });
 
+  it.each([
+    'collector:4318',
+    'grpc://collector:4317',
+    'unix:/run/collector',
+    'http://collector?key=1',
+    'http://collector#x',
+    'http://collector?',
+    'http://',
+  ])('refuses %s as a collector', (OTEL_EXPORTER_OTLP_ENDPOINT) => {
+    expect(() => readConfiguration({ OTEL_EXPORTER_OTLP_ENDPOINT })).toThrow('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL');
+  });
+
+  it.each(['api-key', 'a b=c', 'key=%0D%0AHost:%20x', 'key=%C4%80', 'key=%'])(
+    'refuses %s as headers',
+    (OTEL_EXPORTER_OTLP_HEADERS) => {
+      expect(() => readConfiguration({ OTEL_EXPORTER_OTLP_HEADERS })).toThrow('OTEL_EXPORTER_OTLP_HEADERS must be');
+    },
+  );
+
+  it('takes what OpenTelemetry reads elsewhere', () => {
+    const given = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector.example:4318/tenant/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a1,authorization=Basic%20YTpi',
+      OTEL_SERVICE_NAME: 'shop items',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production,k8s.pod.name=items-1',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    };
+    const read = (OTEL_TRACES_SAMPLER_ARG: string) => readConfiguration({ ...given, OTEL_TRACES_SAMPLER_ARG });
+    expect(read('0.05')).toMatchObject({ ...given, OTEL_TRACES_SAMPLER_ARG: 0.05 });
+    expect(['0', '1', '1.0', '.5'].map((ratio) => read(ratio).OTEL_TRACES_SAMPLER_ARG)).toEqual([0, 1, 1, 0.5]);
+    for (const ratio of ['1.01', '-0.1', '5%', '1e-3']) expect(() => read(ratio)).toThrow('OTEL_TRACES_SAMPLER_ARG must be');
+  });
+
   it('names every variable at fault and shows no value', () => {
     const wrong = {
       PORT: '70000',
@@ -72,6 +105,12 @@ describe('the configuration', () => {
       IDEMPOTENCY_TTL: '0',
       KEEP_ALIVE_TIMEOUT: '0',
       METRICS_PORT: '-1',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'tempo:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'hunter2',
+      OTEL_RESOURCE_ATTRIBUTES: 'soon',
+      OTEL_TRACES_SAMPLER: 'loud',
+      OTEL_TRACES_SAMPLER_ARG: '1e3',
+      OTEL_SDK_DISABLED: 'yes',
       LOG_LEVEL: 'loud',
       LOG_FORMAT: 'xml',
     };
@@ -84,14 +123,21 @@ describe('the configuration', () => {
       for (const name of Object.keys(wrong)) {
         expect(message).toContain(`\n  ${name} must `);
       }
-      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|31|NaN|loud|xml|short,|http:/);
+      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|\b31\b|NaN|loud|xml|short,|http:|tempo/);
     }
   });
+
+  const defaults = Object.fromEntries(Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]));
 
   it('is listed in .env.example, each variable with its default', () => {
     const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=(.*)$/gm);
     const listed = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
-    const defaults = Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]);
-    expect(listed).toEqual(Object.fromEntries(defaults));
+    expect(listed).toEqual(defaults);
+  });
+
+  it('is explained in the handbook, each variable with its default', () => {
+    const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `([A-Z_]+)` +\| (?:`(.*?)`)? +\|/gm);
+    const explained = Object.fromEntries([...rows].map(([, name, value]) => [name, value ?? '']));
+    expect(explained).toEqual(defaults);
   });
 });
