@@ -76,7 +76,7 @@ export async function startAwayFromDatabase(): Promise<{ origin: string; stop():
 }
 
 /** Waits until something is so, for so many seconds at most. */
-export async function eventually(isSo: () => Promise<boolean> | boolean, patience = 20): Promise<void> {
+export async function eventually(isSo: () => Promise<boolean> | boolean, patience = 60): Promise<void> {
   for (const deadline = Date.now() + patience * 1000; Date.now() < deadline; await delay(20)) {
     if (await isSo()) {
       return;
