@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import { answerTo, HANG } from './answer-to.js';
 
 /** An answer with its bytes, and when its request began to be sent and it had arrived whole, in monotonic milliseconds. */
 export interface Reply {
@@ -19,9 +20,6 @@ const clients = new Set<HttpClient>();
 
 afterAll(() => clients.forEach((client) => client.close()));
 
-/** Longest silence that counts as slow and not as a hang, in milliseconds. */
-const HANG = 15_000;
-
 /** A client that repeats nothing by itself, unlike `fetch`, so that every failure is seen. */
 export class HttpClient {
   private readonly agent: Agent;
@@ -37,28 +35,19 @@ export class HttpClient {
   }
 
   /** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
-  send(path: string, { method = 'GET', headers = {}, body = '' }: HttpRequest = {}): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const sent = performance.now();
-      const fields = {
-        Authorization: `Bearer ${this.token}`,
-        ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
-        ...headers,
-      };
-      const outgoing = request(this.origin + path, { method, agent: this.agent, headers: fields, timeout: HANG });
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
-      outgoing.on('error', reject);
-      outgoing.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const { statusCode: status = 0, headers: received } = response;
-          resolve({ status, headers: received, body: Buffer.concat(chunks).toString(), sent, received: performance.now() });
-        });
-      });
-      outgoing.end(body);
-    });
+  async send(path: string, { method = 'GET', headers = {}, body = '' }: HttpRequest = {}): Promise<Reply> {
+    const sent = performance.now();
+    const fields = {
+      Authorization: `Bearer ${this.token}`,
+      ...(body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
+      ...headers,
+    };
+    const outgoing = request(this.origin + path, { method, agent: this.agent, headers: fields, timeout: HANG });
+    const whole = answerTo(outgoing);
+    outgoing.end(body);
+    const { response, body: text } = await whole;
+    const { statusCode: status = 0, headers: received } = response;
+    return { status, headers: received, body: text, sent, received: performance.now() };
   }
 
   list(query = 'limit=1'): Promise<Reply> {

@@ -13,6 +13,9 @@ export type ServerKind = 'server' | 'pooler' | 'replica';
 /** Where a database is: a URL, or what makes `pg` talk to the embedded one. */
 export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: PoolConfig };
 
+/** How long a connection to a server is kept that nobody uses, in milliseconds. */
+export const IDLE_TIMEOUT = 30_000;
+
 /** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
 const PATIENCE_WITH_REPLICA = 0.2;
 
@@ -63,7 +66,7 @@ function serverOptions({ DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configura
   const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
-    idleTimeoutMillis: 30_000,
+    idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
     query_timeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
     // Poolers refuse start-up parameters: there the role has to bring its own.

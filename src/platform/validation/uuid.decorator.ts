@@ -1,9 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
+import { isUuid } from './is-uuid.js';
 import { Property, type PropertyOptions } from './property.js';
-
-/** Of any version and variant, as PostgreSQL stores it and `format: uuid` promises. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A UUID (RFC 9562), as text. Capitals make no difference: the property gets small letters, as PostgreSQL gives them back.
@@ -15,7 +13,7 @@ export function Uuid(options: PropertyOptions<string>): PropertyDecorator {
     Property<string>(options, {
       schema: { type: String, format: 'uuid' },
       detail: 'must be a UUID, like 0190163d-8694-739b-aea5-966c26f8ad91',
-      isOne: (value) => typeof value === 'string' && UUID.test(value),
+      isOne: (value) => typeof value === 'string' && isUuid(value),
     }),
   );
 }

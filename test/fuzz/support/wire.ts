@@ -1,9 +1,7 @@
-import { Agent, request as send } from 'node:http';
+import { Agent, request } from 'node:http';
+import { answerTo, HANG } from '../../support/answer-to.js';
 import type { Answer } from '../../support/api.js';
 import type { FuzzRequest } from './fuzz-request.js';
-
-/** Longest silence that counts as slow and not as a hang, in milliseconds. */
-const HANG = 15_000;
 
 /** Sends requests as they are, on connections that are kept, and repeats nothing. */
 export class Wire {
@@ -12,27 +10,18 @@ export class Wire {
   constructor(private readonly port: number) {}
 
   /** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
-  send({ method, target, headers, body }: FuzzRequest): Promise<Answer<unknown>> {
+  async send({ method, target, headers, body }: FuzzRequest): Promise<Answer<unknown>> {
     const { agent, port } = this;
     const framing = body === undefined ? [] : [['Content-Length', String(Buffer.byteLength(body))]];
     const fields = [['Host', `127.0.0.1:${port}`], ...headers, ...framing].flat();
-    return new Promise((resolve, reject) => {
-      const outgoing = send({ host: '127.0.0.1', port, agent, method, path: target, headers: fields, timeout: HANG });
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
-      outgoing.on('error', reject);
-      outgoing.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const received = new Headers();
-          for (const [name, values] of Object.entries(response.headersDistinct))
-            values?.forEach((value) => received.append(name, value));
-          resolve({ status: response.statusCode ?? 0, headers: received, body: parse(Buffer.concat(chunks).toString()) });
-        });
-      });
-      outgoing.end(body);
-    });
+    const outgoing = request({ host: '127.0.0.1', port, agent, method, path: target, headers: fields, timeout: HANG });
+    const whole = answerTo(outgoing);
+    outgoing.end(body);
+    const { response, body: text } = await whole;
+    const received = new Headers();
+    for (const [name, values] of Object.entries(response.headersDistinct))
+      values?.forEach((value) => received.append(name, value));
+    return { status: response.statusCode ?? 0, headers: received, body: parse(text) };
   }
 
   close(): void {

@@ -16,7 +16,7 @@ import { principalOf } from './jwt-principal.js';
 import { ALGORITHMS } from './key-set.js';
 
 /** How far the issuer's clock and that of this machine may differ, in seconds. */
-const LEEWAY = 30;
+export const LEEWAY = 30;
 
 /** Keys that are tried at most on a JWT that does not name its own. */
 const MOST_KEYS = 10;

@@ -1,3 +1,4 @@
+import { LEEWAY } from '../../auth/jwt/jwt-verifier.js';
 import { type Check, failed, type Finding, ok, warning } from '../check.js';
 import { certainDistance, type ClockOffset, clockOffset, type ClockSample } from './clock-offset.js';
 import type { DatabaseAccess } from './database-access.js';
@@ -10,7 +11,7 @@ import type { DatabaseAccess } from './database-access.js';
 const NOTICED = 1000;
 
 /** So far off, JWTs are refused that are valid, and accepted that are not: the verifier allows for as much. */
-const HARMFUL = 30_000;
+const HARMFUL = LEEWAY * 1000;
 
 const SAMPLES = 5;
 

@@ -1,12 +1,10 @@
+import { IDLE_TIMEOUT } from '../../database/data-source-options.js';
 import { type Check, failed, needing, ok, warning } from '../check.js';
 import { allOf } from '../worst-of.js';
 import type { DatabaseAccess } from './database-access.js';
 
 /** The oldest major version that the service is tested on. */
 const OLDEST_POSTGRESQL = 15;
-
-/** How long an idle connection is kept, in milliseconds: see data-source-options.ts. */
-const IDLE = 30_000;
 
 /** Whether the server can be what the service takes it for. */
 export function serverChecks(access: DatabaseAccess): Check[] {
@@ -91,10 +89,10 @@ function settingsCheck(access: DatabaseAccess): Check {
               'Turn it on, for the role, the database or the server.',
             )
           : [],
-        idle > 0 && idle < IDLE
+        idle > 0 && idle < IDLE_TIMEOUT
           ? warning(
-              `idle_session_timeout ${idle} ms: the server ends connections that the pool keeps for ${IDLE} ms`,
-              `Set it to 0 for the role, or to more than ${IDLE}.`,
+              `idle_session_timeout ${idle} ms: the server ends connections that the pool keeps for ${IDLE_TIMEOUT} ms`,
+              `Set it to 0 for the role, or to more than ${IDLE_TIMEOUT}.`,
             )
           : [],
       ];

@@ -1,5 +1,6 @@
 import type { Configuration } from '../../config/configuration.js';
 import { parseRedisUrl } from '../../redis/redis-url.js';
+import { partOf } from '../../throttling/shared-limiter.js';
 import { causesOf } from '../causes-of.js';
 import { type Check, failed, type Finding, needing, ok, skipped, warning } from '../check.js';
 import { NETWORK_ADVICE } from '../network-advice.js';
@@ -62,7 +63,7 @@ function uncounted({ RATE_LIMIT_REPLICAS: replicas, RATE_LIMIT }: Configuration)
   return replicas === 1
     ? skipped('REDIS_URL is unset: each process counts for itself')
     : warning(
-        `REDIS_URL is unset: each of the ${replicas} replicas admits ${Math.max(1, Math.floor(RATE_LIMIT / replicas))} of ${RATE_LIMIT} requests, however the load balancer spreads them`,
+        `REDIS_URL is unset: each of the ${replicas} replicas admits ${partOf(RATE_LIMIT, replicas)} of ${RATE_LIMIT} requests, however the load balancer spreads them`,
         'Set REDIS_URL, so that they count together.',
       );
 }

@@ -7,9 +7,7 @@ import { amongDoubles, amongInts } from './numbers.js';
 import type { Node } from './parse-expression.js';
 import { exactly, MICROSECOND, onClock, type Place } from './place.js';
 import { parseTimestamp } from '../../time/timestamp.js';
-
-/** Canonical text form of a UUID (RFC 9562, section 4), in either case. */
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { isUuid } from '../../validation/is-uuid.js';
 
 /**
  * The value that a field is compared with, as PostgreSQL reads it, in its place among those that the field's column keeps.
@@ -50,7 +48,7 @@ export function momentOf(literal: Node, field: NamedField): bigint {
 
 function uuidOf(literal: Node, field: NamedField): string {
   const text = textOf(literal, field);
-  if (!UUID.test(text)) {
+  if (!isUuid(text)) {
     throw new FilterError('value', literal, `compares ${field.name} with what is no UUID: write ${notationOf(field).example}`);
   }
   return text.toLowerCase();
