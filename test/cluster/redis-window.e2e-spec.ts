@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connectRedis, type RedisConnection } from '../../src/platform/redis/connect-redis.js';
 import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
 import { RedisWindow } from '../../src/platform/throttling/redis-window.js';
+import { RedisServer } from '../support/redis-server.js';
 
 const LENGTH = 60_000;
 const prefix = `items-test-${randomUUID()}:`;
@@ -63,6 +64,23 @@ it('drops what has left the window, be it one call, some of many, or all', async
     const { admitted, remaining } = await windowOf(100).hit(key);
     expect([admitted, remaining]).toEqual([true, expired - 1]);
     expect(await times()).toEqual([...recent, expect.any(Number)]);
+  }
+});
+
+it('admits nothing without memory, also when a call has just left the window', async () => {
+  const server = await RedisServer.start();
+  const own = await connect(server.url);
+  try {
+    await own.rpush(list, (await redisNow()) - LENGTH * 1000 - 1, await redisNow());
+    await own.config('SET', 'maxmemory', '1');
+    const window = new RedisWindow(own, prefix, 2, LENGTH);
+    await expect(window.hit(key)).rejects.toThrow('OOM');
+    expect(await own.llen(list)).toBe(2);
+    await own.config('SET', 'maxmemory', '0');
+    expect(await window.hit(key)).toMatchObject({ admitted: true, remaining: 0 });
+  } finally {
+    own.disconnect();
+    await server.kill();
   }
 });
 

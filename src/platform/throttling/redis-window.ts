@@ -70,20 +70,25 @@ if #ARGV > 4 then
 end
 
 local count = redis.call('LLEN', key)
+local first = 0
 if count > 0 and timeAt(0) + length <= now then
-  local first, last = 1, count
+  local last = count
+  first = 1
   while first < last do
     local middle = math.floor((first + last) / 2)
     if timeAt(middle) + length <= now then first = middle + 1 else last = middle end
   end
-  redis.call('LTRIM', key, first, -1)
   count = count - first
 end
 
 local admitted = ARGV[3] == '1' and count < limit
+-- Added before anything is removed: when Redis has no memory left, it refuses no write that follows another in a script.
 if admitted then
   append({ now })
   count = count + 1
+end
+if first > 0 then
+  redis.call('LTRIM', key, first, -1)
 end
 local nextFree = math.max(count - limit, 0)
 return {
