@@ -82,7 +82,8 @@ async function askEverything(name: string, service: ServiceProcess, reports: str
     const [file] = await readdir(reports);
     const report = file === undefined ? '' : await readFile(join(reports, file), 'utf8');
     told.set(`report of ${name}`, report);
-    return report.trim().endsWith('}');
+    // Only the last brace of all is not indented.
+    return report.trimEnd().endsWith('\n}');
   });
 }
 
