@@ -45,7 +45,8 @@ export class RedisSentinel {
   becomesMaster(server: RedisServer): Promise<void> {
     return eventually(async () => {
       const [, port] = (await this.ask('GET-MASTER-ADDR-BY-NAME')) as string[];
-      const [role] = (await server.command('ROLE')) as string[];
+      // Sentinel ends the connections of whom it promotes.
+      const [role] = (await server.command('ROLE').catch(() => [])) as string[];
       return Number(port) === server.port && role === 'master';
     });
   }
