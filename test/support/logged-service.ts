@@ -1,4 +1,5 @@
-import { open, readFile } from 'node:fs/promises';
+import { openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Api } from './api.js';
@@ -17,9 +18,9 @@ export interface LoggedService {
 /** Starts the application with its log in a file, as if that were the standard output of the process. */
 export async function startLogged(environment: NodeJS.ProcessEnv, root: Type): Promise<LoggedService> {
   const path = join(testDirectory(), `log-${process.pid}-${Date.now()}`);
-  const file = await open(path, 'a');
   const { fd } = process.stdout;
-  process.stdout.fd = file.fd as typeof fd;
+  // Never closed: what an export that is under way says after the end would be written to whatever gets its number next.
+  process.stdout.fd = openSync(path, 'a') as typeof fd;
   try {
     const service = await startService({ LOG_LEVEL: 'info', LOG_FORMAT: 'json', ...environment }, undefined, root);
     return {
@@ -27,7 +28,6 @@ export async function startLogged(environment: NodeJS.ProcessEnv, root: Type): P
       api: service.api,
       stop: async () => {
         await service.stop();
-        await file.close();
         const text = await readFile(path, 'utf8');
         return text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as LogLine)));
       },
