@@ -74,7 +74,9 @@ async function createLockedDatabase() {
   await migrator.connect();
   await migrator.query('SELECT pg_advisory_lock(7235915402217)');
   const isWaitedFor = async () => {
-    const { rows } = await migrator.query("SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory_lock%'");
+    const { rows } = await migrator.query(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock%'",
+    );
     return rows.length > 0;
   };
   const expectUntouched = async () => {
