@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { hideCredentials } from '../auth/hide-credentials.js';
+import { outcomeOf } from '../http/outcome-of.js';
 import { currentTrace } from '../tracing/current-span.js';
 
 /** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
@@ -11,7 +12,7 @@ export function accessLog(logger: Logger): RequestHandler {
     const { path } = request;
     const trace = currentTrace();
     response.once('close', () => {
-      const { route } = request as { route?: { path: string } };
+      const { route, status, isAborted } = outcomeOf(request, response);
       logger.info({
         msg: 'request',
         requestId: request.id,
@@ -20,10 +21,10 @@ export function accessLog(logger: Logger): RequestHandler {
         subject: request.user?.subject,
         refusal: request.refusal,
         method: request.method,
-        route: route?.path,
+        route,
         path: hideCredentials(path),
-        status: response.headersSent ? response.statusCode : undefined,
-        aborted: response.writableFinished ? undefined : true,
+        status,
+        aborted: isAborted || undefined,
         durationMs: Math.round((performance.now() - start) * 1000) / 1000,
       });
     });

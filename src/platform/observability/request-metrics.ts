@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { outcomeOf } from '../http/outcome-of.js';
 import { DurationHistogram } from './duration-histogram.js';
 import type { Metrics } from './metrics.js';
 
@@ -35,9 +36,8 @@ export function requestMetrics(metrics: Metrics): RequestHandler {
     inFlight += 1;
     response.once('close', () => {
       inFlight -= 1;
-      const { route } = request as { route?: { path: string } };
-      const status = response.headersSent ? String(response.statusCode) : '0';
-      durations.observe({ method: request.method, route: route?.path ?? 'none', status }, (performance.now() - start) / 1000);
+      const { route = 'none', status = 0 } = outcomeOf(request, response);
+      durations.observe({ method: request.method, route, status: String(status) }, (performance.now() - start) / 1000);
     });
     next();
   };

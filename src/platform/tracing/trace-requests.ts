@@ -1,4 +1,5 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { outcomeOf } from '../http/outcome-of.js';
 import { runIn } from './current-span.js';
 import type { OpenSpan } from './span.js';
 import type { Tracing } from './tracing.js';
@@ -30,20 +31,19 @@ export function traceRequests(tracing: Tracing): RequestHandler {
 
 function describe(span: OpenSpan, request: Request, response: Response): void {
   const { method, id, httpVersion } = request;
-  const { route } = request as { route?: { path: string } };
+  const { route, status, isAborted } = outcomeOf(request, response);
   const isKnown = KNOWN_METHODS.has(method);
-  const status = response.headersSent ? response.statusCode : undefined;
-  span.rename([isKnown ? method : 'HTTP', ...(route ? [route.path] : [])].join(' '));
+  span.rename([isKnown ? method : 'HTTP', ...(route === undefined ? [] : [route])].join(' '));
   span.set({
     'http.request.method': isKnown ? method : '_OTHER',
     'http.request.method_original': isKnown ? undefined : method,
-    'http.route': route?.path,
+    'http.route': route,
     'http.response.status_code': status,
     'network.protocol.version': httpVersion,
     'url.scheme': 'http',
     'enduser.id': request.user?.id,
     'items.request.id': id,
-    'items.request.aborted': response.writableFinished ? undefined : true,
+    'items.request.aborted': isAborted || undefined,
   });
   if (status !== undefined && status >= 500) {
     span.fail(String(status));

@@ -1,8 +1,7 @@
-import { causesOf } from '../causes-of.js';
-import { NETWORK_ADVICE } from '../network-advice.js';
+import { type Advice, adviceOn } from '../network-advice.js';
 
 /** What to do about a connection to PostgreSQL that cannot be made, by what `pg`, PostgreSQL or PgBouncer say of it. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
+const ADVICE: Advice = [
   [/unsupported startup parameter/, 'This is PgBouncer: name the way around it as DATABASE_DIRECT_URL.'],
   [
     /password authentication failed|no password supplied|must be a string|no such user|auth failed/,
@@ -24,8 +23,5 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
 
 /** @param error - of an attempt to connect. @returns what is wrong, and what to do about it */
 export function connectionAdvice(error: unknown): { found: string; mend: string } {
-  const messages = causesOf(error);
-  const found = messages.join(': ');
-  const [, mend] = [...ADVICE, ...NETWORK_ADVICE].find(([pattern]) => pattern.test(found)) ?? [];
-  return { found, mend: mend ?? 'Look at the URL, the network and the log of the server.' };
+  return adviceOn(error, ADVICE, 'Look at the URL, the network and the log of the server.');
 }

@@ -1,15 +1,14 @@
 import type { Configuration } from '../../config/configuration.js';
 import { parseRedisUrl } from '../../redis/redis-url.js';
 import { partOf } from '../../throttling/shared-limiter.js';
-import { causesOf } from '../causes-of.js';
 import { type Check, failed, type Finding, needing, ok, skipped, warning } from '../check.js';
-import { NETWORK_ADVICE } from '../network-advice.js';
+import { type Advice, adviceOn } from '../network-advice.js';
 import { LimiterStore } from './limiter-store.js';
 import { memoryCheck, versionCheck } from './redis-info.js';
 import { scriptCheck } from './script.js';
 
 /** What to do about Redis, by what it says. */
-const ADVICE: readonly (readonly [RegExp, string])[] = [
+const ADVICE: Advice = [
   [/WRONGPASS|NOAUTH|invalid password|without any password/, 'Correct the user and the password in REDIS_URL, percent-encoded.'],
   [/NOPERM/, 'Let the user connect: ACL SETUSER … +client|setname +info, and select, if the URL names a database.'],
   [/DB index|SELECT is not allowed/, 'Correct the number of the database in REDIS_URL.'],
@@ -49,12 +48,8 @@ async function connected(store: LimiterStore): Promise<Finding> {
     const nodes = await store.nodes();
     return ok(nodes.length === 1 ? 'connected' : `connected to ${nodes.length} nodes`);
   } catch (error) {
-    const found = causesOf(error).join(': ');
-    const [, mend] = [...ADVICE, ...NETWORK_ADVICE].find(([pattern]) => pattern.test(found)) ?? [];
-    return failed(
-      `${found} Meanwhile, each process counts for itself`,
-      mend ?? 'Look at REDIS_URL, the network and the log of Redis.',
-    );
+    const { found, mend } = adviceOn(error, ADVICE, 'Look at REDIS_URL, the network and the log of Redis.');
+    return failed(`${found} Meanwhile, each process counts for itself`, mend);
   }
 }
 
