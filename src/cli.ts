@@ -2,83 +2,8 @@ import './platform/config/supported-node.js';
 import './platform/config/exclude-environment.js';
 import './platform/config/report-uncaught.js';
 import './platform/config/end-on-signal.js';
-import 'reflect-metadata';
-import { writeFile } from 'node:fs/promises';
-import type { INestApplicationContext } from '@nestjs/common';
-import { Command } from 'commander';
-import { createApp, createContext } from './app.js';
-import { hideCredentials } from './platform/auth/hide-credentials.js';
-import { addTokenCommands } from './platform/auth/token-commands.js';
-import { Configuration } from './platform/config/configuration.js';
-import { loadEnvironment } from './platform/config/load-environment.js';
-import { OperatorError } from './platform/config/operator-error.js';
-import { readConfiguration } from './platform/config/read-configuration.js';
-import { reportFailure } from './platform/config/report-failure.js';
-import { Database } from './platform/database/database.js';
-import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
-import { StatusLine } from './platform/progress/status-line.js';
-import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import './platform/config/allocate-young.js';
+import './platform/config/compile-cache.js';
 
-const program = new Command('items')
-  .description('Operates the Items Service. Results go to standard output, all else to standard error.')
-  // What is said of a wrong argument repeats it, and it may be a token in the wrong place.
-  .configureOutput({ writeErr: (text) => process.stderr.write(hideCredentials(text)) });
-
-addTokenCommands(program.command('token').description('manage access tokens'), { withDatabase, print });
-
-program
-  .command('migrate')
-  .description('apply the migrations that the database does not have yet')
-  .action(() => {
-    const line = StatusLine.on(process.stderr);
-    return withContext((app) => app.get(Database).migrate(line).catch(explain), line);
-  });
-
-makeDoctorCommand(program.command('doctor'), { createContext, print });
-
-program
-  .command('openapi')
-  .description('print the OpenAPI document')
-  .argument('[file]', 'to write it to, instead of standard output')
-  .action(async (file: string | undefined) => {
-    const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
-    const document = JSON.stringify(app.get(OpenApiDocument).get(), null, 2);
-    if (file === undefined) {
-      print(document);
-    } else {
-      await writeFile(file, `${document}\n`);
-    }
-  });
-
-await program.parseAsync().catch(reportFailure);
-
-/** Runs something with the application's providers, without a server. @param line - that it shows something on */
-async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>, line?: StatusLine): Promise<T> {
-  const app = await createContext(readConfiguration(loadEnvironment()), { line });
-  try {
-    return await run(app);
-  } finally {
-    await app.close();
-  }
-}
-
-/** The same with a connected database. */
-function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
-  return withContext(async (app) => {
-    await app.get(Database).connect().catch(explain);
-    return run(app);
-  });
-}
-
-/** The database is the operator's to mend. */
-function explain(error: unknown): never {
-  if (error instanceof OperatorError || !Error.isError(error)) {
-    throw error;
-  }
-  const { message, cause } = error;
-  throw new OperatorError(`The database cannot be used: ${message} ${Error.isError(cause) ? cause.message : ''}`.trim());
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
+// Not before all that has run.
+await import('./commands.js');

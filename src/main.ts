@@ -2,14 +2,8 @@ import './platform/config/supported-node.js';
 import './platform/config/exclude-environment.js';
 import './platform/config/report-uncaught.js';
 import './platform/config/end-on-signal.js';
-import 'reflect-metadata';
-import { startApp } from './app.js';
-import { loadEnvironment } from './platform/config/load-environment.js';
-import { readConfiguration } from './platform/config/read-configuration.js';
-import { reportFailure } from './platform/config/report-failure.js';
+import './platform/config/allocate-young.js';
+import './platform/config/compile-cache.js';
 
-try {
-  await startApp(readConfiguration(loadEnvironment()));
-} catch (error) {
-  reportFailure(error);
-}
+// Not before all that has run.
+await import('./start.js');

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { ItemBody } from './support/api.js';
+import { loadedBy } from './support/loaded-modules.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/service.js';
 import { testDirectory } from './support/test-database.js';
@@ -99,3 +100,9 @@ describe('a start that cannot succeed', () => {
 function messages(service: ServiceProcess): string {
   return service.log.map(({ msg }) => msg).join('\n');
 }
+
+it('loads few files, and nothing that it does not need: that is what the time of a start goes into', async () => {
+  const loaded = await loadedBy({});
+  expect(loaded.length).toBeLessThan(100);
+  expect(loaded.join('\n')).not.toMatch(/> (?:@|ioredis|pino-pretty|validator|libphonenumber-js)/);
+});

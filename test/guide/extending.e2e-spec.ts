@@ -42,7 +42,7 @@ describe('in a copy of the project', () => {
   let service: ChildProcess | undefined;
 
   beforeAll(async () => {
-    const left = new Set(['node_modules', 'dist', 'data', 'coverage', '.git', '.env']);
+    const left = new Set(['node_modules', 'build', 'dist', 'data', 'coverage', '.git', '.env']);
     for (const name of readdirSync('.').filter((entry) => !left.has(entry))) {
       cpSync(name, join(directory, name), { recursive: true });
     }

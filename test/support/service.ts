@@ -6,7 +6,7 @@ import { startApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
-import { OperationProblemsInterceptor } from '../../src/platform/openapi/operation-problems.interceptor.js';
+import { OperationProblemsStage } from '../../src/platform/openapi/operation-problems.stage.js';
 import { Api } from './api.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
@@ -58,7 +58,7 @@ export async function startService(
     stop: async () => {
       await app.close();
       await (database ? undefined : ownDatabase.drop());
-      const [undocumented] = app.get(OperationProblemsInterceptor).faults;
+      const [undocumented] = app.get(OperationProblemsStage).faults;
       if (undocumented !== undefined) {
         throw new Error(undocumented);
       }
