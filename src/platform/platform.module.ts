@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { BootChecks } from './boot/boot-checks.js';
-import { TimeLimitInterceptor } from './database/time-limit.interceptor.js';
-import { DeprecationInterceptor } from './deprecation/deprecation.interceptor.js';
+import { TimeLimitStage } from './database/time-limit.stage.js';
+import { DeprecationStage } from './deprecation/deprecation.stage.js';
 import { DeprecationModule } from './deprecation/deprecation.module.js';
 import { DocsModule } from './docs/docs.module.js';
 import { DoctorModule } from './doctor/doctor.module.js';
@@ -13,17 +13,22 @@ import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
-import { IdempotencyInterceptor } from './idempotency/idempotency.interceptor.js';
+import { IdempotencyStage } from './idempotency/idempotency.stage.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiModule } from './openapi/openapi.module.js';
-import { OperationProblemsInterceptor } from './openapi/operation-problems.interceptor.js';
+import { OperationProblemsStage } from './openapi/operation-problems.stage.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import type { Stage } from './stages/stage.js';
+import { StagesGuard } from './stages/stages.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
 import { TracingModule } from './tracing/tracing.module.js';
-import { InputInterceptor } from './validation/input.interceptor.js';
+import { InputStage } from './validation/input.stage.js';
+
+/** Between the guards and the handler, in this order. */
+const STAGES = [DeprecationStage, InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyStage];
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
 @Module({
@@ -45,16 +50,12 @@ import { InputInterceptor } from './validation/input.interceptor.js';
   providers: [
     Drain,
     Routes,
-    OperationProblemsInterceptor,
     BootChecks,
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
-    { provide: APP_INTERCEPTOR, useClass: DeprecationInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: InputInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: TimeLimitInterceptor },
-    { provide: APP_INTERCEPTOR, useExisting: OperationProblemsInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    ...STAGES,
+    { provide: APP_GUARD, useFactory: (...stages: Stage[]) => new StagesGuard(stages), inject: STAGES },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
 })

@@ -4,6 +4,8 @@ import type { NextFunction, Request, Response } from 'express';
 /** What is known of the request that the running code serves. */
 export interface RequestContext {
   readonly requestId: string;
+  /** What the platform has yet to do around the handler; see `Stage`. */
+  around?: ((handle: () => Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

@@ -3,12 +3,11 @@ import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem } from '../auth/scopes.guard.js';
 import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
-import { SERVICE_NAME } from '../config/service-name.js';
 import { databaseUnavailable } from '../database/database-problem.js';
 import { deprecationOf } from '../deprecation/deprecated.decorator.js';
 import { describeDeprecation } from '../deprecation/describe-deprecation.js';
 import { invalidRequest } from '../http/invalid-request.js';
-import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
+import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.stage.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { jsonPointer } from '../http/json-structure.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
@@ -118,7 +117,7 @@ function platformAnswers(route: Route, faults: readonly RequestFault[]): Problem
     answers.push([contentTooLargeProblem(), common]);
   }
   if (tokenPolicyOf(route) !== 'public') {
-    answers.push([unauthorizedProblem(`Bearer realm="${SERVICE_NAME}"`), { ...REQUEST_HEADERS, ...challenge }]);
+    answers.push([unauthorizedProblem(), { ...REQUEST_HEADERS, ...challenge }]);
     answers.push([rateLimitedProblem(100, 60, 12), retry]);
   }
   if (scopesOf(route).length > 0) {

@@ -1,6 +1,6 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
-import { type Observable, throwError, timeout } from 'rxjs';
+import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration.js';
+import type { Around, Stage } from '../stages/stage.js';
 import { databaseBusy } from './database-problem.js';
 
 /**
@@ -8,14 +8,24 @@ import { databaseBusy } from './database-problem.js';
  * its own limit. What the request has begun goes on, and ends as it would have.
  */
 @Injectable()
-export class TimeLimitInterceptor implements NestInterceptor {
+export class TimeLimitStage implements Stage {
   private readonly limit: number;
 
   constructor({ DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT }: Configuration) {
     this.limit = Math.max(DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT + 1) * 1000;
   }
 
-  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    return next.handle().pipe(timeout({ first: this.limit, with: () => throwError(databaseBusy) }));
+  around(): Around {
+    return (_request, _response, handle) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          reject(databaseBusy());
+        }, this.limit);
+        handle()
+          .finally(() => {
+            clearTimeout(timer);
+          })
+          .then(resolve, reject);
+      });
   }
 }

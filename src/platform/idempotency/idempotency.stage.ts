@@ -1,11 +1,11 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { lastValueFrom, type Observable, of } from 'rxjs';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import type { EventCounter } from '../observability/event-counter.js';
 import { Metrics } from '../observability/metrics.js';
-import { routeOf } from '../routes/route.js';
+import type { Route } from '../routes/route.js';
+import type { Around, Stage } from '../stages/stage.js';
 import { IDEMPOTENCY_KEY, isIdempotent } from './idempotent.decorator.js';
 import { KeptAnswers, KeyReusedError } from './kept-answers.js';
 import { requestDigest } from './request-digest.js';
@@ -32,7 +32,7 @@ const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
 
 /** Carries out each `@Idempotent()` request with a key once, and answers its repeats as it was answered. */
 @Injectable()
-export class IdempotencyInterceptor implements NestInterceptor {
+export class IdempotencyStage implements Stage {
   private readonly requests: EventCounter<{ readonly outcome: typeof OUTCOMES }>;
 
   constructor(
@@ -46,21 +46,20 @@ export class IdempotencyInterceptor implements NestInterceptor {
     });
   }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
-    const [key] = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
-    if (key === undefined || !isIdempotent(routeOf(context))) {
-      return next.handle();
-    }
-    return of(await this.answer(key, request, request.user?.familyId ?? '', http.getResponse<Response>(), next));
+  around(route: Route): Around | undefined {
+    return isIdempotent(route)
+      ? (request, response, handle) => {
+          const key = request.headers[IDEMPOTENCY_KEY.toLowerCase()];
+          return typeof key === 'string' ? this.answer(key, request, response, handle) : handle();
+        }
+      : undefined;
   }
 
-  private async answer(key: string, request: Request, ownerId: string, response: Response, next: CallHandler): Promise<unknown> {
-    const { method, originalUrl: url, sentBody: body } = request;
+  private async answer(key: string, request: Request, response: Response, handle: () => Promise<unknown>): Promise<unknown> {
+    const { method, originalUrl: url, sentBody: body, user: { familyId: ownerId } = { familyId: '' } } = request;
     try {
       const answer = await this.answers.once({ ownerId, key, digest: requestDigest({ method, url, body }) }, async () => {
-        const value: unknown = await lastValueFrom(next.handle());
+        const value = await handle();
         return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
       });
       this.requests.inc({ outcome: answer.isReplay ? 'replayed' : 'carried-out' });

@@ -1,24 +1,17 @@
-import {
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  Logger,
-  type NestInterceptor,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
-import type { Request, Response } from 'express';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Response } from 'express';
 import onHeaders from 'on-headers';
-import type { Observable } from 'rxjs';
-import { routeOf } from '../routes/route.js';
+import type { Route } from '../routes/route.js';
 import { Routes } from '../routes/routes.js';
 import { deprecationOf } from './deprecated.decorator.js';
 import { DeprecatedCalls } from './deprecated-calls.js';
 import { deprecationHeaders } from './deprecation-headers.js';
+import type { Before, Stage } from '../stages/stage.js';
 import type { Deprecation } from './read-deprecation.js';
 
 /** Tells callers of `@Deprecated()` routes, whatever their answer is, and counts them. Refused calls got no further than a guard. */
 @Injectable()
-export class DeprecationInterceptor implements NestInterceptor, OnApplicationBootstrap {
+export class DeprecationStage implements Stage, OnApplicationBootstrap {
   private readonly logger = new Logger('Deprecation');
 
   constructor(
@@ -26,14 +19,16 @@ export class DeprecationInterceptor implements NestInterceptor, OnApplicationBoo
     private readonly calls: DeprecatedCalls,
   ) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const deprecation = deprecationOf(routeOf(context));
-    if (deprecation) {
-      const http = context.switchToHttp();
-      this.calls.count(context.getHandler().name, http.getRequest<Request>().user?.id);
-      announce(deprecation, http.getResponse<Response>());
-    }
-    return next.handle();
+  before(route: Route): Before | undefined {
+    const deprecation = deprecationOf(route);
+    return (
+      deprecation &&
+      ((request, response) => {
+        this.calls.count(route.handler.name, request.user?.id);
+        announce(deprecation, response);
+        return undefined;
+      })
+    );
   }
 
   /** Reminds of what may be removed. */

@@ -1,8 +1,8 @@
-import { type CallHandler, type ExecutionContext, HttpException, Injectable, Logger, type NestInterceptor } from '@nestjs/common';
-import { catchError, type Observable, throwError } from 'rxjs';
+import { HttpException, Injectable, Logger } from '@nestjs/common';
 import { violatedConstraint } from '../database/violated-constraint.js';
 import { Problem } from '../http/problem.js';
-import { nameOf, type Route, routeOf } from '../routes/route.js';
+import { nameOf, type Route } from '../routes/route.js';
+import type { Around, Stage } from '../stages/stage.js';
 import { isHidden } from './operation-faults.js';
 import { problemTypesOf } from './describe-answers.js';
 import { operationOf } from './operation.decorator.js';
@@ -12,19 +12,20 @@ import { operationOf } from './operation.decorator.js';
  * constraint. Problems that it does not declare reach the client all the same; the log tells of each once.
  */
 @Injectable()
-export class OperationProblemsInterceptor implements NestInterceptor {
+export class OperationProblemsStage implements Stage {
   private readonly logger = new Logger('Problem');
   private readonly undeclared = new Set<string>();
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const route = routeOf(context);
-    return next.handle().pipe(
-      catchError((error: unknown) => {
+  around(route: Route): Around {
+    return async (_request, _response, handle) => {
+      try {
+        return await handle();
+      } catch (error) {
         const raised = asDeclared(error, route) ?? error;
         this.check(raised, route);
-        return throwError(() => raised);
-      }),
-    );
+        throw raised;
+      }
+    };
   }
 
   /** Those met so far that an operation did not declare, each with what is to be done. Any of them fails the tests. */
