@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import { generateToken } from '../../src/platform/auth/token-format.js';
 import { Tracing } from '../../src/platform/tracing/tracing.js';
 import { AppModule } from '../../src/app.module.js';
 import { Collector } from '../support/collector.js';
+import { loadedBy } from '../support/loaded-modules.js';
 import { startLogged } from '../support/logged-service.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
-import { createTestDatabase, testDirectory } from '../support/test-database.js';
+import { createTestDatabase } from '../support/test-database.js';
 
 let collector: Collector;
 
@@ -19,55 +18,22 @@ beforeEach(async () => {
 
 afterEach(() => collector.stop());
 
-/** Makes a process write down at its end what it has loaded: a line for each module, behind it who asked for it first. */
-function noting(path: string): string {
-  const code = `
-    import { writeFileSync } from 'node:fs';
-    import { registerHooks } from 'node:module';
-    const loaded = new Map();
-    registerHooks({ resolve: (name, context, next) => {
-      const found = next(name, context);
-      if (!loaded.has(found.url)) loaded.set(found.url, context.parentURL);
-      return found;
-    } });
-    process.on('exit', () => writeFileSync(${JSON.stringify(path)}, [...loaded].map((line) => line.join(' ')).join('\\n')));`;
-  return `--import data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`;
-}
-
-/** A module as it is named here: its package, or its file among those of the service. */
-function nameOf(url = ''): string {
-  return /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/.*\/dist\//, 'dist/');
-}
-
-/** What a service loads until it ends: who asks for what. */
-async function loadedBy(environment: NodeJS.ProcessEnv): Promise<string[]> {
-  const path = join(testDirectory(), `loaded-${randomBytes(4).toString('hex')}`);
-  const away = { DATABASE_URL: 'postgres://127.0.0.1:1/items', NODE_OPTIONS: noting(path) };
-  const service = await ServiceProcess.start({ ...away, ...environment });
-  await fetch(`${service.origin}/livez`);
-  expect(await service.end('SIGTERM')).toBe(0);
-  const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.split(' '));
-  return [...new Set(lines.map(([url, parent]) => `${nameOf(parent)} > ${nameOf(url)}`))];
-}
-
-/** Of these, what is asked for of OpenTelemetry by others. */
+/** Of what is loaded, what is asked for of OpenTelemetry by others. */
 function ofOpenTelemetry(loaded: readonly string[]): string[] {
-  return loaded.filter((line) =>
-    /^(?!@opentelemetry\/).*> (?:@opentelemetry\/|dist\/platform\/tracing\/opentelemetry\/)/.test(line),
-  );
+  return loaded.filter((line) => /^(?!@opentelemetry\/).*> (?:@opentelemetry\/|dist\/start-tracer\.js)/.test(line));
 }
 
 describe('OpenTelemetry', () => {
   it('is not loaded without a collector', async () => {
     const loaded = await loadedBy({});
-    expect(loaded).toEqual(expect.arrayContaining([expect.stringMatching(/> dist\/platform\/tracing\/tracing\.js$/)]));
+    expect(loaded).toContain('dist/main.js > dist/start.js');
     expect(ofOpenTelemetry(loaded)).toEqual([]);
   });
 
   it('is loaded with one', async () => {
-    const start = 'dist/platform/tracing/opentelemetry/start-tracer.js';
+    const start = 'dist/start-tracer.js';
     expect(ofOpenTelemetry(await loadedBy(collector.environment))).toEqual(
-      expect.arrayContaining([`dist/platform/tracing/tracing.js > ${start}`, `${start} > @opentelemetry/sdk-trace`]),
+      expect.arrayContaining([expect.stringMatching(` > ${start}$`), `${start} > @opentelemetry/sdk-trace`]),
     );
   });
 });

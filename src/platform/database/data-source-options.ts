@@ -2,7 +2,7 @@ import type { PoolConfig } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
-import { DatabaseClient } from './database-client.js';
+import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import { DatabasePool, type PoolObserver } from './database-pool.js';
 import type { StatementObserver } from './statement-observers.js';
 import type { TableRegistry } from './table-registry.js';
@@ -61,16 +61,21 @@ export function dataSourceOptions(
   };
 }
 
-function serverOptions({ DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration, kind: ServerKind): PoolConfig {
+function serverOptions(
+  { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
+  kind: ServerKind,
+): PoolConfig & DatabaseClientConfig {
   // Replicas serve lists alone, of which those with a filter may take longest.
   const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    query_timeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    statementTimeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
     // Poolers refuse start-up parameters: there the role has to bring its own.
     ...(kind !== 'pooler' && {
+      // Statements can be sent behind each other; see `runRead`.
+      pipeline: true,
       statement_timeout: timeout * 1000,
       lock_timeout: timeout * 500,
       // A process that was frozen in a transaction must not keep what it locked from the others.

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { Client, type ClientConfig } from 'pg';
 import { READ_ONLY } from './sql-state.js';
 import type { StatementObserver } from './statement-observers.js';
@@ -6,7 +7,11 @@ import type { StatementObserver } from './statement-observers.js';
 export interface DatabaseClientConfig extends ClientConfig {
   /** Told of every statement. */
   statementObserver?: StatementObserver;
+  /** How long a statement may take until its answer is here, in milliseconds; without it, as long as it likes. */
+  statementTimeout?: number;
 }
+
+type QueryCallback = (error: Error | null | undefined, answer: unknown) => void;
 
 /** No connection to the database could be made; the cause is what Node or `pg` says of it. */
 export class ConnectionFailedError extends Error {
@@ -20,17 +25,21 @@ export class ConnectionFailedError extends Error {
  *   from anything else that the service talks to.
  * - A connection that ends at the moment at which it changes hands, from the pool to TypeORM, has no listener: the error
  *   would end the process. Whoever uses the connection next is told.
- * - When it gives up on a statement (`query_timeout`), it closes its connection. `pg` keeps it, and the next statement
- *   then waits behind the one that is never answered.
+ * - When a statement is not answered in time, it closes its connection. `pg`, with `query_timeout`, keeps it: the next statement
+ *   then waits behind the one that is never answered. It also keeps the memory of every statement until the next thorough
+ *   collection, by writing a function as the value of a property, which V8 takes to live long.
  * - When the server turns out to have become a replica, it closes its connection: the next one is made to whatever server
  *   has the address by then.
  */
 export class DatabaseClient extends Client {
   private readonly observer: StatementObserver | undefined;
+  private statementTimeout: number | undefined;
+  private hasGivenUp = false;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
     this.observer = config.statementObserver;
+    this.statementTimeout = config.statementTimeout;
     this.on('error', () => undefined);
   }
 
@@ -50,36 +59,60 @@ export class DatabaseClient extends Client {
 
   /** From now on statements may take as long as they need, as those of migrations do. */
   waitWithoutLimit(): void {
-    const { connectionParameters } = this as unknown as { connectionParameters: { query_timeout: number } };
-    connectionParameters.query_timeout = 0;
+    this.statementTimeout = undefined;
   }
 
   /** Takes and gives what `Client.query` does, in all its overloads. */
   override query(...request: never[]): never {
-    const [text] = request as unknown[];
-    const onEnd = typeof text === 'string' ? this.observer?.(text) : undefined;
-    const result: unknown = super.query(...(request as unknown as Parameters<Client['query']>));
-    if (result instanceof Promise) {
-      result.then(
-        () => onEnd?.(),
-        (error: unknown) => {
-          onEnd?.(error);
-          if (isLast(error)) {
-            // With a statement under way, this breaks the connection at once; either way the pool drops it.
-            void this.end();
-          }
-        },
-      );
+    const [statement] = request as unknown[];
+    const text = typeof statement === 'string' ? statement : (statement as { text?: unknown }).text;
+    if (typeof text !== 'string') {
+      return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
     }
-    return result as never;
+    const callback: unknown = request.at(-1);
+    if (typeof callback === 'function') {
+      this.send(text, request.slice(0, -1), callback as QueryCallback);
+      return undefined as never;
+    }
+    return new Promise((resolve, reject) => {
+      this.send(text, request, (error, answer) => {
+        if (error) {
+          reject(error);
+        } else {
+          resolve(answer);
+        }
+      });
+    }) as never;
   }
+
+  private send(text: string, request: readonly unknown[], callback: QueryCallback): void {
+    const tell = this.observer?.(text);
+    const timer = this.statementTimeout === undefined ? undefined : setTimeout(this.giveUp, this.statementTimeout);
+    const settle: QueryCallback = (error, answer) => {
+      clearTimeout(timer);
+      const failure = error && this.hasGivenUp ? new Error('Query read timeout') : error;
+      tell?.(failure ?? undefined);
+      if (isReadOnly(failure)) {
+        // With a statement under way, this breaks the connection; either way the pool drops it.
+        void this.end();
+      }
+      callback(failure, answer);
+    };
+    super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
+  }
+
+  /** The server does not answer any more. All that is under way fails. */
+  private readonly giveUp = (): void => {
+    this.hasGivenUp = true;
+    void this.end();
+    (this as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
+  };
 }
 
 function connectionFailed(cause: Error): ConnectionFailedError {
   return new ConnectionFailedError('No connection to the database.', { cause });
 }
 
-/** Whether a connection is of no use after an error of a statement. */
-function isLast(error: unknown): boolean {
-  return Error.isError(error) && (error.message === 'Query read timeout' || ('code' in error && error.code === READ_ONLY));
+function isReadOnly(error: unknown): boolean {
+  return Error.isError(error) && 'code' in error && error.code === READ_ONLY;
 }

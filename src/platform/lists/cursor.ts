@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
-import { parse, stringify } from 'uuid';
+import { hash } from 'node:crypto';
+import { stringify } from 'uuid';
 
 const VERSION = 1;
-const KEY_LENGTH = 16;
+const POSITION_LENGTH = 1 + 16;
 const DIGEST_LENGTH = 16;
+const LENGTH = POSITION_LENGTH + DIGEST_LENGTH;
 
 /** Longest text that is looked at as a cursor. */
 export const CURSOR_MAXIMUM_LENGTH = 512;
@@ -17,8 +18,11 @@ export const CURSOR_MAXIMUM_LENGTH = 512;
  * @param filter - filter expression of the list, empty for none
  */
 export function encodeCursor(key: string, filter: string): string {
-  const position = Buffer.from([VERSION, ...parse(key)]);
-  return Buffer.concat([position, digest(position, filter)]).toString('base64url');
+  const bytes = Buffer.alloc(LENGTH);
+  bytes[0] = VERSION;
+  bytes.write(key.replaceAll('-', ''), 1, 'hex');
+  bytes.set(digest(bytes.subarray(0, POSITION_LENGTH), filter), POSITION_LENGTH);
+  return bytes.toString('base64url');
 }
 
 /**
@@ -29,12 +33,12 @@ export function decodeCursor(cursor: string, filter: string): string | undefined
     return undefined;
   }
   const bytes = Buffer.from(cursor, 'base64url');
-  if (bytes.length !== 1 + KEY_LENGTH + DIGEST_LENGTH || bytes[0] !== VERSION) {
+  // Encoding again refuses every other spelling of the same bytes.
+  if (bytes.length !== LENGTH || bytes[0] !== VERSION || bytes.toString('base64url') !== cursor) {
     return undefined;
   }
-  const key = stringifyKey(bytes.subarray(1, 1 + KEY_LENGTH));
-  // Encoding again refuses every other spelling of the same bytes.
-  return key !== undefined && encodeCursor(key, filter) === cursor ? key : undefined;
+  const position = bytes.subarray(0, POSITION_LENGTH);
+  return digest(position, filter).equals(bytes.subarray(POSITION_LENGTH)) ? stringifyKey(position.subarray(1)) : undefined;
 }
 
 /** Undefined for bytes that are no UUID of any version. */
@@ -47,5 +51,6 @@ function stringifyKey(bytes: Uint8Array): string | undefined {
 }
 
 function digest(position: Buffer, filter: string): Buffer {
-  return createHash('sha256').update(position).update(filter).digest().subarray(0, DIGEST_LENGTH);
+  const given = filter === '' ? position : Buffer.concat([position, Buffer.from(filter)]);
+  return hash('sha256', given, 'buffer').subarray(0, DIGEST_LENGTH);
 }

@@ -1,6 +1,7 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { boundsKey, type Condition, conjuncts, keyComparison } from './filter/condition.js';
 import { conditionSql } from './filter/condition-sql.js';
+import { quotedTable } from './quoted-table.js';
 
 /** A statement with named parameters, as TypeORM takes them. */
 export interface Statement {
@@ -105,10 +106,7 @@ export class KeyStatements {
   }
 
   private get table(): string {
-    return this.metadata.tablePath
-      .split('.')
-      .map((name) => this.quote(name))
-      .join('.');
+    return quotedTable(this.metadata);
   }
 
   private column(property: string): string {

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type Type } from '@nestjs/common';
-import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan, type QueryDeepPartialEntity } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
@@ -14,6 +14,8 @@ import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';
 import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
+import { findNewest } from './find-newest.js';
+import { insertRow } from './insert-row.js';
 import { ListMetrics } from './list-metrics.js';
 import type { Page } from './page.js';
 import type { PageQuery } from './page-query.js';
@@ -54,7 +56,7 @@ export class Lists {
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
       ? await this.findWithinLimits(entity, filtered.condition, query)
-      : await this.find(entity, query);
+      : await this.read(query.after, (manager) => findNewest(manager, entity, query.after, limit + 1));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
@@ -71,20 +73,11 @@ export class Lists {
   async add<Entity extends { id: string }>(entity: Type<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
     // Whatever the values have: keys come from nowhere else.
     const row = { ...values, id: newId() };
-    await this.database.repository(entity).insert(row as QueryDeepPartialEntity<Entity>);
+    await insertRow(this.database.manager, entity, row);
     this.database.afterCommit(() => {
       this.metrics.rowCreated(entity);
     });
     return row;
-  }
-
-  private find<Entity extends { id: string }>(entity: Type<Entity>, { after, limit }: PageQuery<Entity>): Promise<Entity[]> {
-    const options = {
-      ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
-      order: { id: 'DESC' } as FindOptionsOrder<Entity>,
-      take: limit + 1,
-    };
-    return this.read(after, (manager) => manager.getRepository(entity).find(options));
   }
 
   /** Replicas lag behind, each as it does: a walk that goes on in another one could miss what it has not received yet. */

@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { RefusedValue } from '../validation/input-fault.js';
 import { Rule } from '../validation/rule.js';
@@ -45,7 +45,7 @@ export class PageQuery<Entity = never> {
 
   /** Key of the row after which the page begins; undefined for the first page. */
   get after(): string | undefined {
-    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filterExpression);
+    return this.cursor === undefined ? undefined : positionOf(this.cursor, this);
   }
 }
 
@@ -54,5 +54,18 @@ function isCursor(value: unknown, query: object): boolean {
   if ('filter' in query && query.filter instanceof RefusedValue) {
     return true;
   }
-  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filterExpression) !== undefined;
+  return typeof value === 'string' && positionOf(value, query as PageQuery) !== undefined;
+}
+
+/** What cursors say, so that each is decoded once. */
+const positions = new WeakMap<object, { readonly cursor: string; readonly key: string | undefined }>();
+
+function positionOf(cursor: string, query: Pick<PageQuery<unknown>, 'filterExpression'>): string | undefined {
+  const known = positions.get(query);
+  if (known?.cursor === cursor) {
+    return known.key;
+  }
+  const key = decodeCursor(cursor, query.filterExpression);
+  positions.set(query, { cursor, key });
+  return key;
 }

@@ -1,0 +1,81 @@
+import type { Duplex } from 'node:stream';
+import { type ClientBase, DatabaseError, type QueryArrayResult } from 'pg';
+import { LaneQuery } from './lane-query.js';
+import type { Statement } from './statement.js';
+import { type DataSource, QueryFailedError } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+
+/** A statement that is sent and not answered yet. */
+export interface Pending {
+  readonly statement: Statement;
+  readonly resolve: (rows: unknown[][]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A connection, and how it is given back to its pool. */
+interface Borrowed {
+  readonly client: ClientBase;
+  readonly release: () => void;
+}
+
+/** Takes a connection from the pool of a data source. @throws what the pool throws when it has none */
+export async function borrow(dataSource: DataSource): Promise<Borrowed> {
+  const [client, release] = (await (dataSource.driver as PostgresDriver).obtainMasterConnection()) as [ClientBase, () => void];
+  return { client, release };
+}
+
+/** A connection on which statements are sent behind each other. */
+export class Lane {
+  /** In the order in which they are answered. */
+  readonly pending: Pending[] = [];
+  /** How many were answered so far. */
+  answered = 0;
+  private isCorked = false;
+  /** Whether an error says that nothing more can be sent. */
+  isBroken = false;
+
+  /** @param onAnswer - called after each answer */
+  constructor(
+    private readonly client: ClientBase,
+    private readonly onAnswer: () => void = () => undefined,
+  ) {}
+
+  /** @returns the values of each row, in the order of the statement's columns */
+  run(statement: Statement): Promise<unknown[][]> {
+    return new Promise((resolve, reject) => {
+      this.send({ statement, resolve, reject });
+    });
+  }
+
+  /** What is sent in this turn of the event loop goes out in one write, at its end. */
+  holdUntilEndOfTurn(): void {
+    if (!this.isCorked) {
+      const { stream } = (this.client as unknown as { connection: { stream: Duplex } }).connection;
+      this.isCorked = true;
+      stream.cork();
+      setImmediate(() => {
+        this.isCorked = false;
+        stream.uncork();
+      });
+    }
+  }
+
+  private send(pending: Pending): void {
+    const { statement } = pending;
+    const query = new LaneQuery(statement);
+    const settle = (error: Error | null, result: QueryArrayResult<unknown[]>) => {
+      this.pending.splice(this.pending.indexOf(pending), 1);
+      this.answered += 1;
+      if (error) {
+        this.isBroken ||= !(error instanceof DatabaseError);
+        pending.reject(new QueryFailedError(statement.text, statement.values, error));
+      } else {
+        pending.resolve(query.rowsOf(result));
+      }
+      this.onAnswer();
+    };
+    this.pending.push(pending);
+    // With a callback: `pg` makes three promises otherwise.
+    void this.client.query(query as never, settle as never);
+  }
+}
