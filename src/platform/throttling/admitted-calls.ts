@@ -1,4 +1,5 @@
 import { within } from '../time/within.js';
+import { Rounds } from './rounds.js';
 
 /** Calls of one key to be reported. */
 export interface Report {
@@ -35,11 +36,18 @@ const PATIENCE = 500;
 
 /** The calls that this process admitted, for as long as they count: what the shared window must know, even if it lost all. */
 export class AdmittedCalls {
-  /** Ordered by latest call, so that silent keys gather at the front. */
   private readonly calls = new Map<string, Call[]>();
+  private readonly rounds: Rounds<Call[]>;
 
   /** @param length - of the window, in milliseconds */
-  constructor(private readonly length: number) {}
+  constructor(private readonly length: number) {
+    this.rounds = new Rounds(this.calls, length, (key, calls, now) => {
+      const latest = calls.at(-1);
+      if (!latest || this.hasLeft(latest, now)) {
+        this.calls.delete(key);
+      }
+    });
+  }
 
   /**
    * A call is admitted now.
@@ -48,16 +56,18 @@ export class AdmittedCalls {
    */
   add(key: string, stamp?: number): void {
     const now = performance.now();
-    this.forgetSilent(now);
-    const calls = this.calls.get(key) ?? [];
+    this.rounds.step(now);
+    const known = this.calls.get(key);
+    const calls = known ?? [];
     const [oldest] = calls;
     if (oldest && this.hasLeft(oldest, now)) {
       const first = calls.findIndex((call) => !this.hasLeft(call, now));
       calls.splice(0, first === -1 ? calls.length : first);
     }
     calls.push({ at: now, stamp });
-    this.calls.delete(key);
-    this.calls.set(key, calls);
+    if (!known) {
+      this.calls.set(key, calls);
+    }
   }
 
   /**
@@ -67,7 +77,6 @@ export class AdmittedCalls {
    */
   async report(receiver: CallReceiver): Promise<void> {
     const now = performance.now();
-    this.forgetSilent(now);
     const entries = [...this.calls];
     const work = async (): Promise<void> => {
       for (let entry = entries.pop(); entry; entry = entries.pop()) {
@@ -84,16 +93,6 @@ export class AdmittedCalls {
 
   private hasLeft({ at }: Call, now: number): boolean {
     return at + this.length <= now;
-  }
-
-  private forgetSilent(now: number): void {
-    for (const [key, calls] of this.calls) {
-      const latest = calls.at(-1);
-      if (latest && !this.hasLeft(latest, now)) {
-        return;
-      }
-      this.calls.delete(key);
-    }
   }
 }
 

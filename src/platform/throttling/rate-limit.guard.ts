@@ -3,6 +3,7 @@ import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
+import { PerRoute } from '../routes/per-route.js';
 
 /** The token made too many requests. */
 const rateLimited = definePlatformProblemType({
@@ -35,8 +36,22 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
-  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(requestOf(context).user === undefined);
+  /** Whether a route has decorators of the package, which are for it to heed. */
+  private readonly isSpecial = new PerRoute(({ controller, handler }) =>
+    [handler, controller]
+      .flatMap((target) => Reflect.getMetadataKeys(target) as unknown[])
+      .some((key) => String(key).startsWith('THROTTLER:')),
+  );
+
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    const [throttler] = this.throttlers;
+    if (requestOf(context).user === undefined) {
+      return true;
+    }
+    if (this.isSpecial.of(context)) {
+      return super.canActivate(context);
+    }
+    return this.handleRequest({ ...throttler, throttler, context } as ThrottlerRequest);
   }
 
   protected override async handleRequest({ context, limit, ttl, blockDuration, throttler }: ThrottlerRequest): Promise<boolean> {
@@ -56,5 +71,5 @@ export class RateLimitGuard extends ThrottlerGuard {
 }
 
 function requestOf(context: ExecutionContext): Request {
-  return context.switchToHttp().getRequest<Request>();
+  return context.getArgByIndex<Request>(0);
 }

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { connectRedis } from '../redis/connect-redis.js';
 import { parseRedisUrl, type RedisLocation } from '../redis/redis-url.js';
+import { currentSpan } from '../tracing/current-span.js';
 import { traced } from '../tracing/traced.js';
 import { RateLimitMetrics } from './rate-limit-metrics.js';
 import type { Limiter } from './rate-limit.storage.js';
@@ -38,7 +38,12 @@ export class RateLimiter implements Limiter, OnApplicationShutdown {
     await this.shared?.start();
   }
 
-  hit(key: string): Promise<WindowState> {
+  hit(key: string): WindowState | Promise<WindowState> {
+    // At once where nobody has to be asked and nobody looks.
+    return this.shared || currentSpan()?.isSampled === true ? this.hitTraced(key) : this.hitOwn(key);
+  }
+
+  private hitTraced(key: string): Promise<WindowState> {
     return traced('rate limit', async (span) => {
       const state = await (this.shared?.hit(key) ?? this.hitOwn(key));
       const storage = this.shared?.isShared === true ? 'redis' : 'process';
@@ -62,6 +67,8 @@ export class RateLimiter implements Limiter, OnApplicationShutdown {
     return new SharedLimiter({
       ...window,
       connect: async () => {
+        // Loaded only by those who use it: ioredis makes hundreds of functions at once.
+        const { connectRedis } = await import('../redis/connect-redis.js');
         const connection = await connectRedis(location, CONNECT_TIMEOUT);
         return new RedisWindow(connection, this.configuration.REDIS_KEY_PREFIX, limit, length, this.metrics.answered);
       },

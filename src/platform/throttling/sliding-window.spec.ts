@@ -22,6 +22,11 @@ describe('a sliding window', () => {
     expect(calls.hit('a').admitted).toBe(false);
   });
 
+  it('never names a longer wait than the window', () => {
+    now = 1000.01;
+    expect(window(1, 60_000).hit('a').freeIn).toBe(60_000);
+  });
+
   it('counts each key by itself', () => {
     const calls = window(1, 100);
     expect([calls.hit('a').admitted, calls.hit('b').admitted, calls.hit('a').admitted]).toEqual([true, true, false]);
@@ -54,18 +59,69 @@ describe('a sliding window', () => {
     },
   );
 
-  it('forgets keys that were silent for a whole window', () => {
+  it('forgets keys that were silent for a whole window, as calls come', () => {
     const calls = window(5, 100);
     for (let index = 0; index < 1000; index += 1) calls.hit(String(index));
     expect(calls.size).toBe(1000);
     now += 50;
     calls.hit('500');
     now += 50;
-    calls.hit('new');
+    for (let index = 0; index < 1000; index += 1) calls.hit('new');
     expect(calls.size).toBe(2);
   });
 
-  it.each([1, 7, 8, 9, 100])('agrees with a list of times at a limit of %d', (limit) => {
+  it('never has more than the keys of two windows in memory', () => {
+    const calls = window(5, 100);
+    let most = 0;
+    for (let index = 0; index < 50_000; index += 1) {
+      now += 0.1;
+      calls.hit(String(index));
+      most = Math.max(most, calls.size);
+    }
+    expect(most).toBeLessThan(2050);
+  });
+
+  it.each([60_000, 86_400_000])('frees a slot of a window of %d ms never early, and less than 1/4 ms late', (length) => {
+    const calls = window(1, length);
+    for (let step = 0; step < 1000; step += 1) {
+      now += (step * 7.3) % 1;
+      expect(calls.hit('a').admitted).toBe(true);
+      calls.hit('b');
+      now += length - 0.001;
+      expect(calls.hit('a').admitted).toBe(false);
+      now += 0.25;
+    }
+  });
+
+  it.each([2 ** 28, 2 ** 29, 2 ** 29 + 43_200_000, 2 ** 29 - 43_200_000, 2 ** 35, 100.1])(
+    'is right after %d ms of silence and two windows, through which its times wrap',
+    (silence) => {
+      const length = 86_400_000;
+      const calls = window(2, length);
+      const hits = () => [calls.hit('a'), calls.hit('a'), calls.hit('a')].map(({ admitted }) => admitted);
+      // So many that it comes to look at the key that matters only later.
+      for (let index = 0; index < 1000; index += 1) calls.hit(String(index));
+      expect(hits()).toEqual([true, true, false]);
+      now += silence + 2 * length;
+      expect(hits()).toEqual([true, true, false]);
+      now += length - 1;
+      expect(calls.hit('a')).toEqual({ admitted: false, remaining: 0, freeIn: expect.closeTo(1, 0) as number });
+      now += 2;
+      expect(hits()).toEqual([true, true, false]);
+    },
+  );
+
+  it('is told of later calls elsewhere, and not misled by earlier ones', () => {
+    const calls = window(1, 100);
+    calls.hit('a');
+    now += 20;
+    calls.fill('a', 1, 5);
+    expect(calls.hit('a').freeIn).toBe(95);
+    calls.fill('a', 1, 50);
+    expect(calls.hit('a').freeIn).toBe(95);
+  });
+
+  it.each([1, 14, 15, 16, 100])('agrees with a list of times at a limit of %d', (limit) => {
     const length = 50;
     const calls = window(limit, length);
     let times: number[] = [];

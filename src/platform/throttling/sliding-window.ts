@@ -1,3 +1,8 @@
+// The global one is looked up behind a getter at each call, which is a twentieth of what a call costs.
+import { performance } from 'node:perf_hooks';
+import { IntegerQueues, Queue } from './integer-queues.js';
+import { Rounds } from './rounds.js';
+
 /** What one call found and did. */
 export interface WindowState {
   /** Whether the call was counted; a refused one is not. */
@@ -8,23 +13,30 @@ export interface WindowState {
   freeIn: number;
 }
 
-/** Times of the counted calls of one key: a ring that grows as it needs, up to the limit. */
-interface Ring {
-  times: Float64Array;
-  /** Index of the oldest. */
-  start: number;
-  count: number;
+/** The counted calls of one key: a queue of their times in ticks. */
+class Calls extends Queue {
+  /** @param latest - when the latest was made, in milliseconds */
+  constructor(public latest: number) {
+    super();
+  }
 }
 
-const INITIAL_CAPACITY = 8;
+/**
+ * Ticks in a millisecond, to which times are rounded up: a call may leave the window so much later, and never sooner. Times are kept
+ * as 32-bit integers that wrap, so only those less than 2^31 ticks, three days, apart can be compared. A window may be half of that.
+ */
+const TICKS = 8;
 
 /**
- * An exact sliding window: of the calls with one key, at most `limit` are admitted in any `length` milliseconds.
- * Keys that have been silent for a whole window are forgotten, so memory follows the keys in use.
+ * An exact sliding window: of the calls with one key, at most `limit` are admitted in any `length` milliseconds. Keys that have been
+ * silent for a window are forgotten within another one, as calls come, so memory follows the keys in use.
  */
 export class SlidingWindow {
-  /** Ordered by latest admitted call, so that silent keys gather at the front. */
-  private readonly rings = new Map<string, Ring>();
+  private readonly calls = new Map<string, Calls>();
+  private readonly times = new IntegerQueues();
+  /** Length of the window in ticks. */
+  private readonly ticks: number;
+  private readonly rounds: Rounds<Calls>;
 
   /**
    * @param limit - calls in any window
@@ -35,22 +47,29 @@ export class SlidingWindow {
     private readonly limit: number,
     private readonly length: number,
     private readonly now: () => number = () => performance.now(),
-  ) {}
+  ) {
+    this.ticks = Math.ceil(length * TICKS);
+    this.rounds = new Rounds(this.calls, length, (key, calls, time) => {
+      this.forgetIfSilent(key, calls, time);
+    });
+  }
 
   /** Keys in memory. */
   get size(): number {
-    return this.rings.size;
+    return this.calls.size;
   }
 
   /** Counts one call, if there is room for it. */
   hit(key: string): WindowState {
     const now = this.now();
-    const ring = this.ringOf(key, now);
-    const admitted = ring.count < this.limit;
+    const calls = this.callsOf(key, now);
+    const admitted = calls.length < this.limit;
     if (admitted) {
-      this.push(key, ring, now);
+      this.add(key, calls, now);
     }
-    return { admitted, remaining: this.limit - ring.count, freeIn: at(ring, 0) + this.length - now };
+    // What was rounded up must not make a second more of it.
+    const freeIn = Math.min(this.length, this.ticksLeft(calls, now) / TICKS);
+    return { admitted, remaining: this.limit - calls.length, freeIn };
   }
 
   /**
@@ -62,74 +81,60 @@ export class SlidingWindow {
    */
   fill(key: string, count: number, age: number): void {
     const now = this.now();
-    const ring = this.ringOf(key, now);
-    if (ring.count > 0) {
-      const latest = (ring.start + ring.count - 1) % ring.times.length;
-      ring.times[latest] = Math.max(ring.times[latest] ?? 0, now - age);
+    const calls = this.callsOf(key, now);
+    if (calls.length > 0 && calls.latest < now - age) {
+      calls.latest = now - age;
+      this.times.replaceLast(calls, roundedUp(calls.latest));
     }
-    while (ring.count < Math.min(count, this.limit)) {
-      this.push(key, ring, now);
-    }
-  }
-
-  /** Keys with calls in the window, and perhaps some whose calls have just left it. */
-  keys(): string[] {
-    return [...this.rings.keys()];
-  }
-
-  /** How long ago each counted call of a key was made, in milliseconds, the oldest first. */
-  ages(key: string): number[] {
-    const now = this.now();
-    const ring = this.ringOf(key, now);
-    return Array.from({ length: ring.count }, (_, place) => now - at(ring, place));
-  }
-
-  /** From now on no call with that key counts as made. */
-  forget(key: string): void {
-    this.rings.delete(key);
-  }
-
-  /** The ring of a key as it is now: without the calls that have left the window. */
-  private ringOf(key: string, now: number): Ring {
-    this.forgetSilent(now);
-    const ring = this.rings.get(key) ?? { times: new Float64Array(Math.min(INITIAL_CAPACITY, this.limit)), start: 0, count: 0 };
-    this.dropExpired(ring, now);
-    return ring;
-  }
-
-  private dropExpired(ring: Ring, now: number): void {
-    while (ring.count > 0 && at(ring, 0) + this.length <= now) {
-      ring.start = (ring.start + 1) % ring.times.length;
-      ring.count -= 1;
+    while (calls.length < Math.min(count, this.limit)) {
+      this.add(key, calls, now);
     }
   }
 
-  private push(key: string, ring: Ring, now: number): void {
-    if (ring.count === ring.times.length) {
-      const grown = new Float64Array(Math.min(ring.count * 2, this.limit));
-      for (let index = 0; index < ring.count; index += 1) {
-        grown[index] = at(ring, index);
-      }
-      ring.times = grown;
-      ring.start = 0;
+  /** The calls of a key as they are now: without those that have left the window. */
+  private callsOf(key: string, now: number): Calls {
+    if (this.rounds.step(now)) {
+      this.times.trim();
     }
-    ring.times[(ring.start + ring.count) % ring.times.length] = now;
-    ring.count += 1;
-    this.rings.delete(key);
-    this.rings.set(key, ring);
+    const calls = this.calls.get(key) ?? new Calls(now);
+    this.dropExpired(calls, now);
+    return calls;
   }
 
-  private forgetSilent(now: number): void {
-    for (const [key, ring] of this.rings) {
-      if (at(ring, ring.count - 1) + this.length > now) {
-        return;
-      }
-      this.rings.delete(key);
+  private add(key: string, calls: Calls, now: number): void {
+    if (calls.length === 0) {
+      this.calls.set(key, calls);
+    }
+    calls.latest = now;
+    this.times.push(calls, roundedUp(now));
+  }
+
+  private dropExpired(calls: Calls, now: number): void {
+    const isSilent = this.isSilent(calls, now);
+    while (calls.length > 0 && (isSilent || this.ticksLeft(calls, now) <= 0)) {
+      this.times.shift(calls);
+    }
+  }
+
+  /** Whether all calls have left the window, however long ago that was. */
+  private isSilent({ latest }: Calls, now: number): boolean {
+    return latest + this.length <= now;
+  }
+
+  /** Ticks until the oldest call leaves the window. */
+  private ticksLeft(calls: Calls, now: number): number {
+    return this.ticks - ((Math.floor(now * TICKS) - calls.head) | 0);
+  }
+
+  private forgetIfSilent(key: string, calls: Calls, now: number): void {
+    if (this.isSilent(calls, now)) {
+      this.dropExpired(calls, now);
+      this.calls.delete(key);
     }
   }
 }
 
-/** The time of the call at that place, 0 being the oldest. */
-function at(ring: Ring, place: number): number {
-  return ring.times[(ring.start + place) % ring.times.length] ?? 0;
+/** Milliseconds as ticks, in 32 bits. */
+function roundedUp(milliseconds: number): number {
+  return Math.ceil(milliseconds * TICKS) | 0;
 }
