@@ -39,6 +39,7 @@ class SecretVolume {
 describe('tokens of a file', () => {
   const [plain = '', hashed = '', reader = '', later = ''] = Array.from({ length: 4 }, generateToken);
   const initial = ['# by team', `plain:${plain}`, `hashed:${sha256(hashed)}`, `reader:${sha256(reader)}:items:read`];
+  const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${sha256(text)}`);
 
   let volume: SecretVolume;
   let service: Service;
@@ -47,7 +48,7 @@ describe('tokens of a file', () => {
   const listsWith = async (token: string) => (await client(token).list()).status;
 
   beforeAll(async () => {
-    volume = await SecretVolume.of(...initial);
+    volume = await SecretVolume.of(...initial, ...noTokens);
     service = await startService({ AUTH_TOKENS_FILE: volume.path });
   });
 
@@ -55,7 +56,7 @@ describe('tokens of a file', () => {
 
   it('are accepted, as a token or its SHA-256, beside those that were issued', async () => {
     for (const token of [plain, hashed, reader, service.api.token]) expect(await listsWith(token)).toBe(200);
-    for (const token of [later, sha256(hashed)]) expect(await listsWith(token)).toBe(401);
+    for (const token of [later, sha256(hashed), 'test', 'mal=formed']) expect(await listsWith(token)).toBe(401);
   });
 
   it('are restricted to their scopes, or not at all', async () => {

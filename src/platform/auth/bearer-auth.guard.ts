@@ -3,10 +3,13 @@ import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { routeOf } from '../routes/route.js';
+import { PerRoute } from '../routes/per-route.js';
+import { currentSpan } from '../tracing/current-span.js';
 import { traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { challenge } from './challenge.js';
 import { tokenPolicyOf } from './token-policy.decorator.js';
+import type { RefusalReason } from './verdict.js';
 
 /** The token is absent or not valid. */
 const unauthorized = definePlatformProblemType({
@@ -17,20 +20,44 @@ const unauthorized = definePlatformProblemType({
     'Send a valid access token in the header `Authorization: Bearer <token>`. A token that was mistyped, has expired or was revoked is not valid; the operator of the service issues new ones.',
 });
 
-/** @param challenge - value of `WWW-Authenticate`, which the answer must carry (RFC 6750, section 3) */
-export function unauthorizedProblem(challenge: string): Problem {
-  return new Problem(unauthorized, 'A valid bearer token is required.', { headers: { 'WWW-Authenticate': challenge } });
+const WITHOUT_CREDENTIAL = unauthorizedWith(challenge());
+const INVALID = unauthorizedWith(challenge({ error: 'invalid_token' }));
+
+/** @param reason - why a request is not let in, of which clients are told no more than RFC 6750 says */
+export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem {
+  return reason === 'missing' ? WITHOUT_CREDENTIAL : INVALID;
+}
+
+function unauthorizedWith(value: string): Problem {
+  return new Problem(unauthorized, 'A valid bearer token is required.', { headers: { 'WWW-Authenticate': value } });
 }
 
 /** Lets nobody in without a valid bearer token, except where a route is `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
-  constructor(strategy: BearerStrategy) {
+  private readonly isPublic = new PerRoute((route) => tokenPolicyOf(route) === 'public');
+
+  constructor(private readonly strategy: BearerStrategy) {
     super({ defaultStrategy: strategy.name });
   }
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
-    return tokenPolicyOf(routeOf(context)) === 'public' || this.authenticate(context);
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.isPublic.of(context) || this.decide(context) || this.authenticate(context);
+  }
+
+  /**
+   * The short way, where nothing has to be looked up. A trace shows the whole.
+   *
+   * @returns false if something has to
+   */
+  private decide(context: ExecutionContext): boolean {
+    const request = context.getArgByIndex<Request>(0);
+    const user = currentSpan()?.isSampled === true ? undefined : this.strategy.decide(request);
+    if (user === undefined) {
+      return false;
+    }
+    request.user = letIn(request, user);
+    return true;
   }
 
   private authenticate(context: ExecutionContext): Promise<boolean> {
@@ -44,14 +71,17 @@ export class BearerAuthGuard extends AuthGuard() {
     });
   }
 
-  /** Passport hands over the challenge that the strategy made. */
-  override handleRequest<User>(error: unknown, user: User | false, challenge: unknown): User {
+  override handleRequest<User>(error: unknown, user: User | false, _challenge: unknown, context: ExecutionContext): User {
     if (error) {
       throw Error.isError(error) ? error : new Error('Authentication failed.', { cause: error });
     }
-    if (!user) {
-      throw unauthorizedProblem(String(challenge));
-    }
-    return user;
+    return letIn(context.getArgByIndex<Request>(0), user);
   }
+}
+
+function letIn<User>(request: Request, user: User | false): User {
+  if (!user) {
+    throw unauthorizedProblem(request.refusal?.reason);
+  }
+  return user;
 }

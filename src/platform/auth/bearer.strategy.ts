@@ -5,12 +5,13 @@ import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { SERVICE_NAME } from '../config/service-name.js';
+import { headerValues } from '../http/header-values.js';
 import type { EventCounter } from '../observability/event-counter.js';
 import { Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
 import type { Principal } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
-import { REFUSAL_REASONS, type RefusalReason, type Refused } from './verdict.js';
+import { REFUSAL_REASONS, type RefusalReason, type Verdict } from './verdict.js';
 
 declare global {
   // Express' own hook for properties that middleware adds.
@@ -61,42 +62,59 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     });
   }
 
+  /**
+   * Who makes a request, where nothing has to be looked up to tell: then there is no need for the ways of Passport.
+   *
+   * @returns false if it may not be let in, undefined if nobody can tell yet
+   */
+  decide(request: Request): Principal | false | undefined {
+    const credential = credentialOf(request);
+    let address: string | undefined;
+    const addressOf = () => (address ??= clientAddress(request));
+    const verdict = credential === undefined ? MISSING : this.authenticator.judge(credential, addressOf);
+    return verdict && this.settle(request, verdict, addressOf);
+  }
+
   /** Shows the library one well-formed header or none: by itself it also takes tokens from the query and the body. */
   override authenticate(request: Request): void {
-    const authorization = bearerCredential(request);
-    if (authorization === undefined) {
-      this.refuse(request, { refused: 'missing' });
+    const credential = credentialOf(request);
+    if (credential === undefined) {
+      this.settle(request, MISSING, () => clientAddress(request));
     }
-    const shown: Shown = { headers: { authorization }, request };
+    const shown: Shown = { headers: { authorization: credential && `Bearer ${credential}` }, request };
     super.authenticate(shown as unknown as Request);
   }
 
   async validate({ request }: Shown, token: string): Promise<Principal | false> {
-    const verdict = await this.authenticator.authenticate(token, clientAddress(request));
-    if ('principal' in verdict) {
-      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
-      return verdict.principal;
-    }
-    this.refuse(request, verdict);
-    return false;
+    const address = clientAddress(request);
+    return this.settle(request, await this.authenticator.authenticate(token, address), () => address);
   }
 
-  private refuse(request: Request, { refused: reason, tokenId }: Refused): void {
-    request.refusal = { reason, tokenId, address: clientAddress(request) };
+  private settle(request: Request, verdict: Verdict, addressOf: () => string): Principal | false {
+    if ('principal' in verdict) {
+      this.successes.inc({ kind: kindOf(verdict.principal) });
+      return verdict.principal;
+    }
+    const { refused: reason, tokenId } = verdict;
+    request.refusal = { reason, tokenId, address: addressOf() };
     this.refusals.inc({ reason });
+    return false;
   }
 }
 
-/**
- * The credential, in the one spelling that the library knows. Malformed ones are passed on as a token that cannot exist,
- * so that they are challenged as an invalid token.
- */
-function bearerCredential({ headersDistinct }: Request): string | undefined {
-  const credentials = headersDistinct['authorization'] ?? [];
+function kindOf({ subject }: Principal): 'token' | 'jwt' {
+  return subject === undefined ? 'token' : 'jwt';
+}
+
+const MISSING: Verdict = { refused: 'missing' };
+
+/** What stands behind `Bearer`. Malformed ones are passed on as a token that cannot exist, and challenged as an invalid token. */
+function credentialOf(request: Request): string | undefined {
+  const credentials = headerValues(request, 'authorization');
   const [credential = ''] = credentials;
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {
     return undefined;
   }
   const token = credentials.length === 1 ? /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(credential)?.[1] : undefined;
-  return `Bearer ${token ?? 'malformed'}`;
+  return token ?? 'malformed';
 }

@@ -36,6 +36,17 @@ it('lets an address fail as often as the burst says, and then no more, also when
   expect(made).toBe(BURST + 1);
 });
 
+it('tells at once that an address may not, but not while an attempt shows', async () => {
+  expect(budget.refuses('a')).toBe(false);
+  await attempts(BURST - 1, 'bad');
+  const last = attempt('bad');
+  expect(budget.refuses('a')).toBe(false);
+  await last;
+  expect([budget.refuses('a'), budget.refuses('another'), reports]).toEqual([true, false, [['a', 1]]]);
+  clock += 500;
+  expect(budget.refuses('a')).toBe(false);
+});
+
 it('lets it fail again at the rate, up to the burst', async () => {
   await attempts(10, 'bad');
   clock += 500;

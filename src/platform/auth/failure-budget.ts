@@ -86,6 +86,18 @@ export class FailureBudget {
     }
   }
 
+  /**
+   * Whether an address may not make an attempt, and nothing under way can change that. Counts as an attempt that was refused.
+   */
+  refuses(address: string): boolean {
+    const account = this.accounts.get(address);
+    const isExhausted = account?.underWay === 0 && !this.hasPlace(account);
+    if (isExhausted) {
+      this.report(address, account);
+    }
+    return isExhausted;
+  }
+
   private accountOf(address: string): Account {
     const known = this.accounts.get(address);
     if (known) {

@@ -11,10 +11,14 @@ const ACCESS_TOKEN = new RegExp(`${SERVICE_NAME}(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-
  */
 const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
 
+/** Fewer characters than any access token has that {@link ACCESS_TOKEN} finds. */
+const FEW = SERVICE_NAME.length + 25;
+
 /** The beginning of the header of a JWT, `{"`. */
 const HEADER = 'eyJ';
 
 /** A text without the access tokens and JWTs in it, which clients also send where they do not belong: in a path, for example. */
 export function hideCredentials(text: string): string {
-  return text.replaceAll(ACCESS_TOKEN, HIDDEN).replaceAll(COMPACT, (found) => (found.includes(HEADER) ? HIDDEN : found));
+  const rest = text.length < FEW ? text : text.replaceAll(ACCESS_TOKEN, HIDDEN);
+  return rest.includes(HEADER) ? rest.replaceAll(COMPACT, (found) => (found.includes(HEADER) ? HIDDEN : found)) : rest;
 }

@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { SERVICE_NAME } from '../config/service-name.js';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { routeOf } from '../routes/route.js';
+import { PerRoute } from '../routes/per-route.js';
+import { challenge } from './challenge.js';
 import { scopesOf } from './token-policy.decorator.js';
 
 /** The token is valid, and not meant for this. */
@@ -17,18 +17,19 @@ const insufficientScope = definePlatformProblemType({
 
 /** @param scopes - that the operation needs */
 export function insufficientScopeProblem(scopes: readonly string[]): Problem {
-  const challenge = `Bearer realm="${SERVICE_NAME}", error="insufficient_scope", scope="${scopes.join(' ')}"`;
   return new Problem(insufficientScope, `The token lacks a scope: this needs ${scopes.join(' and ')}.`, {
-    headers: { 'WWW-Authenticate': challenge },
+    headers: { 'WWW-Authenticate': challenge({ error: 'insufficient_scope', scope: scopes.join(' ') }) },
   });
 }
 
 /** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
+  private readonly scopes = new PerRoute(scopesOf);
+
   canActivate(context: ExecutionContext): boolean {
-    const { user } = context.switchToHttp().getRequest<Request>();
-    const required = scopesOf(routeOf(context));
+    const { user } = context.getArgByIndex<Request>(0);
+    const required = this.scopes.of(context);
     const granted = user?.scopes ?? [];
     if (granted !== 'all' && !required.every((scope) => granted.includes(scope))) {
       throw insufficientScopeProblem(required);

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Configuration } from '../config/configuration.js';
 import type { AccessToken } from './access-token.entity.js';
@@ -5,8 +6,9 @@ import type { AccessTokensService } from './access-tokens.service.js';
 import type { AuditLog } from './audit-log.js';
 import type { DeclaredTokens } from './declared/declared-tokens.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
+import type { Principal } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
-import { digestOf, generateToken } from './token-format.js';
+import { digestOf, fingerprintOf, generateToken } from './token-format.js';
 import type { Verdict } from './verdict.js';
 
 const BURST = 50;
@@ -32,13 +34,14 @@ class CountingTokens {
 describe('the token authenticator', () => {
   let tokens: CountingTokens;
   let authenticator: TokenAuthenticator;
+  let declared: Map<string, Principal>;
   let events: string[];
   let jwt: { isEnabled: boolean; start: () => void; verify: () => Promise<Verdict> };
 
   function build(variables: Partial<Configuration> = {}): TokenAuthenticator {
     return new TokenAuthenticator(
       tokens as unknown as AccessTokensService,
-      { start: () => Promise.resolve(), find: () => undefined } as unknown as DeclaredTokens,
+      { start: () => Promise.resolve(), find: (fingerprint: string) => declared.get(fingerprint) } as unknown as DeclaredTokens,
       jwt as unknown as JwtVerifier,
       { write: (event: string) => events.push(event) } as unknown as AuditLog,
       Object.assign(new Configuration(), { AUTH_FAILURE_BURST: BURST, AUTH_FAILURE_RATE: 1, ...variables }),
@@ -52,6 +55,7 @@ describe('the token authenticator', () => {
 
   beforeEach(() => {
     tokens = new CountingTokens();
+    declared = new Map();
     events = [];
     jwt = { isEnabled: false, start: () => undefined, verify: () => Promise.resolve({ refused: 'jwt-form' }) };
     authenticator = build();
@@ -73,6 +77,36 @@ describe('the token authenticator', () => {
     expect(await outcome(`${valid.slice(0, -1)}!`)).toBe('checksum');
     expect(await outcome('malformed')).toBe('malformed');
     expect(tokens.lookUps).toBe(BURST + 1);
+  });
+
+  it('tells at once what needs no look-up', async () => {
+    const address = jest.fn(() => ADDRESS);
+    const judge = (credential: string) => authenticator.judge(credential, address);
+    expect(judge(`${valid.slice(0, -1)}!`)).toEqual({ refused: 'checksum' });
+    expect(judge('malformed')).toEqual({ refused: 'malformed' });
+    expect(address).not.toHaveBeenCalled();
+    expect([judge(valid), judge(generateToken())]).toEqual([undefined, undefined]);
+
+    await outcome(valid);
+    await Promise.all(Array.from({ length: BURST + 1 }, () => outcome(generateToken())));
+    const { lookUps } = tokens;
+    expect(judge(valid)).toMatchObject({ principal: { id: '1' } });
+    expect(judge(generateToken())).toEqual({ refused: 'budget' });
+    expect(tokens.lookUps).toBe(lookUps);
+  });
+
+  it('takes what is declared for a token only if it is one', async () => {
+    jwt = { ...jwt, isEnabled: true };
+    authenticator = build();
+    const mistyped = `${valid.slice(0, -1)}!`;
+    const [token, ...others] = [generateToken(), 'test', 'malformed', 'a.b.c', mistyped] as const;
+    for (const text of [token, ...others]) declared.set(fingerprintOf(text), { id: text, familyId: text, scopes: 'all' });
+    const address = () => ADDRESS;
+    expect(authenticator.judge(token, address)).toMatchObject({ principal: { id: token } });
+    const judged = others.map((text) => authenticator.judge(text, address));
+    expect(judged).toEqual([{ refused: 'malformed' }, { refused: 'malformed' }, undefined, { refused: 'checksum' }]);
+    const outcomes = await Promise.all([token, ...others].map((text) => outcome(text)));
+    expect(outcomes).toEqual([token, 'malformed', 'malformed', 'jwt-form', 'checksum']);
   });
 
   it('looks nothing up for an address that has failed too often, but what was valid before', async () => {

@@ -10,7 +10,7 @@ import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { currentSpan } from '../tracing/current-span.js';
 import type { Principal } from './principal.js';
-import { digestOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
+import { digestOf, fingerprintOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
 import type { Verdict } from './verdict.js';
 
 /** Credentials remembered at most; beyond it the least recently used ones need a look-up again. */
@@ -51,7 +51,7 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     { TOKEN_CACHE_TTL, AUTH_FAILURE_BURST: burst, AUTH_FAILURE_RATE: rate }: Configuration,
   ) {
     this.ttl = TOKEN_CACHE_TTL * 1000;
-    this.accepted = new LRUCache({ max: CACHE_SIZE, noDeleteOnStaleGet: true });
+    this.accepted = new LRUCache({ max: CACHE_SIZE, noDeleteOnStaleGet: true, ttlResolution: 0 });
     const reason = `more failed authentications than ${burst} at once and ${rate} a second; if this is a load balancer, set TRUSTED_PROXIES`;
     const onExhausted = (actor: string, refused: number) => {
       audit.write('authentication.refused-by-budget', { actor, reason }, { refused });
@@ -77,21 +77,43 @@ export class TokenAuthenticator implements OnApplicationShutdown {
   }
 
   /**
+   * The verdict on a credential that needs no look-up: one that is remembered, that the file of tokens names, that cannot be one, or
+   * whose address has used up its budget for failures.
+   *
+   * @param credential - what stands behind `Bearer`
+   * @param addressOf - asked for the address of the client if it matters
+   */
+  judge(credential: string, addressOf: () => string): Verdict | undefined {
+    const key = fingerprintOf(credential);
+    const declared = this.declared.find(key);
+    // The file may have the digest of anything, also of what is easily guessed.
+    const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
+    if (principal) {
+      return { principal, until: Infinity };
+    }
+    const kind = this.kindOf(credential);
+    if (kind === undefined) {
+      return { refused: 'malformed' };
+    }
+    if (kind === 'access token' && !isWellFormedToken(credential)) {
+      return { refused: 'checksum' };
+    }
+    return !this.wasValid(key) && this.budget.refuses(networkOf(addressOf())) ? { refused: 'budget' } : undefined;
+  }
+
+  /**
    * @param credential - what stands behind `Bearer`
    * @param address - of the client
    * @throws what the database throws when it is away and the credential is not remembered
    */
   async authenticate(credential: string, address: string): Promise<Verdict> {
-    if (hasTokenPrefix(credential)) {
-      currentSpan()?.set({ [KIND]: 'access token' });
-      return isWellFormedToken(credential) ? this.authenticateToken(digestOf(credential), address) : { refused: 'checksum' };
-    }
-    if (this.jwt.isEnabled && JWT.test(credential)) {
-      currentSpan()?.set({ [KIND]: 'jwt' });
-      const key = digestOf(credential).toString('base64');
-      return this.remembered(key) ?? this.lookUpOnce(key, address, () => this.jwt.verify(credential));
-    }
-    return { refused: 'malformed' };
+    const kind = this.kindOf(credential);
+    currentSpan()?.set({ [KIND]: kind });
+    const lookUp =
+      kind === 'jwt'
+        ? () => this.jwt.verify(credential)
+        : async () => this.verdictOn(await this.tokens.find(digestOf(credential)));
+    return this.judge(credential, () => address) ?? this.lookUpOnce(fingerprintOf(credential), address, lookUp);
   }
 
   /** Ends what goes on after the answer. */
@@ -99,22 +121,19 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     await Promise.all(this.notes);
   }
 
-  private async authenticateToken(digest: Buffer, address: string): Promise<Verdict> {
-    const principal = this.declared.find(digest);
-    if (principal) {
-      return { principal, until: Infinity };
+  private kindOf(credential: string): 'access token' | 'jwt' | undefined {
+    if (hasTokenPrefix(credential)) {
+      return 'access token';
     }
-    const key = digest.toString('base64');
-    return this.remembered(key) ?? this.lookUpOnce(key, address, async () => this.verdictOn(await this.tokens.find(digest)));
+    return this.jwt.isEnabled && JWT.test(credential) ? 'jwt' : undefined;
   }
 
-  private remembered(key: string): Verdict | undefined {
-    const principal = this.accepted.get(key);
-    return principal && { principal, until: Infinity };
+  private wasValid(key: string): boolean {
+    return this.accepted.peek(key, { allowStale: true }) !== undefined;
   }
 
   private lookUpOnce(key: string, address: string, lookUp: LookUp): Promise<Verdict> {
-    const wasValid = this.accepted.peek(key, { allowStale: true }) !== undefined;
+    const wasValid = this.wasValid(key);
     const network = networkOf(address);
     // What the budget of one address refuses says nothing of the credential to another.
     const question = wasValid ? key : `${key} ${network}`;
@@ -134,7 +153,8 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     const verdict = network === undefined ? await lookUp() : await this.budget.attempt(network, lookUp, isRefused);
     if (!verdict) {
       // Another address may have shown meanwhile that it is valid.
-      return this.remembered(key) ?? { refused: 'budget' };
+      const principal = this.accepted.get(key);
+      return principal ? { principal, until: Infinity } : { refused: 'budget' };
     }
     if (isRefused(verdict)) {
       this.accepted.delete(key);

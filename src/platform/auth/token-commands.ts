@@ -198,7 +198,7 @@ async function refuseDeclared(app: INestApplicationContext, digest: Buffer): Pro
       `The file ${path} of AUTH_TOKENS_FILE cannot be used here: see that it does not declare this token. In the database it is of no use any more.`,
     );
   }
-  if (declaration.find(digest)) {
+  if (declaration.find(digest.toString('base64'))) {
     throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE declares this token: remove its line there.`);
   }
 }

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { SERVICE_NAME } from '../config/service-name.js';
 
@@ -39,7 +39,12 @@ export function shorten(lastFour: string | null): string {
 
 /** What is stored of a token: its SHA-256. The token has enough entropy to need no salt and no slow hash. */
 export function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return hash('sha256', token, 'buffer');
+}
+
+/** The same in Base64, as what is known of a credential is found by. */
+export function fingerprintOf(credential: string): string {
+  return hash('sha256', credential, 'base64');
 }
 
 /** CRC-32 in base62, big end first, six characters. */

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid';
-import { digestOf, generateToken } from '../token-format.js';
+import { digestOf, fingerprintOf, generateToken } from '../token-format.js';
 import { Declaration } from './declaration.js';
 
 const [first = '', second = '', third = ''] = Array.from({ length: 3 }, generateToken);
@@ -15,12 +15,12 @@ function declare(...lines: string[]): Declaration {
 describe('a declaration', () => {
   it('finds principals by digest, with the scopes that the file gives them', () => {
     const declaration = declare(`a:${first}`, `b:${digestOf(second).toString('hex')}:items:read`);
-    expect(declaration.find(digestOf(first))).toMatchObject({ scopes: 'all' });
-    expect(declaration.find(digestOf(second))).toMatchObject({ scopes: ['items:read'] });
-    expect(declaration.find(digestOf(third))).toBeUndefined();
+    expect(declaration.find(fingerprintOf(first))).toMatchObject({ scopes: 'all' });
+    expect(declaration.find(fingerprintOf(second))).toMatchObject({ scopes: ['items:read'] });
+    expect(declaration.find(fingerprintOf(third))).toBeUndefined();
     expect(declaration.tokens).toEqual([
-      { id: declaration.find(digestOf(first))?.id, name: 'a', scopes: 'all' },
-      { id: declaration.find(digestOf(second))?.id, name: 'b', scopes: ['items:read'] },
+      { id: declaration.find(fingerprintOf(first))?.id, name: 'a', scopes: 'all' },
+      { id: declaration.find(fingerprintOf(second))?.id, name: 'b', scopes: ['items:read'] },
     ]);
   });
 
@@ -28,7 +28,7 @@ describe('a declaration', () => {
     const hex = digestOf(first).toString('hex');
     const id = v5(hex, 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf');
     for (const line of [`a:${first}`, `b:${hex}`, `c:${hex.toUpperCase()}:items:read`]) {
-      expect(declare(line).find(digestOf(first))).toMatchObject({ id, familyId: id });
+      expect(declare(line).find(fingerprintOf(first))).toMatchObject({ id, familyId: id });
     }
   });
 

@@ -44,17 +44,17 @@ export class Declaration {
     return { faults: rest > 0 ? [...faults, `and ${rest} more`] : faults };
   }
 
-  /** @param digest - of a token */
-  find(digest: Buffer): Principal | undefined {
-    return this.principals.get(digest.toString('base64'));
+  /** @param fingerprint - of a token, from `fingerprintOf` */
+  find(fingerprint: string): Principal | undefined {
+    return this.principals.get(fingerprint);
   }
 
   /** What is another than before. A token with another name or other scopes is declared again. */
   changesSince(before: Declaration): { declared: readonly DeclaredToken[]; undeclared: readonly DeclaredToken[] } {
-    const known = new Set(before.tokens.map(fingerprint));
+    const known = new Set(before.tokens.map(identityOf));
     const remaining = new Set(this.tokens.map(({ id }) => id));
     return {
-      declared: this.tokens.filter((token) => !known.has(fingerprint(token))),
+      declared: this.tokens.filter((token) => !known.has(identityOf(token))),
       undeclared: before.tokens.filter(({ id }) => !remaining.has(id)),
     };
   }
@@ -74,6 +74,6 @@ function idOf(digest: Buffer): string {
   return v5(digest.toString('hex'), NAMESPACE);
 }
 
-function fingerprint({ id, name, scopes }: DeclaredToken): string {
+function identityOf({ id, name, scopes }: DeclaredToken): string {
   return JSON.stringify([id, name, scopes === 'all' ? scopes : scopes.toSorted()]);
 }

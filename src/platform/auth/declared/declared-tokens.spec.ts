@@ -8,7 +8,7 @@ import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import type { Attribution, AuditEvent, AuditLog } from '../audit-log.js';
-import { digestOf, generateToken } from '../token-format.js';
+import { digestOf, fingerprintOf, generateToken } from '../token-format.js';
 import type { DeclaredToken } from './declaration.js';
 import { DeclaredTokens } from './declared-tokens.js';
 
@@ -62,7 +62,7 @@ async function until(isSo: () => boolean): Promise<void> {
 const eventOf =
   (event: AuditEvent, reason: string) =>
   ({ id, name, scopes }: DeclaredToken) => ({ event, actor: 'AUTH_TOKENS_FILE', reason, tokenId: id, name, scopes });
-const isKnown = (text: string) => tokens.find(digestOf(text)) !== undefined;
+const isKnown = (text: string) => tokens.find(fingerprintOf(text)) !== undefined;
 const errors = () => log.filter(({ level }) => level === 'error');
 const gauge = async () => /^items_auth_tokens_file_valid (.*)$/m.exec(await metrics.registry.metrics())?.[1];
 
@@ -70,7 +70,7 @@ describe('the start', () => {
   it('reads the tokens, and tells the audit log of each', async () => {
     await replace(`ci:${token}`, `reader:${digestOf(other).toString('hex')}:items:read`);
     await tokens.start(KNOWN_SCOPES, INTERVAL);
-    expect(tokens.find(digestOf(other))?.scopes).toEqual(['items:read']);
+    expect(tokens.find(fingerprintOf(other))?.scopes).toEqual(['items:read']);
     expect(audit).toEqual(tokens.list().map(eventOf('token.declared', 'read at start')));
     expect(tokens.list().map(({ name }) => name)).toEqual(['ci', 'reader']);
     expect([await gauge(), log.map(({ level }) => level)]).toEqual(['1', ['info']]);
@@ -89,7 +89,7 @@ describe('the start', () => {
     expect(log.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
       'There is no scope items:red here, which the tokens file names. There are items:read, items:write.',
     ]);
-    expect(tokens.find(digestOf(token))?.scopes).toEqual(['items:red', 'items:read']);
+    expect(tokens.find(fingerprintOf(token))?.scopes).toEqual(['items:red', 'items:read']);
   });
 
   it.each<[string, () => unknown, string]>([

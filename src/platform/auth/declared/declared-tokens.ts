@@ -76,10 +76,10 @@ export class DeclaredTokens implements OnApplicationShutdown {
   /**
    * Whom the file lets in with a token.
    *
-   * @param digest - of the token, from `digestOf`
+   * @param fingerprint - of the token, from `fingerprintOf`
    */
-  find(digest: Buffer): Principal | undefined {
-    return this.declaration.find(digest);
+  find(fingerprint: string): Principal | undefined {
+    return this.declaration.find(fingerprint);
   }
 
   /** The tokens in force, in the order of the file. */
