@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
@@ -17,6 +17,9 @@ import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
 import { configureHttpServer } from './platform/http/http-server.js';
+import { inOneLayer } from './platform/http/in-one-layer.js';
+import { JsonAdapter } from './platform/http/json-adapter.js';
+import { observeRequests } from './platform/http/observe-requests.js';
 import { requestId } from './platform/http/request-id.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { accessLog } from './platform/observability/access-log.js';
@@ -30,6 +33,7 @@ import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import type { StatusLine } from './platform/progress/status-line.js';
 import { Routes } from './platform/routes/routes.js';
+import { stageHandlers } from './platform/stages/stage-handlers.js';
 import { RateLimiter } from './platform/throttling/rate-limiter.js';
 import { traceRequests } from './platform/tracing/trace-requests.js';
 import { Tracing } from './platform/tracing/tracing.js';
@@ -44,11 +48,11 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   const logger = await createLogger(configuration);
   const app = await NestFactory.create<NestExpressApplication>(
     { module: root, imports: [ConfigurationModule.with(configuration)] },
-    new ExpressAdapter(createExpress(configuration.TRUSTED_PROXIES)),
+    new JsonAdapter(createExpress(configuration.TRUSTED_PROXIES)),
     {
       logger: new NestLogger(logger),
       abortOnError: false,
-      // The body is read after authentication, by the interceptor that validates it.
+      // The body is read after authentication, by the stage that validates it.
       bodyParser: false,
       // The fallback takes what is left, whatever module is registered last.
       routeResolutionStrategy: 'specificity',
@@ -56,11 +60,20 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
     },
   );
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, app.get(Metrics)));
-  app.use(requestId, rememberRequest, traceRequests(app.get(Tracing)));
-  app.use(accessLog(logger), requestMetrics(app.get(Metrics)), securityHeaders, hostHeader);
+  app.use(
+    inOneLayer(
+      requestId,
+      rememberRequest,
+      traceRequests(app.get(Tracing)),
+      observeRequests(accessLog(logger), requestMetrics(app.get(Metrics))),
+      securityHeaders,
+      hostHeader,
+    ),
+  );
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.get(BootChecks).run();
+  stageHandlers(app.get(Routes).all());
   app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
   return app;
 }

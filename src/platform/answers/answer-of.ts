@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { creationTime } from '../database/id.js';
+import { creationTime, creationTimeText } from '../database/id.js';
 import { documentedProperties } from '../openapi/documented-properties.js';
 
 /** What clients see of a row whose properties they gave: what it has none of is left out. */
@@ -46,12 +46,15 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
     declare readonly id: string;
 
     static from(this: void, row: RowOf<Body>): Answer<Body> {
-      const shown = names.map((name) => [name, row[name]]).filter(([, value]) => value !== null && value !== undefined);
-      return {
-        id: row.id,
-        ...Object.fromEntries(shown.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value])),
-        createdAt: creationTime(row.id).toISOString(),
-      } as Answer<Body>;
+      const answer: Record<PropertyKey, unknown> = { id: row.id };
+      for (const name of names) {
+        const value: unknown = row[name];
+        if (value !== null && value !== undefined) {
+          answer[name] = value instanceof Date ? value.toISOString() : value;
+        }
+      }
+      answer['createdAt'] = creationTimeText(row.id);
+      return answer as Answer<Body>;
     }
   }
 

@@ -10,6 +10,8 @@ describe('the structure of JSON', () => {
     '{"a":"\\"a\\":1,{[","b":"}]"}',
     '{"a,b":1,"a":2,"":3}',
     '["a","a"]',
+    '{"a":"\\\\","b":"\\\\\\"\\\\","c":1}',
+    '{"a\\"":1,"a\\\\":2,"a":3}',
     `${'['.repeat(32)}${']'.repeat(32)}`,
   ])('has no fault: %s', (text) => {
     expect(findStructureFault(text)).toBeUndefined();
@@ -18,6 +20,7 @@ describe('the structure of JSON', () => {
   it.each([
     ['{"a":1,"a":1}', '/a', 'duplicate_name'],
     ['{ "a" : 1 , "\\u0061" : 2 }', '/a', 'duplicate_name'],
+    ['{"a\\"":1,"b":"\\\\","a\\u0022":2}', '/a"', 'duplicate_name'],
     ['{"x":[0,{"a":1},{"a":1,"b":{},"a":2}]}', '/x/2/a', 'duplicate_name'],
     ['{"x":{"a/b":{"~":1,"~":2}}}', '/x/a~1b/~0', 'duplicate_name'],
     ['[[],[{"__proto__":1}]]', '/1/0/__proto__', 'reserved_name'],

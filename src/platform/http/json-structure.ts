@@ -15,8 +15,6 @@ const MAXIMUM_NAMES = 1000;
 /** Names that change an object's prototype when something copies it property by property. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
-const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
-
 interface Container {
   readonly names: Set<string> | undefined;
   /** Name or index of the member that is being read. */
@@ -34,9 +32,14 @@ export function findStructureFault(text: string): StructureFault | undefined {
   const open: Container[] = [];
   let last = '';
   let count = 0;
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (let place = 0; place < text.length; place += 1) {
+    const token = text[place];
     const container = open.at(-1);
-    if (token === '{' || token === '[') {
+    if (token === '"') {
+      const end = endOfString(text, place);
+      last = text.slice(place, end + 1);
+      place = end;
+    } else if (token === '{' || token === '[') {
       if (open.length === MAXIMUM_DEPTH) {
         return { pointer: pointerOf(open), code: 'too_deep', detail: `must not nest deeper than ${MAXIMUM_DEPTH} levels` };
       }
@@ -46,7 +49,7 @@ export function findStructureFault(text: string): StructureFault | undefined {
     } else if (token === ',' && typeof container?.member === 'number') {
       container.member += 1;
     } else if (token === ':' && container?.names) {
-      const name = String(JSON.parse(last));
+      const name = last.includes('\\') ? String(JSON.parse(last)) : last.slice(1, -1);
       container.member = name;
       count += 1;
       if (count > MAXIMUM_NAMES) {
@@ -60,9 +63,26 @@ export function findStructureFault(text: string): StructureFault | undefined {
       }
       container.names.add(name);
     }
-    last = token;
   }
   return undefined;
+}
+
+/** Where the string ends that begins at a place. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (isEscaped(text, end)) {
+    end = text.indexOf('"', end + 1);
+  }
+  return end === -1 ? text.length : end;
+}
+
+/** Whether an odd number of backslashes is before a place. */
+function isEscaped(text: string, place: number): boolean {
+  let first = place;
+  while (text[first - 1] === '\\') {
+    first -= 1;
+  }
+  return (place - first) % 2 === 1;
 }
 
 function pointerOf(open: readonly Container[]): string {

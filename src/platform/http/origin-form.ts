@@ -7,6 +7,9 @@ import { isDecodable } from './percent-encoding.js';
  * @param target - as it stands in the request line: `/path?query`, `http://host/path`, `*`, or nonsense
  */
 export function originForm(target: string): string {
+  if (target.startsWith('/') && !target.includes('%')) {
+    return target;
+  }
   const local = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
   const [path = '', ...query] = (local.startsWith('/') ? local : `/${local}`).split(/(?=\?)/);
   return (isDecodable(path) ? path : path.replaceAll('%', '%25')) + query.join('');

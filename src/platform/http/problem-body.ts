@@ -28,8 +28,8 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
     type: problemTypeUri(problem.type),
     title: problem.type.title,
     status: problem.type.status,
-    detail: problem.message,
-    instance: encodePath(instance),
+    detail: hideCredentials(problem.message),
+    instance: hideCredentials(encodePath(instance)),
     requestId,
     ...(problem.errors && { errors: problem.errors }),
   };
@@ -37,8 +37,9 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
 
 /** The same as it is sent. What clients put into paths and names comes back in it, but no credential does. */
 export function problemJson(problem: Problem, instance: string, requestId: string): string {
+  const body = problemBody(problem, instance, requestId);
   // Of the texts and not of the JSON, where a letter before a JWT may be half of an escape.
-  return JSON.stringify(problemBody(problem, instance, requestId), (_name, value: unknown) =>
-    typeof value === 'string' ? hideCredentials(value) : value,
-  );
+  return problem.errors
+    ? JSON.stringify(body, (_name, value: unknown) => (typeof value === 'string' ? hideCredentials(value) : value))
+    : JSON.stringify(body);
 }

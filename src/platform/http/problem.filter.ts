@@ -5,6 +5,7 @@ import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
 import { Problem } from './problem.js';
 import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
+import { sendJson } from './send-json.js';
 
 /** Answers every error as a problem. What the service is to blame for goes to the log with its cause, not to the client. */
 @Catch()
@@ -21,11 +22,13 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    response
-      .status(problem.type.status)
-      .set(problem.headers)
-      .type(PROBLEM_MEDIA_TYPE)
-      .send(problemJson(problem, request.path, request.id));
+    response.statusCode = problem.type.status;
+    for (const [name, value] of Object.entries(problem.headers)) {
+      response.setHeader(name, value);
+    }
+    // What was meant for another answer is not of this one.
+    response.removeHeader('Content-Type');
+    sendJson(response, problemJson(problem, request.path, request.id), PROBLEM_MEDIA_TYPE);
   }
 
   private log(problem: Problem): void {

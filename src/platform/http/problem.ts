@@ -44,7 +44,11 @@ export class Problem extends Error {
     detail: string,
     options: ProblemOptions = {},
   ) {
+    const { stackTraceLimit } = Error;
+    // Nobody reads its stack, which takes as long as the rest of a refusal: what is logged is the cause.
+    Error.stackTraceLimit = 0;
     super(detail, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.headers = options.headers ?? {};
     this.errors = options.errors;
   }

@@ -28,6 +28,8 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
   return value as Record<string, unknown>;
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 function checkHeaders({ headers }: Request): void {
   const [mediaType = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim().toLowerCase());
   if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) {
@@ -74,7 +76,7 @@ async function readBytes(request: Request): Promise<Buffer> {
 
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch {
     throw faulty('charset', 'must be encoded in UTF-8');
   }

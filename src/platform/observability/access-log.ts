@@ -1,18 +1,20 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Request } from 'express';
 import type { Logger } from 'pino';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { outcomeOf } from '../http/outcome-of.js';
+import type { RequestObserver } from '../http/observe-requests.js';
 import { currentTrace } from '../tracing/current-span.js';
 
 /** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
-export function accessLog(logger: Logger): RequestHandler {
-  return (request: Request, response: Response, next: NextFunction) => {
+export function accessLog(logger: Logger): RequestObserver {
+  return (request: Request) => {
+    if (!logger.isLevelEnabled('info')) {
+      return () => undefined;
+    }
     const start = performance.now();
     // Express shortens it for what is mounted below a path.
     const { path } = request;
     const trace = currentTrace();
-    response.once('close', () => {
-      const { route, status, isAborted } = outcomeOf(request, response);
+    return ({ route, status, isAborted }) => {
       logger.info({
         msg: 'request',
         requestId: request.id,
@@ -27,7 +29,6 @@ export function accessLog(logger: Logger): RequestHandler {
         aborted: isAborted || undefined,
         durationMs: Math.round((performance.now() - start) * 1000) / 1000,
       });
-    });
-    next();
+    };
   };
 }

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
-import { destination, type Logger, pino, stdTimeFunctions } from 'pino';
+import { destination, type Logger, pino } from 'pino';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
+import { isoText } from '../time/iso-text.js';
 import { describeError } from './describe-error.js';
 import { currentTrace } from '../tracing/current-span.js';
 import { currentRequest } from './request-context.js';
@@ -20,10 +21,9 @@ export async function createLogger(
   const options = {
     level: LOG_LEVEL,
     base: { service: SERVICE_NAME },
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: () => `,"time":"${isoText(Date.now())}"`,
     formatters: { level: (level: string) => ({ level }) },
-    // A copy: pino adds the line's own fields to what it is given.
-    mixin: () => ({ ...currentRequest(), ...currentTrace() }),
+    mixin: () => ({ requestId: currentRequest()?.requestId, ...currentTrace() }),
     serializers: { err: describeError },
   };
   if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !output.isTTY)) {

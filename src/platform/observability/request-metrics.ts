@@ -1,5 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { outcomeOf } from '../http/outcome-of.js';
+import type { RequestObserver } from '../http/observe-requests.js';
 import { DurationHistogram } from './duration-histogram.js';
 import type { Metrics } from './metrics.js';
 
@@ -16,7 +15,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'ot
  * Measures how long each request takes. Its labels have few values, whatever clients send: paths count by the route that took
  * them, `none` where that was none, and what was never answered has the status 0.
  */
-export function requestMetrics(metrics: Metrics): RequestHandler {
+export function requestMetrics(metrics: Metrics): RequestObserver {
   const durations = new DurationHistogram(
     metrics.registry,
     {
@@ -31,14 +30,12 @@ export function requestMetrics(metrics: Metrics): RequestHandler {
     { name: 'items_http_requests_in_flight', help: 'Requests that have arrived and are not answered yet' },
     () => inFlight,
   );
-  return (request: Request, response: Response, next: NextFunction) => {
+  return ({ method }) => {
     const start = performance.now();
     inFlight += 1;
-    response.once('close', () => {
+    return ({ route = 'none', status = 0 }) => {
       inFlight -= 1;
-      const { route = 'none', status = 0 } = outcomeOf(request, response);
-      durations.observe({ method: request.method, route, status: String(status) }, (performance.now() - start) / 1000);
-    });
-    next();
+      durations.observe({ method, route, status: String(status) }, (performance.now() - start) / 1000);
+    };
   };
 }
