@@ -1,4 +1,5 @@
-import { ValidateBy, type ValidationArguments } from 'class-validator';
+import type { ValidationArguments } from 'class-validator';
+import { ValidateBy } from 'class-validator/cjs/decorator/common/ValidateBy.js';
 
 /** What a {@link Rule} checks: true when the value keeps it. `siblings` is the whole input being validated. */
 export type RuleTest = (value: unknown, siblings: object) => boolean;

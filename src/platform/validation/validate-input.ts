@@ -1,7 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validateSync, type ValidationError } from 'class-validator';
+import type { ValidationError } from 'class-validator';
+import { Validator } from 'class-validator/cjs/validation/Validator.js';
+import { quickCheckOf } from './quick-check.js';
 import { type InputFault, RefusedValue } from './input-fault.js';
+
+const validator = new Validator();
 
 /** The input as an instance of its class, and every fault found in it. With faults the value must not be used. */
 export interface ValidatedInput<T> {
@@ -19,9 +23,13 @@ export interface ValidatedInput<T> {
 export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
   // What the class computes, and what every object has, nobody may set.
   const isTaken = (name: string) => name in type.prototype;
-  const value = plainToInstance(type, Object.fromEntries(Object.entries(plain).filter(([name]) => !isTaken(name))));
   const dropped = Object.keys(plain).filter(isTaken);
-  const errors = validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
+  const rest = dropped.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !isTaken(name)));
+  const value = plainToInstance(type, rest);
+  if (dropped.length === 0 && quickCheckOf(type)(value)) {
+    return { value, faults: [] };
+  }
+  const errors = validator.validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
   return {
     value,
     faults: [...dropped.map((name) => unknownProperty([name])), ...errors.flatMap((error) => faultsOf(error, []))],

@@ -1,0 +1,67 @@
+import type { Type } from '@nestjs/common';
+import type { ValidatorConstraintInterface } from 'class-validator';
+import { getMetadataStorage } from 'class-validator/cjs/metadata/MetadataStorage.js';
+
+/** The rules of one property, each as a test. */
+interface Rules {
+  readonly property: string;
+  /** All of them hold, or the rules do not apply. */
+  readonly conditions: readonly ((input: object, value: unknown) => boolean)[];
+  readonly constraints: readonly ValidatorConstraintInterface[];
+}
+
+/** Whether an input keeps every rule of its class; `false` also where that cannot be told this way. */
+export type QuickCheck = (input: object) => boolean;
+
+const checks = new WeakMap<Type<object>, QuickCheck>();
+
+/**
+ * The rules of a class, looked up once. class-validator looks them up, and groups them, for each input: it is asked only what is
+ * wrong with one that breaks a rule, and about classes with rules of kinds that are not known here.
+ */
+export function quickCheckOf(type: Type<object>): QuickCheck {
+  const check = checks.get(type) ?? compile(type);
+  checks.set(type, check);
+  return check;
+}
+
+function compile(type: Type<object>): QuickCheck {
+  const storage = getMetadataStorage();
+  const metadata = storage.getTargetValidationMetadatas(type, '', false, false);
+  const isKnown = metadata.every(
+    ({ type: kind, each, groups, constraintCls }) =>
+      !each &&
+      // Undefined for some kinds, whatever its type says.
+      ((groups as readonly string[] | undefined) ?? []).length === 0 &&
+      (kind === 'conditionalValidation' ||
+        kind === 'whitelistValidation' ||
+        (kind === 'customValidation' &&
+          storage.getTargetValidatorConstraints(constraintCls).every(({ async: isAsync }) => !isAsync))),
+  );
+  if (!isKnown) {
+    return () => false;
+  }
+  const names = new Set(metadata.map(({ propertyName }) => propertyName));
+  const rules = [...names].map((property): Rules => {
+    const own = metadata.filter(({ propertyName }) => propertyName === property);
+    return {
+      property,
+      conditions: own.flatMap(({ type: kind, constraints }) =>
+        kind === 'conditionalValidation' ? [constraints[0] as Rules['conditions'][number]] : [],
+      ),
+      constraints: own.flatMap(({ type: kind, constraintCls }) =>
+        kind === 'customValidation' ? storage.getTargetValidatorConstraints(constraintCls).map(({ instance }) => instance) : [],
+      ),
+    };
+  });
+  return (input) => Object.keys(input).every((name) => names.has(name)) && rules.every((rule) => keeps(input, rule));
+}
+
+function keeps(input: object, { property, conditions, constraints }: Rules): boolean {
+  const value = (input as Record<string, unknown>)[property];
+  if (!conditions.every((holds) => holds(input, value))) {
+    return true;
+  }
+  const context = { targetName: input.constructor.name, property, object: input, value, constraints: [] };
+  return constraints.every((constraint) => constraint.validate(value, context) === true);
+}
