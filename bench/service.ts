@@ -19,6 +19,9 @@ export interface Answer {
 /** The built service in a process of its own. */
 export interface Service {
   readonly pid: number | undefined;
+  readonly port: number;
+  /** With which requests are let in. */
+  readonly headers: Readonly<Record<string, string>>;
   /** @param search - query string of the list of items */
   list(search: string): Promise<Answer>;
   /** Creates an item. */
@@ -71,6 +74,8 @@ export async function startService(url: string, variables: NodeJS.ProcessEnv = {
   const options = { agent, port, headers, path: '/v1/items' };
   return {
     pid: child.pid,
+    port,
+    headers,
     list: (search) => request({ ...options, path: `${options.path}?${search}` }),
     create: (more) =>
       request({ ...options, method: 'POST', headers: { ...headers, 'Content-Type': 'application/json', ...more } }, ITEM),

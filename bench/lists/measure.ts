@@ -3,6 +3,7 @@ import { encodeCursor } from '#service/platform/lists/cursor';
 import type { Case } from './cases.ts';
 import { keyAtDepth } from './database.ts';
 import type { Answer, Service } from '../service.ts';
+import { shuffle } from '../statistics.ts';
 
 /** Requests for each case that are not counted, and that are. */
 const WARM_UP = 100;
@@ -68,11 +69,4 @@ function outcomeOf({ status, body: { items, errors } }: Answer, { name }: Case):
     throw new Error(`${name} was answered ${status}: ${JSON.stringify(errors)}`);
   }
   return '400, FILTER_TIMEOUT';
-}
-
-function shuffle<T>(values: readonly T[]): T[] {
-  return values
-    .map((value) => ({ value, place: Math.random() }))
-    .toSorted((a, b) => a.place - b.place)
-    .map(({ value }) => value);
 }
