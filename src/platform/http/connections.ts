@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 /** What is going on on one connection. */
 interface Activity {
   /** Answers that are not sent yet. */
-  pending: ServerResponse[];
+  pending: Set<ServerResponse>;
   /** The one of these that was told to be the last on its connection. */
   last: ServerResponse | undefined;
   /** Whether the latest answer was sent before its request had arrived whole. */
@@ -18,7 +18,7 @@ export class Connections {
 
   constructor(private readonly server: Server) {
     server.on('connection', (socket: Socket) => {
-      this.open.set(socket, { pending: [], last: undefined, answeredEarly: false });
+      this.open.set(socket, { pending: new Set(), last: undefined, answeredEarly: false });
       socket.once('close', () => this.open.delete(socket));
     });
     server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -33,7 +33,7 @@ export class Connections {
 
   /** Whether a request on it waits for its answer. */
   isBusy(socket: Socket): boolean {
-    return (this.open.get(socket)?.pending.length ?? 0) > 0;
+    return (this.open.get(socket)?.pending.size ?? 0) > 0;
   }
 
   /** Whether what arrives on it now belongs to a request that has its answer already. */
@@ -50,7 +50,7 @@ export class Connections {
   /** Closes every connection on which nobody waits for an answer. */
   closeIdle(): void {
     for (const [socket, { pending }] of this.open) {
-      if (pending.length === 0) {
+      if (pending.size === 0) {
         socket.destroy();
       }
     }
@@ -75,13 +75,13 @@ export class Connections {
   private track(request: IncomingMessage, response: ServerResponse): void {
     const activity = this.open.get(request.socket);
     if (activity) {
-      activity.pending.push(response);
+      activity.pending.add(response);
       activity.answeredEarly = false;
       if (this.isClosing) {
         endWithLatest(activity);
       }
       response.once('close', () => {
-        activity.pending.splice(activity.pending.indexOf(response), 1);
+        activity.pending.delete(response);
         activity.answeredEarly = !request.complete;
       });
     }
@@ -94,7 +94,7 @@ export class Connections {
  */
 function endWithLatest(activity: Activity): void {
   const { last } = activity;
-  const latest = activity.pending.at(-1);
+  const latest = [...activity.pending].at(-1);
   if (last && last !== latest && !last.headersSent) {
     last.shouldKeepAlive = true;
     last.removeHeader('Connection');
