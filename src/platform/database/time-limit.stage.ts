@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration.js';
 import type { Around, Stage } from '../stages/stage.js';
+import { within } from '../time/within.js';
 import { databaseBusy } from './database-problem.js';
 
 /**
@@ -16,16 +17,6 @@ export class TimeLimitStage implements Stage {
   }
 
   around(): Around {
-    return (_request, _response, handle) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          reject(databaseBusy());
-        }, this.limit);
-        handle()
-          .finally(() => {
-            clearTimeout(timer);
-          })
-          .then(resolve, reject);
-      });
+    return (_request, _response, handle) => within(this.limit, handle(), databaseBusy);
   }
 }
