@@ -18,7 +18,8 @@ export interface ProblemBody {
 }
 
 /**
- * The body that answers a problem.
+ * The body that answers a problem. What clients put into paths and names comes back in it, but no credential does: these are looked
+ * for in the texts and not in the JSON, where a letter before a JWT may be half of an escape.
  *
  * @param instance - path of the request, without its query: queries can carry secrets
  * @param requestId - the id under which the log tells more
@@ -31,15 +32,19 @@ export function problemBody(problem: Problem, instance: string, requestId: strin
     detail: hideCredentials(problem.message),
     instance: hideCredentials(encodePath(instance)),
     requestId,
-    ...(problem.errors && { errors: problem.errors }),
+    ...(problem.errors && { errors: problem.errors.map(withoutCredentials) }),
   };
 }
 
-/** The same as it is sent. What clients put into paths and names comes back in it, but no credential does. */
+/** The same as it is sent. */
 export function problemJson(problem: Problem, instance: string, requestId: string): string {
-  const body = problemBody(problem, instance, requestId);
-  // Of the texts and not of the JSON, where a letter before a JWT may be half of an escape.
-  return problem.errors
-    ? JSON.stringify(body, (_name, value: unknown) => (typeof value === 'string' ? hideCredentials(value) : value))
-    : JSON.stringify(body);
+  return JSON.stringify(problemBody(problem, instance, requestId));
+}
+
+function withoutCredentials(fault: RequestFault): RequestFault {
+  return Object.fromEntries(Object.entries(fault).map(([name, value]) => [name, hidden(value)])) as unknown as RequestFault;
+}
+
+function hidden(value: unknown): unknown {
+  return typeof value === 'string' ? hideCredentials(value) : value;
 }
