@@ -13,7 +13,7 @@ import type { Attribution } from './audit-log.js';
 import { Declaration } from './declared/declaration.js';
 import { readTokensFile } from './declared/read-tokens-file.js';
 import { hideCredentials } from './hide-credentials.js';
-import { digestOf, generateToken, isWellFormedToken, shorten } from './token-format.js';
+import { digestOf, fingerprintOfDigest, generateToken, isWellFormedToken, shorten } from './token-format.js';
 import { isTokenName, TOKEN_NAME_RULE } from './token-name.js';
 import { scopesOf } from './token-policy.decorator.js';
 
@@ -198,7 +198,7 @@ async function refuseDeclared(app: INestApplicationContext, digest: Buffer): Pro
       `The file ${path} of AUTH_TOKENS_FILE cannot be used here: see that it does not declare this token. In the database it is of no use any more.`,
     );
   }
-  if (declaration.find(digest.toString('base64'))) {
+  if (declaration.find(fingerprintOfDigest(digest))) {
     throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE declares this token: remove its line there.`);
   }
 }

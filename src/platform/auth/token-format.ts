@@ -6,6 +6,7 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const PREFIX = `${SERVICE_NAME}_`;
+const FINGERPRINT_ENCODING = 'base64';
 const FORMAT = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /**
@@ -42,9 +43,14 @@ export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The same in Base64, as what is known of a credential is found by. */
+/** The same as a text, by which what is known of a credential is found. */
 export function fingerprintOf(credential: string): string {
-  return hash('sha256', credential, 'base64');
+  return hash('sha256', credential, FINGERPRINT_ENCODING);
+}
+
+/** @param digest - of a credential, from {@link digestOf} */
+export function fingerprintOfDigest(digest: Buffer): string {
+  return digest.toString(FINGERPRINT_ENCODING);
 }
 
 /** CRC-32 in base62, big end first, six characters. */

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { v5 } from 'uuid';
 import type { Principal } from '../principal.js';
+import { fingerprintOfDigest } from '../token-format.js';
 import { type ParsedToken, parseTokensFile } from './parse-tokens-file.js';
 
 /** A token as everybody may know it: everything but the token and its digest. */
@@ -19,14 +20,14 @@ const MOST_FAULTS = 100;
 /** The tokens of one version of the file. */
 export class Declaration {
   readonly tokens: readonly DeclaredToken[];
-  /** By the digest in Base64. */
+  /** By the fingerprint of the token. */
   private readonly principals: ReadonlyMap<string, Principal>;
 
   constructor(parsed: readonly ParsedToken[]) {
     const entries = parsed.map(({ digest, name, scopes }) => ({ digest, token: { id: idOf(digest), name, scopes } }));
     this.tokens = entries.map(({ token }) => token);
     this.principals = new Map(
-      entries.map(({ digest, token: { id, scopes } }) => [digest.toString('base64'), { id, familyId: id, scopes }]),
+      entries.map(({ digest, token: { id, scopes } }) => [fingerprintOfDigest(digest), { id, familyId: id, scopes }]),
     );
   }
 
