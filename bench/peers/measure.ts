@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { countProcessorTime } from '../processor-time.ts';
 import type { Data } from './data.ts';
 import { loadOf } from './load.ts';
-import { processorTime, residentMemory } from './process-usage.ts';
+import { residentMemory } from './resident-memory.ts';
 import type { Server } from './server.ts';
 import type { Workload } from './workloads.ts';
 import { sendLoad } from './wrk.ts';
@@ -46,11 +47,11 @@ export async function warmUp(server: Server, workload: Workload, data: Data, sec
  */
 export async function measure(server: Server, workload: Workload, data: Data, seconds: number, round: number): Promise<Slice> {
   const load = await loadOf(workload, server, data);
-  const before = processorTime(server.pid);
+  const processorTime = countProcessorTime([server.pid]);
   const { requests, microseconds, p50, p99, refused, broken } = await sendLoad(load, seconds);
   // Requests that wrk gave up at its end are still under way.
   await delay(20);
-  const used = processorTime(server.pid) - before;
+  const used = processorTime();
   await undo(workload, data);
   if (requests === 0 || broken > 0 || refused !== (workload.status < 400 ? 0 : requests)) {
     const counts = `${requests} requests, ${refused} answered 400 or more, ${broken} without an answer`;

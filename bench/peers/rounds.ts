@@ -3,7 +3,7 @@ import type { Data } from './data.ts';
 import type { Kind } from './kinds.ts';
 import { measure, type Slice, warmUp } from './measure.ts';
 import type { Options } from './options.ts';
-import { residentMemory } from './process-usage.ts';
+import { residentMemory } from './resident-memory.ts';
 import { type Server, startServer } from './server.ts';
 import { AMPLE } from './settings.ts';
 import type { Workload } from './workloads.ts';

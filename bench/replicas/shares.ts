@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { printTable } from '../print.ts';
+import { processorTime } from '../processor-time.ts';
 import { type Answer, type Service, startService } from '../service.ts';
 import type { RedisServer } from './redis.ts';
 
 const REQUESTS = 10_000;
 const AT_ONCE = 10;
-
-/** Clock ticks in a second of `/proc/<pid>/stat`, on every architecture of Linux. */
-const TICKS = 100;
 
 /**
  * How processor time of a request is shared among the processes of the service, PostgreSQL and Redis: what one replica
@@ -25,17 +23,13 @@ export async function measureShares(url: string, redis: RedisServer): Promise<vo
     for (let warmUp = 0; warmUp < 2000; warmUp += 1) await service.list('');
     const rows = [];
     for (const [name, send] of Object.entries(workloads)) {
-      const before = secondsOf(service, redis, database);
+      const before = microsecondsOf(service, redis, database);
       await repeat(send);
-      const after = secondsOf(service, redis, database);
-      const [own, postgresql, inRedis] = after.map((seconds, index) => seconds - (before[index] ?? 0)) as [
-        number,
-        number,
-        number,
-      ];
+      const after = microsecondsOf(service, redis, database);
+      const [own, postgresql, inRedis] = after.map((used, index) => used - (before[index] ?? 0)) as [number, number, number];
       rows.push([
         name,
-        ...[own, postgresql, inRedis].map((used) => ((used / REQUESTS) * 1e6).toFixed(0)),
+        ...[own, postgresql, inRedis].map((used) => (used / REQUESTS).toFixed(0)),
         (postgresql / own).toFixed(2),
         (inRedis / own).toFixed(2),
       ]);
@@ -57,14 +51,12 @@ async function repeat(send: () => Promise<Answer>): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-/** Seconds of processor time so far, of the service, of what PostgreSQL runs for it, and of Redis. */
-function secondsOf(service: Service, redis: RedisServer, database: string): number[] {
-  const backends = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).includes(` ${database} `));
-  return [sum([service.pid]), sum(backends), sum([redis.pid])];
-}
-
-function sum(pids: readonly (string | number | undefined)[]): number {
-  return pids.reduce<number>((total, pid) => total + ticksOf(pid) / TICKS, 0);
+/** Microseconds of processor time so far, of the service, of what PostgreSQL runs for it, and of Redis. */
+function microsecondsOf(service: Service, redis: RedisServer, database: string): number[] {
+  const backends = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && commandOf(name).includes(` ${database} `))
+    .map(Number);
+  return [[service.pid], backends, [redis.pid]].map(processorTime);
 }
 
 function commandOf(pid: string): string {
@@ -74,10 +66,4 @@ function commandOf(pid: string): string {
     // It has just ended.
     return '';
   }
-}
-
-/** User and system time, fields 14 and 15 of proc(5); the name before them may have spaces. */
-function ticksOf(pid: string | number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return Number(fields[11]) + Number(fields[12]);
 }
