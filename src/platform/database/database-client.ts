@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { Client, type ClientConfig } from 'pg';
+import { Client, type ClientBase, type ClientConfig } from 'pg';
 import { READ_ONLY } from './sql-state.js';
 import type { StatementObserver } from './statement-observers.js';
 
@@ -105,8 +105,13 @@ export class DatabaseClient extends Client {
   private readonly giveUp = (): void => {
     this.hasGivenUp = true;
     void this.end();
-    (this as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
+    streamOf(this).destroy();
   };
+}
+
+/** What a client reads from and writes to, which the types of `pg` leave out. */
+export function streamOf(client: ClientBase): Duplex {
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
 
 function connectionFailed(cause: Error): ConnectionFailedError {

@@ -1,5 +1,5 @@
-import type { Duplex } from 'node:stream';
 import { type ClientBase, DatabaseError, type QueryArrayResult } from 'pg';
+import { streamOf } from './database-client.js';
 import { LaneQuery } from './lane-query.js';
 import type { Statement } from './statement.js';
 import { type DataSource, QueryFailedError } from 'typeorm';
@@ -50,7 +50,7 @@ export class Lane {
   /** What is sent in this turn of the event loop goes out in one write, at its end. */
   holdUntilEndOfTurn(): void {
     if (!this.isCorked) {
-      const { stream } = (this.client as unknown as { connection: { stream: Duplex } }).connection;
+      const stream = streamOf(this.client);
       this.isCorked = true;
       stream.cork();
       setImmediate(() => {

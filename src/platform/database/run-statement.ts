@@ -18,18 +18,18 @@ const sharedReads = new WeakMap<DataSource, SharedReads>();
  * @throws QueryFailedError, or what the pool throws when it has no connection
  */
 export function runStatement(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
-  return run(manager, statement, alone);
+  return run(manager, statement, false);
 }
 
 /** The same for one that only reads, little and not for long: it may share its connection with others. */
 export function runRead(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
-  return run(manager, statement, isDirect(manager.dataSource) ? shared : alone);
+  return run(manager, statement, true);
 }
 
-type Run = (dataSource: DataSource, statement: Statement) => Promise<unknown[][]>;
-
-async function run({ queryRunner, dataSource }: EntityManager, given: Statement, send: Run): Promise<unknown[][]> {
-  const statement = isDirect(dataSource) ? given : { ...given, name: undefined };
+async function run({ queryRunner, dataSource }: EntityManager, given: Statement, mayShare: boolean): Promise<unknown[][]> {
+  const toServer = isDirect(dataSource);
+  const statement = toServer ? given : { ...given, name: undefined };
+  const send = toServer && mayShare ? shared : alone;
   if (queryRunner) {
     return new Lane((await queryRunner.connect()) as ClientBase).run(statement);
   }

@@ -28,8 +28,6 @@ export async function readJsonObject(request: Request): Promise<Record<string, u
   return value as Record<string, unknown>;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 function checkHeaders({ headers }: Request): void {
   const [mediaType = '', ...parameters] = (headers['content-type'] ?? '').split(';').map((part) => part.trim().toLowerCase());
   if ((headers['content-length'] ?? '0') === '0' && headers['transfer-encoding'] === undefined) {
@@ -73,6 +71,8 @@ async function readBytes(request: Request): Promise<Buffer> {
       : error;
   }
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function decode(bytes: Buffer): string {
   try {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import type { DataSource, Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
@@ -126,7 +126,7 @@ export class RowStatements<Entity extends ObjectLiteral> {
 
 /** The server cuts off names after 63 bytes. */
 function named(text: string): Pick<Statement, 'text' | 'name'> {
-  return { text, name: createHash('sha256').update(text).digest('base64url') };
+  return { text, name: hash('sha256', text, 'base64url') };
 }
 
 /** Whether TypeORM does nothing but read and write its columns. */
