@@ -13,6 +13,7 @@ import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { Database } from './platform/database/database.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
+import { skipClosedConnection } from './platform/http/connections.js';
 import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
@@ -24,6 +25,7 @@ import { requestId } from './platform/http/request-id.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { accessLog } from './platform/observability/access-log.js';
 import { createLogger } from './platform/observability/create-logger.js';
+import { LogOutput } from './platform/observability/log-output.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
@@ -45,7 +47,8 @@ import { Tracing } from './platform/tracing/tracing.js';
  * @throws OperatorError when a module is wrong, with all that must be mended
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
-  const logger = await createLogger(configuration);
+  const output = new LogOutput(process.stdout.fd);
+  const logger = await createLogger(configuration, process.stdout, output);
   const app = await NestFactory.create<NestExpressApplication>(
     { module: root, imports: [ConfigurationModule.with(configuration)] },
     new JsonAdapter(createExpress(configuration.TRUSTED_PROXIES)),
@@ -59,9 +62,16 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       routeConflictPolicy: { duplicate: 'error' },
     },
   );
+  app
+    .get(Metrics)
+    .observedCounter(
+      { name: 'items_log_lines_dropped_total', help: 'Log lines that could not be written, to a full disk for example' },
+      () => output.dropped,
+    );
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, app.get(Metrics)));
   app.use(
     inOneLayer(
+      skipClosedConnection,
       requestId,
       rememberRequest,
       traceRequests(app.get(Tracing)),

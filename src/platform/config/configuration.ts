@@ -26,6 +26,10 @@ export class Configuration {
   @Seconds(0.1, 3600)
   readonly KEEP_ALIVE_TIMEOUT: number = 65;
 
+  /** Connections of clients that this process keeps open at most; further ones are closed at once. */
+  @DecimalInteger(1, 1_000_000)
+  readonly MAX_CONNECTIONS: number = 10_000;
+
   /** PostgreSQL 15 or newer, as `postgres://user:password@host:5432/database?sslmode=verify-full`. Unset: embedded. */
   @PostgresUrl()
   readonly DATABASE_URL: string | undefined = undefined;

@@ -11,12 +11,31 @@ interface Activity {
   answeredEarly: boolean;
 }
 
-/** Knows of every connection of a server whether somebody waits for an answer on it, which Node keeps to itself. */
+/** Requests of one connection that may wait for their responses. Clients that pipeline send a few at a time. */
+const MAX_UNANSWERED = 16;
+
+/** How often connections are looked for whose client does not read, in milliseconds. */
+const PAUSE_INTERVAL = 5000;
+
+/** Knows of every connection of a server whether a request on it waits for its response, which Node keeps to itself. */
 export class Connections {
   private readonly open = new Map<Socket, Activity>();
   private isClosing = false;
 
-  constructor(private readonly server: Server) {
+  /**
+   * @param onPipelined - called when a connection is closed because more than {@link MAX_UNANSWERED} of its requests wait for
+   *   their responses
+   */
+  constructor(
+    private readonly server: Server,
+    private readonly onPipelined: () => void,
+  ) {
+    const sweep = setInterval(() => {
+      this.open.forEach(pauseUnlessRead);
+    }, PAUSE_INTERVAL).unref();
+    server.once('close', () => {
+      clearInterval(sweep);
+    });
     server.on('connection', (socket: Socket) => {
       this.open.set(socket, { pending: new Set(), last: undefined, answeredEarly: false });
       socket.once('close', () => this.open.delete(socket));
@@ -74,7 +93,11 @@ export class Connections {
 
   private track(request: IncomingMessage, response: ServerResponse): void {
     const activity = this.open.get(request.socket);
-    if (activity) {
+    if (activity && activity.pending.size === MAX_UNANSWERED) {
+      request.socket.destroy();
+      this.open.delete(request.socket);
+      this.onPipelined();
+    } else if (activity) {
       activity.pending.add(response);
       activity.answeredEarly = false;
       if (this.isClosing) {
@@ -85,6 +108,22 @@ export class Connections {
         activity.answeredEarly = !request.complete;
       });
     }
+  }
+}
+
+/** Reads nothing more from a client that does not read its response: what it sends would count as progress. */
+function pauseUnlessRead(_activity: Activity, socket: Socket): void {
+  if (socket.writableNeedDrain && !socket.isPaused()) {
+    socket.pause().once('drain', () => {
+      socket.resume();
+    });
+  }
+}
+
+/** Middleware that stops requests whose connection is closed: those that arrived in one packet with too many others. */
+export function skipClosedConnection(request: IncomingMessage, _response: ServerResponse, next: () => void): void {
+  if (!request.socket.destroyed) {
+    next();
   }
 }
 

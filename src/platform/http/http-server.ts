@@ -10,6 +10,7 @@ import { originForm } from './origin-form.js';
 import { Problem } from './problem.js';
 import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
 import type { ProblemType } from './problem-type.js';
+import { closeBehindUnreadBody, closeUnread } from './unread-body.js';
 
 const typeByParserCode: Readonly<Record<string, ProblemType>> = {
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
@@ -19,21 +20,36 @@ const typeByParserCode: Readonly<Record<string, ProblemType>> = {
 /** How much longer a request may take to arrive whole than its headers may, in milliseconds: its body has 64 KiB at most. */
 const BODY_TIME = 15_000;
 
-/** How long a client may take to read the answer before its connection is cut, in milliseconds. */
-const LINGER = 1000;
+/** How long a client may read nothing of its response before its connection is closed, in milliseconds. */
+const STALL_TIMEOUT = 30_000;
+
+/** Least time between two log lines about `MAX_CONNECTIONS`, in milliseconds. */
+const LOG_INTERVAL = 60_000;
+
+/** Why the service closed, or did not take, a connection: a label of a metric. */
+const LIMITS = ['max-connections', 'pipelined', 'stalled'] as const;
 
 /** The client hung up, in the middle of a request perhaps. */
 const CLIENT_GONE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
 
 /**
- * Settles how the HTTP server itself behaves, before and beside the application: time-outs, and answers to what never
- * becomes a request.
+ * Settles how the HTTP server itself behaves, before and beside the application: time-outs, limits on what one client may take,
+ * and answers to what never becomes a request.
  *
  * @returns what is known of its connections
  */
-export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Configuration, metrics: Metrics): Connections {
+export function configureHttpServer(
+  server: Server,
+  { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration,
+  metrics: Metrics,
+): Connections {
   const logger = new Logger('HttpServer');
-  const connections = new Connections(server);
+  const cut = metrics.counter({
+    name: 'items_http_connections_cut_total',
+    help: 'Connections refused at MAX_CONNECTIONS, closed with more than 16 requests unanswered, or closed because nothing was read for 30 s',
+    labels: { limit: LIMITS },
+  });
+  const connections = new Connections(server, () => cut.inc({ limit: 'pipelined' }));
   metrics.gauge(
     { name: 'items_http_connections', help: 'Connections that clients have open to the API' },
     () => connections.count,
@@ -48,12 +64,33 @@ export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Conf
   // what a slow or endless sender can hold open.
   server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
   server.requestTimeout = server.headersTimeout + BODY_TIME;
+  server.setTimeout(STALL_TIMEOUT, (socket) => {
+    // A new connection has `headersTimeout`, and a response that is not ready yet is not the client's fault.
+    const isNew = socket.bytesWritten === 0;
+    const isServed = connections.isBusy(socket) && socket.writableLength === 0;
+    if (!isNew && !isServed) {
+      if (socket.writableLength > 0) {
+        cut.inc({ limit: 'stalled' });
+      }
+      socket.destroy();
+    }
+  });
+  let loggedAt = -Infinity;
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on('drop', () => {
+    cut.inc({ limit: 'max-connections' });
+    if (performance.now() - loggedAt > LOG_INTERVAL) {
+      loggedAt = performance.now();
+      logger.warn(`MAX_CONNECTIONS (${MAX_CONNECTIONS}) is reached: further connections are closed at once.`);
+    }
+  });
   // Node's types know these only as options. It would answer a missing Host header with an empty body, and not answer at
   // all a client that has sent its request and closed its half of the connection.
   Object.assign(server, { requireHostHeader: false, httpAllowHalfOpen: true });
 
-  server.prependListener('request', (request: IncomingMessage) => {
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     request.url = originForm(request.url ?? '');
+    closeBehindUnreadBody(request, response);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const { _httpMessage: pending } = socket as Socket & { _httpMessage?: ServerResponse | null };
@@ -80,7 +117,6 @@ export function configureHttpServer(server: Server, { KEEP_ALIVE_TIMEOUT }: Conf
 
   // The body is asked for only once somebody wants to read it: whoever is refused need not send it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    response.setHeader('Connection', 'close');
     server.emit('request', request, response);
   });
   // Any other expectation may be ignored (RFC 9110, section 10.1.1).
@@ -105,8 +141,6 @@ function refuse(socket: Socket, problem: Problem, logger: Logger): void {
     ...problem.headers,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
-  // Closed at once, with what it sent unread, the client might lose the answer.
-  socket.resume();
-  setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  closeUnread(socket);
 }

@@ -15,8 +15,8 @@ export function invalidRequest(faults: readonly RequestFault[]): Problem {
   return new Problem(type, detail, { errors: faults.slice(0, MAXIMUM_FAULTS) });
 }
 
-/** An empty pointer is the whole body. */
+/** An empty pointer is the whole body, an empty parameter the whole query. */
 function sentence(fault: RequestFault): string {
-  const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter} ${fault.detail}`;
+  const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter || 'The query'} ${fault.detail}`;
   return words.endsWith('?') ? words : `${words}.`;
 }

@@ -14,7 +14,7 @@ export interface ValueFault {
 export type RequestFault = ValueFault &
   (
     | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
-    | { /** Name of the query, path or header parameter. */ parameter: string }
+    | { /** Name of the query, path or header parameter; empty for the query as a whole. */ parameter: string }
   );
 
 /** What one occurrence of a problem adds to its type. */

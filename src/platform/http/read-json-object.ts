@@ -51,16 +51,11 @@ function checkHeaders({ headers }: Request): void {
 async function readBytes(request: Request): Promise<Buffer> {
   const { headers, httpVersion, res: response } = request;
   if (headers.expect !== undefined && httpVersion !== '1.0') {
-    // Now that the body comes, the connection can be used again, unless the service ends.
-    if (response?.shouldKeepAlive) {
-      response.removeHeader('Connection');
-    }
     response?.writeContinue();
   }
   try {
     return await getRawBody(request, { limit: BODY_LIMIT });
   } catch (error) {
-    request.resume();
     const type = Error.isError(error) && 'type' in error ? error.type : undefined;
     if (type === 'entity.too.large') {
       throw contentTooLargeProblem();
