@@ -184,10 +184,11 @@ describe('hostile input', () => {
     const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
     let answers = '';
     socket.on('data', (chunk) => (answers += chunk.toString()));
+    const closed = once(socket, 'close');
     socket.write(early);
     await delay(100);
     socket.write('not a chunk size\r\n');
-    await once(socket, 'close');
+    await closed;
     expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 401']);
   });
 

@@ -1,8 +1,23 @@
 import { parse, type ParsedUrlQuery } from 'node:querystring';
+import { invalidRequest } from './invalid-request.js';
 import { isDecodable } from './percent-encoding.js';
 
-/** All parameters of a query: Node by itself stops at the thousandth. The length of a URL is bounded anyway. */
-export function parseQueryString(text: string): ParsedUrlQuery {
+/** Parameters that a query may have. Naming the faults of thousands would take longer than all else of a request. */
+const MAX_PARAMETERS = 50;
+
+/**
+ * The parameters of a query.
+ *
+ * @param text - what follows the `?`; null without one
+ * @throws Problem `invalid-parameters` when there are more than {@link MAX_PARAMETERS}
+ */
+export function parseQueryString(text: string | null): ParsedUrlQuery {
+  if (text === null) {
+    return {};
+  }
+  if (text.split('&').filter(Boolean).length > MAX_PARAMETERS) {
+    throw invalidRequest([{ parameter: '', code: 'too_many', detail: `must have at most ${MAX_PARAMETERS} parameters` }]);
+  }
   return parse(text, '&', '=', { maxKeys: 0 });
 }
 

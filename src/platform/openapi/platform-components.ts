@@ -32,7 +32,7 @@ export const schemas: NonNullable<Components['schemas']> = {
     required: ['code', 'detail'],
     properties: {
       pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the request body.' },
-      parameter: { type: 'string', description: 'Name of the query, path or header parameter.' },
+      parameter: { type: 'string', description: 'Name of the query, path or header parameter; empty for the query as a whole.' },
       code: { type: 'string', description: 'The rule that is broken.' },
       detail: { type: 'string', description: 'How to mend it.' },
       start: {

@@ -40,9 +40,11 @@ export class InputStage implements Stage {
         request.params = check(params, request.params, asParameter, faults) as Request['params'];
       }
       if (!takesAnyQuery) {
+        // Parsed first: it refuses too many.
+        const given = request.query;
         const malformed = malformedParameters(request.url).map(notEncoded);
         faults.push(...malformed);
-        const value = malformed.length > 0 ? {} : checkQuery(query, request.query, faults);
+        const value = malformed.length > 0 ? {} : checkQuery(query, given, faults);
         Object.defineProperty(request, 'query', { value });
       }
       faults.push(...headers.flatMap((header) => checkHeader(header, request)));

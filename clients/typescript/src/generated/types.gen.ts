@@ -89,7 +89,7 @@ export type RequestFault = {
      */
     pointer?: string;
     /**
-     * Name of the query, path or header parameter.
+     * Name of the query, path or header parameter; empty for the query as a whole.
      */
     parameter?: string;
     /**
