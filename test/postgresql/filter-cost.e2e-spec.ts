@@ -6,6 +6,7 @@ import { KeyStatements, type Statement, WINDOW } from '../../src/platform/lists/
 import { explain } from '../../src/platform/lists/query-plan.js';
 import type { ProblemBody } from '../support/api.js';
 import { type MeasuredService, startMeasured } from '../support/scrape.js';
+import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';
 import { databaseUrlOf } from '../support/test-database.js';
 
 let service: MeasuredService;
@@ -22,28 +23,20 @@ afterEach(async () => {
   await service.stop();
 });
 
-/** Texts of one letter, in which a pattern of the same letter takes long to be missed. */
-async function makeSearchesSlow(): Promise<string> {
-  await client.query(`
-    INSERT INTO items SELECT (lpad(to_hex(1767225600000 + n), 12, '0') || '70008' || lpad('', 15, '0'))::uuid, 'x', repeat('a', 4096)
-    FROM generate_series(1, 1000) n`);
-  return `description.contains("${'a'.repeat(1900)}b")`;
-}
-
 it('refuses a filter that takes too long, and goes on', async () => {
-  const filter = await makeSearchesSlow();
-  const { status, body } = await service.api.list<ProblemBody>({ filter });
+  await makeFilterSlow(client, 1000);
+  const { status, body } = await service.api.list<ProblemBody>({ filter: SLOW_FILTER });
   expect([status, body.type]).toEqual([400, '/docs/problems#invalid-parameters']);
   expect(body.errors).toEqual([
     {
       parameter: 'filter',
       code: 'limit',
       start: 0,
-      end: filter.length,
+      end: SLOW_FILTER.length,
       detail: expect.stringMatching(/^takes longer than 0\.3 s: add a more selective condition/),
     },
   ]);
-  const selective = `${filter} && createdAt < timestamp("2026-01-01T00:00:00.010Z")`;
+  const selective = `${SLOW_FILTER} && createdAt < timestamp("2026-01-01T00:00:00.010Z")`;
   expect((await service.api.list({ filter: selective })).body).toEqual({ items: [] });
   const scrape = await service.scrape();
   expect(scrape.sum('items_filter_timeouts_total')).toBe(1);
@@ -51,8 +44,8 @@ it('refuses a filter that takes too long, and goes on', async () => {
 });
 
 it('keeps connections free for all else, however many filters are slow', async () => {
-  const filter = await makeSearchesSlow();
-  const slow = Array.from({ length: 12 }, () => service.api.list({ filter }));
+  await makeFilterSlow(client, 1000);
+  const slow = Array.from({ length: 12 }, () => service.api.list({ filter: SLOW_FILTER }));
   let done = false;
   void Promise.all(slow).finally(() => (done = true));
   let others = 0;

@@ -5,9 +5,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
+import { Client } from 'pg';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
+import { abandonSlowFilter, makeFilterSlow } from '../support/slow-filter.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } from '../support/test-database.js';
+import { issueToken } from '../support/tokens.js';
 
 let database: TestDatabase;
 let certificate: string;
@@ -57,15 +60,30 @@ async function accept(client: Socket): Promise<void> {
   secure.on('close', () => plain.destroy());
 }
 
-function start(parameters: Record<string, string>): Promise<ServiceProcess> {
+function start(parameters: Record<string, string>, environment: NodeJS.ProcessEnv = {}): Promise<ServiceProcess> {
   const search = new URLSearchParams(parameters);
-  return ServiceProcess.start({ DATABASE_URL: `${url.href}?${search.toString()}` });
+  return ServiceProcess.start({ ...environment, DATABASE_URL: `${url.href}?${search.toString()}` });
 }
 
 it('speaks TLS and verifies the server, when the URL says so', async () => {
   const service = await start({ sslmode: 'verify-full', sslrootcert: certificate });
   await service.becomesReady();
   expect(encryptedConnections).toBeGreaterThan(0);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('cancels the filter of a client that is gone over TLS, too', async () => {
+  const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' };
+  const service = await start({ sslmode: 'verify-full', sslrootcert: certificate }, limits);
+  await service.becomesReady();
+  const client = new Client(databaseUrlOf(database));
+  await client.connect();
+  await makeFilterSlow(client, 20_000);
+  const before = encryptedConnections;
+  const token = await issueToken(database.environment);
+  await abandonSlowFilter(service.origin, token, client);
+  expect(encryptedConnections).toBeGreaterThan(before);
+  await client.end();
   expect(await service.end('SIGTERM')).toBe(0);
 });
 

@@ -1,5 +1,8 @@
+import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { Client, type ClientBase, type ClientConfig } from 'pg';
+import { serialize } from 'pg-protocol';
 import { READ_ONLY } from './sql-state.js';
 import type { StatementObserver } from './statement-observers.js';
 
@@ -10,6 +13,9 @@ export interface DatabaseClientConfig extends ClientConfig {
   /** How long a statement may take until its answer is here, in milliseconds; without it, as long as it likes. */
   statementTimeout?: number;
 }
+
+/** How long the server may take to accept the request to cancel a statement, in milliseconds. */
+const CANCEL_TIMEOUT = 1000;
 
 type QueryCallback = (error: Error | null | undefined, answer: unknown) => void;
 
@@ -60,6 +66,42 @@ export class DatabaseClient extends Client {
   /** From now on statements may take as long as they need, as those of migrations do. */
   waitWithoutLimit(): void {
     this.statementTimeout = undefined;
+  }
+
+  /**
+   * Asks the server to cancel the statement that runs on this connection, over another connection (PostgreSQL manual, "Canceling
+   * Requests in Progress"). A pooler passes it on.
+   *
+   * @returns when the server has done so: until then the connection must not be used for anything else. It is closed when the
+   *   server cannot be asked, as the request could arrive later.
+   */
+  cancelStatement(): Promise<void> {
+    // The types of `pg` leave these out.
+    const { processID, secretKey } = this as unknown as Record<'processID' | 'secretKey', number>;
+    const { host, port } = this;
+    const ssl = this.ssl as boolean | ConnectionOptions;
+    const packet = serialize.cancel(processID, secretKey);
+    return new Promise((resolve) => {
+      const socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+      const fail = () => {
+        socket.destroy();
+        this.giveUp();
+      };
+      socket
+        .setTimeout(CANCEL_TIMEOUT, fail)
+        .on('error', fail)
+        .once('close', () => {
+          resolve();
+        });
+      if (ssl) {
+        // `pg` hides the key from those who copy the options.
+        const options = { ...(ssl !== true && { ...ssl, key: ssl.key }), ...(isIP(host) === 0 && { servername: host }), socket };
+        socket.write(serialize.requestSsl());
+        socket.once('data', () => connectTls(options).on('error', fail).resume().write(packet));
+      } else {
+        socket.resume().write(packet);
+      }
+    });
   }
 
   /** Takes and gives what `Client.query` does, in all its overloads. */

@@ -58,7 +58,8 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-function isUnavailable(error: unknown): boolean {
+/** Whether an error says that the database cannot be used now, and may be later. */
+export function isUnavailable(error: unknown): boolean {
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return (
     isAway(error) || UNAVAILABLE_STATE.test(sqlState(error)) || (Error.isError(failure) && NO_CONNECTION.test(failure.message))

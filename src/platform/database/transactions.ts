@@ -1,33 +1,57 @@
-import type { ClientBase } from 'pg';
-import {
-  type DataSource,
-  type EntityManager,
-  QueryFailedError,
-  type QueryRunner,
-  QueryRunnerAlreadyReleasedError,
-} from 'typeorm';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
+import type { DatabaseClient } from './database-client.js';
 import { databaseUnavailable } from './database-problem.js';
 
 /** What is done in a transaction: with the manager that it is given, and all of it when it resolves. */
 export type TransactionalWork<T> = (manager: EntityManager) => Promise<T>;
+
+/** A repository or manager of a transaction was used after its end. */
+export class TransactionEndedError extends Error {
+  override readonly name = 'TransactionEndedError';
+
+  constructor() {
+    super(
+      'This transaction has ended, so nothing was read or written. Await all work inside of it, and take a new repository or ' +
+        'manager for work that goes on afterwards.',
+    );
+  }
+}
+
+/** A query runner with a connection of its own. */
+interface Session {
+  readonly runner: QueryRunner;
+  readonly client: Client & Pick<DatabaseClient, 'cancelStatement'>;
+}
 
 /**
  * Reads in a transaction of its own settings, which end with it.
  *
  * @param manager - that a transaction is begun for; what is part of one stays so, with the settings that it has
  * @param settings - by the names that PostgreSQL gives them; numbers of time are milliseconds
+ * @param signal - cancels the statement that runs, and prevents further ones
  * @throws Problem 503 when the connection ends meanwhile
  */
 export async function readOnly<T>(
   manager: EntityManager,
   settings: Readonly<Record<string, string | number>>,
   read: TransactionalWork<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
   if (manager.queryRunner) {
     return read(manager);
   }
-  const runner = await connect(manager.dataSource);
+  const session = await connect(manager.dataSource);
+  const { runner, client } = session;
+  let cancelled: Promise<void> | undefined;
+  const cancel = () => {
+    close(session);
+    cancelled = endOfTurn().then(() => client.cancelStatement());
+  };
   try {
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', cancel);
     const locals = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
     // One exchange with the database instead of two.
     await runner.query(['START TRANSACTION READ ONLY', ...locals].join('; '));
@@ -35,8 +59,10 @@ export async function readOnly<T>(
   } catch (error) {
     throw explain(error, runner);
   } finally {
-    // A transaction that wrote nothing ends one way as well as the other, and nobody need wait for that.
-    void rollBack(runner);
+    signal?.removeEventListener('abort', cancel);
+    // A transaction that wrote nothing ends one way as well as the other, and nobody need wait for that. The server must have
+    // cancelled before: it would cancel whatever the connection is used for next.
+    void Promise.resolve(cancelled).then(() => rollBack(session));
   }
 }
 
@@ -46,36 +72,39 @@ export async function readOnly<T>(
  * @throws Problem 503 when the connection ends meanwhile. If it ends while the database commits, all may be written.
  */
 export async function readWrite<T>(dataSource: DataSource, write: TransactionalWork<T>): Promise<T> {
-  const runner = await connect(dataSource);
+  const session = await connect(dataSource);
+  const { runner } = session;
   try {
     await runner.startTransaction();
     const result = await write(runner.manager);
-    await commit(runner);
+    await commit(session);
     await runner.release();
     return result;
   } catch (error) {
     const explained = explain(error, runner);
-    void rollBack(runner);
+    close(session);
+    void endOfTurn().then(() => rollBack(session));
     throw explained;
   }
 }
 
-async function connect(dataSource: DataSource): Promise<QueryRunner> {
+async function connect(dataSource: DataSource): Promise<Session> {
   const runner = dataSource.createQueryRunner();
-  await runner.connect();
-  return runner;
+  const client = (await runner.connect()) as Session['client'];
+  return { runner, client };
 }
 
 /** TypeORM releases a runner whose connection ended, and complains when it is used again. */
-function explain(error: unknown, runner: QueryRunner): unknown {
+export function explain(error: unknown, runner: QueryRunner): unknown {
   return runner.isReleased ? databaseUnavailable(error) : error;
 }
 
 /** PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, and no error. */
-async function commit(runner: QueryRunner): Promise<void> {
+async function commit(session: Session): Promise<void> {
   const statement = 'COMMIT';
-  const client = await close(runner);
-  const { command } = await client.query(statement).catch((error: Error) => {
+  close(session);
+  await endOfTurn();
+  const { command } = await session.client.query(statement).catch((error: Error) => {
     throw new QueryFailedError(statement, [], error);
   });
   if (command !== statement) {
@@ -83,25 +112,27 @@ async function commit(runner: QueryRunner): Promise<void> {
   }
 }
 
+const refuse = () => Promise.reject(new TransactionEndedError());
+
 /**
- * Ends the use of a runner for all else: what still works for its transaction would write behind its end, outside of it.
- *
- * @returns the connection, for that end
+ * Ends the use of a runner for all else: what still works for its transaction would write behind its end, outside of it. TypeORM sends
+ * a statement some microtasks after it was asked to: at the end of the turn all are sent.
  */
-async function close(runner: QueryRunner): Promise<ClientBase> {
-  const client = (await runner.connect()) as ClientBase;
-  runner.query = () => Promise.reject(new QueryRunnerAlreadyReleasedError());
-  return client;
+function close({ runner }: Session): void {
+  Object.assign(runner, { query: refuse, connect: refuse });
 }
 
-async function rollBack(runner: QueryRunner): Promise<void> {
+async function rollBack(session: Session): Promise<void> {
+  const { runner, client } = session;
+  close(session);
   if (runner.isReleased) {
     return;
   }
   try {
-    await (await close(runner)).query('ROLLBACK');
+    await client.query('ROLLBACK');
   } catch {
-    // The connection broke; the pool drops it.
+    // The transaction may still be open: the pool must not use the connection again.
+    void client.end();
   } finally {
     await runner.release();
   }

@@ -1,70 +1,120 @@
+/** How many tasks run at once, and for how long the others wait. */
+export interface BulkheadLimits {
+  /** Tasks at once, at least 1. */
+  readonly total: number;
+  /** Tasks of one owner at once, at least 1. */
+  readonly perOwner: number;
+  /** How long a task waits to start, in milliseconds. */
+  readonly wait: number;
+}
+
+/** The tasks of an owner that wait, first come, first served: each is the function that starts it. */
+type Queue = Set<() => void>;
+
 /**
- * Lets a number of tasks work at once and the others wait for their turn, first come, first served: so that what is slow takes
- * a part of what there is, and never all.
+ * Runs a number of tasks at once and lets the others wait, so that slow ones take a part of a resource and never all of it. Owners
+ * that wait take turns, one task each.
  */
 export class Bulkhead {
-  private working = 0;
-  private readonly waiting = new Set<() => void>();
+  private total = 0;
+  private readonly perOwner = new Map<string, number>();
+  /** Owners in the order of their turns. */
+  private readonly queues = new Map<string, Queue>();
 
-  /**
-   * @param places - tasks at once, at least 1
-   * @param patience - how long a task waits for its turn, in milliseconds
-   */
-  constructor(
-    private readonly places: number,
-    private readonly patience: number,
-  ) {}
+  constructor(private readonly limits: BulkheadLimits) {}
 
-  /** Tasks that have their turn. */
+  /** Tasks that run. */
   get running(): number {
-    return this.working;
+    return this.total;
   }
 
-  /** Tasks that wait for theirs. */
+  /** Tasks that wait. */
   get queued(): number {
-    return this.waiting.size;
+    return [...this.queues.values()].reduce((sum, queue) => sum + queue.size, 0);
   }
 
   /**
-   * What the task gives, once it had its turn.
+   * Runs a task when it is its turn.
    *
-   * @param refuse - makes the error for a task whose turn did not come in time
+   * @param owner - whose task it is
+   * @param signal - drops the task while it waits, and has no effect afterwards
+   * @param refuse - makes the error for a task that has waited too long
+   * @throws the signal's reason, the error of `refuse`, or what the task throws
    */
-  async run<T>(task: () => Promise<T>, refuse: () => Error): Promise<T> {
-    if (this.working >= this.places) {
-      await this.turn(refuse);
+  async run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
+    if (this.hasRoom(owner)) {
+      this.enter(owner);
     } else {
-      this.working += 1;
+      await this.turn(owner, signal, refuse);
     }
     try {
       return await task();
     } finally {
-      this.leave();
+      this.leave(owner);
     }
   }
 
-  private turn(refuse: () => Error): Promise<void> {
+  private hasRoom(owner: string): boolean {
+    return this.total < this.limits.total && (this.perOwner.get(owner) ?? 0) < this.limits.perOwner;
+  }
+
+  private enter(owner: string): void {
+    this.total += 1;
+    this.perOwner.set(owner, (this.perOwner.get(owner) ?? 0) + 1);
+  }
+
+  private leave(owner: string): void {
+    const left = (this.perOwner.get(owner) ?? 0) - 1;
+    this.total -= 1;
+    if (left > 0) {
+      this.perOwner.set(owner, left);
+    } else {
+      this.perOwner.delete(owner);
+    }
+    this.startNext();
+  }
+
+  private startNext(): void {
+    for (const [owner, queue] of this.queues) {
+      const [start] = queue;
+      if (start && this.hasRoom(owner)) {
+        this.enter(owner);
+        // Behind all other owners.
+        this.queues.delete(owner);
+        this.queues.set(owner, queue);
+        start();
+        return;
+      }
+    }
+  }
+
+  private turn(owner: string, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
+    signal?.throwIfAborted();
+    const queue: Queue = this.queues.get(owner) ?? new Set();
+    this.queues.set(owner, queue);
     return new Promise((resolve, reject) => {
-      const enter = () => {
+      const stopWaiting = () => {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', drop);
+        queue.delete(start);
+        if (queue.size === 0) {
+          this.queues.delete(owner);
+        }
+      };
+      const start = () => {
+        stopWaiting();
         resolve();
       };
+      const drop = () => {
+        stopWaiting();
+        reject(signal?.reason as Error);
+      };
       const timer = setTimeout(() => {
-        this.waiting.delete(enter);
+        stopWaiting();
         reject(refuse());
-      }, this.patience);
-      this.waiting.add(enter);
+      }, this.limits.wait);
+      signal?.addEventListener('abort', drop);
+      queue.add(start);
     });
-  }
-
-  /** Hands the place on, or frees it. */
-  private leave(): void {
-    const [next] = this.waiting;
-    if (next) {
-      this.waiting.delete(next);
-      next();
-    } else {
-      this.working -= 1;
-    }
   }
 }

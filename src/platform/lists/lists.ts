@@ -5,10 +5,13 @@ import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { QUERY_CANCELED, sqlState } from '../database/sql-state.js';
-import { readOnly } from '../database/transactions.js';
+import { readOnly, TransactionEndedError } from '../database/transactions.js';
+import { clientGone } from '../http/client-gone.js';
+import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
-import type { Problem } from '../http/problem.js';
+import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
+import { currentRequest } from '../observability/request-context.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';
@@ -20,6 +23,9 @@ import { ListMetrics } from './list-metrics.js';
 import type { Page } from './page.js';
 import type { PageQuery } from './page-query.js';
 import type { Row, Values } from './row.js';
+
+/** Filters of one token that run at once. */
+const MAX_FILTERS_OF_TOKEN = 2;
 
 /** Reads lists page by page. */
 @Injectable()
@@ -35,7 +41,11 @@ export class Lists {
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
     // Whatever is filtered, half of the connections are left for all else.
-    this.bulkhead = new Bulkhead(Math.ceil(DATABASE_POOL_SIZE / 2), DATABASE_CONNECTION_TIMEOUT * 1000);
+    this.bulkhead = new Bulkhead({
+      total: Math.ceil(DATABASE_POOL_SIZE / 2),
+      perOwner: MAX_FILTERS_OF_TOKEN,
+      wait: DATABASE_CONNECTION_TIMEOUT * 1000,
+    });
     this.metrics = new ListMetrics(metrics, this.bulkhead);
   }
 
@@ -109,11 +119,17 @@ export class Lists {
       plan_cache_mode: 'force_custom_plan',
       max_parallel_workers_per_gather: 0,
     };
+    const request = currentRequest()?.request;
+    // The embedded database runs statements in this process, which sees nothing else meanwhile.
+    const signal = request && !this.database.isEmbedded ? clientGone(request) : undefined;
     try {
       const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
-      const read = (manager: EntityManager) => readOnly(manager, settings, find);
-      return await this.bulkhead.run(() => this.read(query.after, read), this.refuse);
+      const read = (manager: EntityManager) => readOnly(manager, settings, find, signal);
+      return await this.bulkhead.run(request?.user?.id ?? '', () => this.read(query.after, read), signal, this.refuse);
     } catch (error) {
+      if (signal?.aborted && isOfCancellation(error, signal)) {
+        throw new Problem(badRequest, 'The client closed its connection before the response.');
+      }
       if (sqlState(error) !== QUERY_CANCELED) {
         throw error;
       }
@@ -122,6 +138,11 @@ export class Lists {
       throw tooSlow(query.filterExpression, timeout);
     }
   }
+}
+
+/** Whether an error says no more than that a filter was dropped or cancelled. */
+function isOfCancellation(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || error instanceof TransactionEndedError || sqlState(error) === QUERY_CANCELED;
 }
 
 function tooSlow(expression: string, seconds: number): Problem {
