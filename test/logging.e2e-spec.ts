@@ -1,7 +1,10 @@
 import { generateToken } from '../src/platform/auth/token-format.js';
-import type { ProblemBody } from './support/api.js';
+import { Api, type ProblemBody } from './support/api.js';
+import { freePort } from './support/free-port.js';
 import { type LogLine, runCli, ServiceProcess } from './support/process.js';
+import { eventually } from './support/service.js';
 import { createTestDatabase } from './support/test-database.js';
+import { issueToken } from './support/tokens.js';
 
 it('writes one JSON line for each request, and never a token, a query or a body', async () => {
   const database = await createTestDatabase();
@@ -54,5 +57,22 @@ it('tells the cause of an error once, in a line of its own', async () => {
   ]);
   expect(lines[1]).toMatchObject({ msg: 'request', status: 503 });
   const connecting = service.log.find(({ msg }) => msg === 'database not ready');
-  expect(connecting).toMatchObject({ err: { type: 'ConnectionFailedError', cause: { code: 'ECONNREFUSED' } } });
+  expect(connecting).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
+});
+
+it('goes on when its log cannot be written, counts what is dropped, and says so once', async () => {
+  const database = await createTestDatabase();
+  const token = await issueToken(database.environment);
+  const [PORT, METRICS_PORT] = [String(await freePort()), String(await freePort())];
+  const service = ServiceProcess.spawn({ ...database.environment, PORT, METRICS_PORT }, '/dev/full');
+  const api = new Api(`http://127.0.0.1:${PORT}`, token);
+  await eventually(async () => (await api.send('GET', '/readyz').catch(() => undefined))?.status === 200);
+  expect((await api.create({ name: 'x' })).status).toBe(201);
+  expect((await api.list()).body.items).toHaveLength(1);
+  const metrics = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
+  const [, dropped] = /^items_log_lines_dropped_total (\d+)$/m.exec(metrics) ?? [];
+  expect(Number(dropped)).toBeGreaterThan(3);
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(service.output.stderr).toBe('Log lines are dropped, 1 until now: Error: ENOSPC: no space left on device, write\n');
+  await database.drop();
 });

@@ -35,3 +35,9 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
   };
 }
+
+/** The message of an error and that of its cause, in one line. */
+export function reasonOf(error: unknown): string {
+  const { message, cause } = describeError(error);
+  return cause ? `${message} ${cause.message || (cause.errors?.[0]?.message ?? '')}` : message;
+}
