@@ -12,6 +12,7 @@ import { readConfiguration } from './platform/config/read-configuration.js';
 import { reportFailure } from './platform/config/report-failure.js';
 import { Database } from './platform/database/database.js';
 import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
+import { reasonOf } from './platform/observability/describe-error.js';
 import { StatusLine } from './platform/progress/status-line.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 
@@ -71,8 +72,7 @@ function explain(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;
   }
-  const { message, cause } = error;
-  throw new OperatorError(`The database cannot be used: ${message} ${Error.isError(cause) ? cause.message : ''}`.trim());
+  throw new OperatorError(`The database cannot be used: ${reasonOf(error)}`);
 }
 
 function print(text: string): void {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Api } from './api.js';
 import { eventually, serverDefaults } from './service.js';
@@ -50,9 +51,9 @@ export class ServiceProcess {
     readonly output: { stdout: string; stderr: string },
   ) {}
 
-  /** Starts it and waits for nothing. */
-  static spawn(environment: NodeJS.ProcessEnv): ServiceProcess {
-    const { child, output } = start('dist/main.js', [], { ...serverDefaults, ...environment });
+  /** Starts it and waits for nothing. @param log - file that gets its standard output */
+  static spawn(environment: NodeJS.ProcessEnv, log?: string): ServiceProcess {
+    const { child, output } = start('dist/main.js', [], { ...serverDefaults, ...environment }, log);
     return new ServiceProcess(child, output);
   }
 
@@ -132,16 +133,17 @@ function spawnToEnd(script: string, args: string[], environment: NodeJS.ProcessE
   return { child, ended };
 }
 
-function start(script: string, args: string[], environment: NodeJS.ProcessEnv) {
+function start(script: string, args: string[], environment: NodeJS.ProcessEnv, log?: string) {
   const { PATH } = process.env;
   // From another directory, so that a developer's .env and ./data stay out of it.
   const cwd = testDirectory();
   // What V8 compiled in one process is there for all that come after it: hundreds are started.
   const env = { PATH, NODE_COMPILE_CACHE: join(cwd, 'compiled'), LOG_FORMAT: 'json', ...environment };
-  const child = spawn(process.execPath, [resolve(script), ...args], { env, cwd });
+  const stdout = log === undefined ? 'pipe' : openSync(log, 'a');
+  const child = spawn(process.execPath, [resolve(script), ...args], { env, cwd, stdio: ['pipe', stdout, 'pipe'] });
   children.add(child);
   const output = { stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
   return { child, output };
 }

@@ -5,8 +5,9 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import type { StatusLine } from '../progress/status-line.js';
+import { reasonOf } from '../observability/describe-error.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import { databaseUnavailable } from './database-problem.js';
+import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { keepTrying } from './keep-trying.js';
@@ -18,6 +19,11 @@ import { StatementObservers } from './statement-observers.js';
 import { TableRegistry } from './table-registry.js';
 import { TransactionScope } from './transaction-scope.js';
 import { readWrite } from './transactions.js';
+
+/** The database lacks migrations that this process is not to apply. */
+class MigrationsPendingError extends OperatorError {
+  override readonly name = 'MigrationsPendingError';
+}
 
 /** How long connections may take to say goodbye, in milliseconds. */
 const CLOSE_TIMEOUT = 2000;
@@ -116,7 +122,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Takes the database into use: at once when it is embedded, otherwise in the background, as often as it takes.
+   * Takes the database into use: at once when it is embedded, otherwise in the background, with retries while it cannot be reached
+   * or lacks migrations that another process applies. See {@link started} for other errors.
    *
    * @throws DataDirectoryInUseError or what else makes the embedded database unusable
    */
@@ -126,9 +133,21 @@ export class Database implements OnApplicationShutdown {
       await this.connect();
     } else {
       const onFailure = (error: unknown, retryInMs: number) => {
-        this.logger.warn({ msg: 'database not ready', err: error, retryInMs });
+        const mayPass = isUnavailable(error) || error instanceof MigrationsPendingError || this.shutdown.signal.aborted;
+        if (!mayPass) {
+          throw error;
+        }
+        this.logger.warn({
+          msg: 'database not ready',
+          reason: reasonOf(error),
+          retryInMs,
+          hint: 'the command "doctor" says more',
+        });
+        this.logger.debug({ msg: 'database not ready', err: error });
       };
       this.connecting = keepTrying(() => this.connect(), onFailure, this.shutdown.signal);
+      // `started` throws what ends the attempts.
+      this.connecting.catch(() => undefined);
       const urls = this.configuration.DATABASE_REPLICA_URLS;
       this.replicas = new ReadReplicas(
         urls.map((url, index) => this.optionsFor({ url, kind: 'replica' }, this.metrics.replicaName(index))),
@@ -137,11 +156,20 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
+  /**
+   * Resolves when the database is in use, or the service ends.
+   *
+   * @throws what no retry can change: a failed migration, an entity that does not fit its table or that TypeORM does not accept
+   */
+  async started(): Promise<void> {
+    await this.connecting;
+  }
+
   /** One attempt to connect, applying migrations where that is configured. */
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
-        throw new OperatorError(`Waiting for "migrate" to apply ${migrations.join(', ')}.`);
+        throw new MigrationsPendingError(`Waiting for "migrate" to apply ${migrations.join(', ')}.`);
       }
       await this.migrate();
     };
@@ -188,7 +216,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   private async disconnect(): Promise<void> {
-    await Promise.all([this.connecting, this.replicas.stop()]);
+    await Promise.allSettled([this.connecting, this.replicas.stop()]);
     await this.dataSource?.destroy();
   }
 

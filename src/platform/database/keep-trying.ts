@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** First and longest pause between two attempts, in milliseconds. */
 const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 2000;
+const LONGEST_PAUSE = 5000;
 
 /**
  * Attempts something until it succeeds.
  *
- * @param onFailure - told why an attempt failed, and in how many milliseconds the next one follows
+ * @param onFailure - called with the error of an attempt, and the milliseconds until the next one; throws to end the attempts
  * @param signal - ends the attempts
  */
 export async function keepTrying(

@@ -1,10 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import { OperatorError } from '../config/operator-error.js';
+import { describeError } from '../observability/describe-error.js';
 import type { StatusLine } from '../progress/status-line.js';
 import { DatabaseClient } from './database-client.js';
+import { isUnavailable } from './database-problem.js';
 import type { Session } from './describe-build.js';
 import { MigrationProgress } from './migration-progress.js';
+import { explain } from './transactions.js';
 
 /** Key of the advisory lock that lets one migrator work at a time, whatever number of replicas start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
@@ -39,9 +43,7 @@ export async function applyMigrations(
       await runner.query(`SET lock_timeout = '${LOCK_TIMEOUT}'; SET statement_timeout = 0`);
       const executor = new MigrationExecutor(dataSource, runner);
       executor.transaction = 'each';
-      if (progress) {
-        await announceTo(progress, executor, runner);
-      }
+      await watch(executor, runner, progress);
       const applied = await executor.executePendingMigrations();
       return applied.map((migration) => migration.name);
     });
@@ -51,19 +53,30 @@ export async function applyMigrations(
   }
 }
 
-/** From now on each migration that the executor begins tells so before. */
-async function announceTo(progress: MigrationProgress, executor: MigrationExecutor, runner: QueryRunner): Promise<void> {
+/** Names each migration that the executor begins in the progress, and in its error if it fails. */
+async function watch(executor: MigrationExecutor, runner: QueryRunner, progress: MigrationProgress | undefined): Promise<void> {
   const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
   const pending = await executor.getPendingMigrations();
   for (const [index, { name, instance }] of pending.entries()) {
     if (instance) {
       const up = instance.up.bind(instance);
-      instance.up = (onRunner) => {
-        progress.applying(name, index + 1, pending.length, pid);
-        return up(onRunner);
+      instance.up = async (onRunner) => {
+        progress?.applying(name, index + 1, pending.length, pid);
+        try {
+          await up(onRunner);
+        } catch (error) {
+          throw runner.isReleased || isUnavailable(error) ? error : migrationFailed(name, error);
+        }
       };
     }
   }
+}
+
+function migrationFailed(name: string, cause: unknown): OperatorError {
+  return new OperatorError(
+    `The migration ${name} failed: ${describeError(cause).message}. Correct it; the migrations before it have been applied.`,
+    { cause },
+  );
 }
 
 /** The names of the migrations that the database does not have yet. */
@@ -89,6 +102,8 @@ async function withMigrationLock<T>(
     await runner.query('RESET ALL');
     await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     return result;
+  } catch (error) {
+    throw explain(error, runner);
   } finally {
     await runner.release();
   }
