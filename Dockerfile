@@ -45,8 +45,9 @@ COPY package.json ./
 USER 65532:65532
 EXPOSE 3000 9464
 # Exec form: Node is process 1 and gets SIGTERM itself. It handles it, and starts no processes that it would have to reap, so
-# no init is needed. No HEALTHCHECK: /livez and /readyz are for the orchestrator, and a second judge would disagree with it.
-ENTRYPOINT ["node"]
+# no init is needed. SIGUSR1 would open the inspector, which runs any code. No HEALTHCHECK: /livez and /readyz are for the
+# orchestrator, and a second judge would disagree with it.
+ENTRYPOINT ["node", "--disable-sigusr1"]
 CMD ["dist/main.js"]
 
 # Last, because they change with every build and would invalidate the layers above.

@@ -40,7 +40,8 @@ describe('production', () => {
 
   it('shares the rate limit among as many processes as there can be', () => {
     const { RATE_LIMIT_REPLICAS } = readConfiguration(production.configuration);
-    expect(RATE_LIMIT_REPLICAS).toBe(production.autoscaler.spec.maxReplicas);
+    const surge = Number(spec.strategy?.rollingUpdate?.maxSurge);
+    expect(RATE_LIMIT_REPLICAS).toBe(production.autoscaler.spec.maxReplicas + surge);
   });
 
   it('keeps to the connections of a default PostgreSQL, and the README has the sum', () => {
@@ -70,7 +71,7 @@ describe('the migration', () => {
     expect(container.args).toEqual(['dist/cli.js', 'migrate']);
     expect(container.command).toBeUndefined();
     expect(existsSync('src/cli.ts')).toBe(true);
-    expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node"\]\nCMD \["dist\/main\.js"\]$/m);
+    expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m);
   });
 
   it('is of the release that it is named after', () => {
