@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Requests that are sent on one connection before its answers are waited for. */
-const BATCH = 20;
+/** Requests that are sent on one connection before its answers are waited for: the service allows no more. */
+const BATCH = 16;
 
 /**
  * Sends many requests over a few connections that stay open, without a client's work for each.

@@ -1,0 +1,250 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { newId } from '../../src/platform/database/id.js';
+import { closedByPeer, open, sendEndlessBody } from '../support/flood.js';
+import { descriptorsOf, memoryOf } from '../support/proc.js';
+import { ServiceProcess } from '../support/process.js';
+import { sendRaw } from '../support/raw-http.js';
+import { eventually } from '../support/service.js';
+import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+import { issueToken, issueTokens } from '../support/tokens.js';
+
+const MEGABYTE = 2 ** 20;
+
+let database: TestDatabase;
+let token: string;
+let client: Client;
+
+/** The service in a process of its own, and what the tests look at. */
+async function start(environment: NodeJS.ProcessEnv = {}) {
+  const service = await ServiceProcess.startReady({ ...database.environment, ...environment });
+  const port = Number(new URL(service.origin).port);
+  return { service, port, pid: service.child.pid };
+}
+
+const get = (target: string, credential?: string) =>
+  `GET ${target} HTTP/1.1\r\nHost: x\r\n${credential === undefined ? '' : `Authorization: Bearer ${credential}\r\n`}\r\n`;
+
+const CUT = (limit: string) => `items_http_connections_cut_total{limit="${limit}"}`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  token = await issueToken(database.environment);
+  client = new Client(databaseUrlOf(database));
+  await client.connect();
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+it('keeps no file open for assets that are asked for and never read', async () => {
+  const { service, port, pid } = await start();
+  const before = descriptorsOf(pid);
+  const asset = get('/docs/assets/swagger-ui-bundle.js');
+  for (const pipelined of [300, 16, 16]) {
+    const socket = await open(port);
+    socket.pause().write(asset.repeat(pipelined));
+    await delay(300);
+    socket.destroy();
+  }
+  await eventually(() => descriptorsOf(pid) <= before + 2, 10);
+  expect((await fetch(`${service.origin}/readyz`)).status).toBe(200);
+  await service.end('SIGKILL');
+});
+
+describe('responses that nobody reads', () => {
+  /** 100 items of the largest size: 1.7 MB in UTF-8. */
+  beforeAll(async () => {
+    for (let count = 0; count < 100; count += 1) {
+      await client.query('INSERT INTO items VALUES ($1, $2, $3)', [newId(), 'x', '😀'.repeat(4096)]);
+    }
+  });
+
+  afterAll(() => client.query('TRUNCATE items'));
+
+  it('are 16 on one connection at most', async () => {
+    const { service, port, pid } = await start();
+    await service.client(token).list({ limit: '100' });
+    const before = memoryOf(pid);
+    const socket = await open(port);
+    const closed = closedByPeer(socket);
+    socket.pause().write(get('/v1/items?limit=100', token).repeat(100));
+    await delay(3000);
+    const grown = memoryOf(pid) - before;
+    socket.resume();
+    await closed;
+    expect(grown).toBeLessThan(100 * MEGABYTE);
+    expect(await service.metric(CUT('pipelined'))).toBe(1);
+    await service.end('SIGKILL');
+  });
+
+  it('are all sent when they are fewer and are read', async () => {
+    const { service, port } = await start();
+    const requests = [
+      ...Array<string>(15).fill(get('/livez')),
+      get('/livez').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'),
+    ];
+    const { body } = await sendRaw(port, requests.join(''));
+    expect(body.match(/HTTP\/1\.1 200/g)).toHaveLength(15);
+    await service.end('SIGKILL');
+  });
+
+  it('end their connection after 30 seconds, and no other', async () => {
+    const { service, port } = await start();
+    const stalled = await open(port);
+    stalled.pause().write(get('/v1/items?limit=100', token).repeat(8));
+    // Blank lines before a request are ignored (RFC 9112, section 2.2), and no progress.
+    const blankLines = setInterval(() => stalled.write('\r\n'), 4000);
+    const idle = await open(port);
+    const kept = await open(port);
+    kept.write(get('/livez'));
+    const slow = await open(port);
+    slow.write(get('/v1/items?limit=100', token).repeat(8));
+    let read = 0;
+    // 100 KiB a second: slow, and never silent.
+    slow.on('data', (data: Buffer) => {
+      read += data.length;
+      slow.pause();
+      setTimeout(() => slow.resume(), data.length / 100).unref();
+    });
+    await eventually(async () => (await service.metric(CUT('stalled'))) === 1, 100);
+    expect(read).toBeGreaterThan(MEGABYTE);
+    for (const socket of [idle, kept]) {
+      socket.write(get('/livez'));
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      expect(data.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    }
+    expect(slow.destroyed).toBe(false);
+    clearInterval(blankLines);
+    for (const socket of [stalled, idle, kept, slow]) socket.destroy();
+    await service.end('SIGKILL');
+  });
+});
+
+describe('a body behind a response', () => {
+  it('is not read, and its connection is cut a second later', async () => {
+    const { service, port } = await start({ RATE_LIMIT: '4' });
+    const reader = (await issueTokens(databaseUrlOf(database), 1))[0] ?? '';
+    await client.query(
+      `UPDATE access_tokens SET scopes = '{items:read}' WHERE id = (SELECT max(id::text)::uuid FROM access_tokens)`,
+    );
+    const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
+    const authorized = `${chunked}Authorization: Bearer ${token}\r\n`;
+    const requests: [string, number][] = [
+      [`POST /v1/items HTTP/1.1\r\n${chunked}\r\n`, 401],
+      [`POST /v1/items HTTP/1.1\r\n${chunked}Authorization: Bearer ${reader}\r\n\r\n`, 403],
+      [`POST /v1/items HTTP/1.1\r\n${authorized}\r\n`, 413],
+      [`POST /nowhere HTTP/1.1\r\n${authorized}\r\n`, 404],
+      [`PUT /v1/items HTTP/1.1\r\n${authorized}\r\n`, 405],
+      [`POST /v1/items HTTP/1.1\r\n${authorized.replace('json', 'xml')}\r\n`, 400],
+      [`POST /v1/items HTTP/1.1\r\n${authorized}\r\n`, 429],
+      [`GET /livez HTTP/1.1\r\n${chunked}\r\n`, 200],
+      [`POST /v1/items HTTP/1.1\r\nHost: x\r\nHost: y\r\n${chunked}\r\n`, 400],
+    ];
+    for (const [head, status] of requests) {
+      const { head: response, taken, lingered } = await sendEndlessBody(port, head, 5);
+      expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(response).toMatch(/\r\nConnection: close\r\n/);
+      expect(lingered).toBeGreaterThan(500);
+      // What the kernel buffers on both sides, and a little.
+      expect([status, taken < 16 * MEGABYTE]).toEqual([status, true]);
+    }
+    // Bodies that have arrived whole are no reason to close.
+    const whole = await sendRaw(port, 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
+    expect([whole.status, /^connection: .*$/m.exec(whole.headers)?.[0]]).toEqual([401, 'connection: keep-alive']);
+    await service.end('SIGKILL');
+  });
+
+  it('is not read either behind a head that is too large', async () => {
+    const { service, port } = await start();
+    const { head, taken } = await sendEndlessBody(port, `GET / HTTP/1.1\r\nHost: x\r\nLong: ${'a'.repeat(20_000)}`, 5);
+    expect(head).toMatch(/^HTTP\/1\.1 431 /);
+    expect(taken).toBeLessThan(16 * MEGABYTE);
+    await service.end('SIGKILL');
+  });
+});
+
+it('refuses more than 50 query parameters before it looks at them', async () => {
+  const { service } = await start();
+  const query = (count: number) => Array.from({ length: count }, (_, index) => `a${index}`).join('&');
+  const { status, body } = await service.client(token).call('GET', `/v1/items?${query(2500)}`);
+  expect([status, body.errors]).toEqual([400, [{ parameter: '', code: 'too_many', detail: 'must have at most 50 parameters' }]]);
+  expect((await service.client(token).call('GET', `/v1/items?${query(50)}`)).body.errors).toHaveLength(50);
+  expect((await service.client(`${token}x`).call('GET', `/v1/items?${query(2500)}`)).status).toBe(401);
+  await service.end('SIGKILL');
+});
+
+describe('costly filters', () => {
+  beforeAll(() => makeFilterSlow(client, 20_000));
+
+  afterAll(() => client.query('TRUNCATE items'));
+
+  it('of one token do not keep those of others waiting', async () => {
+    const { service } = await start();
+    const [other = ''] = await issueTokens(databaseUrlOf(database), 1);
+    const costlyOnes = Promise.all(Array.from({ length: 30 }, () => service.client(token).list({ filter: SLOW_FILTER })));
+    await eventually(async () => ((await service.metric('items_filters_waiting')) ?? 0) >= 20);
+    const { status } = await service.client(other).list({ filter: 'name == "nope"' });
+    expect(status).toBe(200);
+    expect(await runningFilters(client)).toBeLessThanOrEqual(2);
+    const statuses = (await costlyOnes).map((answer) => answer.status);
+    expect(new Set(statuses)).toEqual(new Set([400, 503]));
+    await service.end('SIGKILL');
+  });
+
+  it('are dropped or cancelled when their client is gone', async () => {
+    const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60', DATABASE_CONNECTION_TIMEOUT: '60' };
+    const { service, port } = await start(limits);
+    const target = `/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
+    const sockets = await Promise.all(Array.from({ length: 10 }, () => open(port)));
+    for (const socket of sockets) socket.write(get(target, token));
+    await eventually(
+      async () => ((await service.metric('items_filters_waiting')) ?? 0) > 0 && (await runningFilters(client)) >= 2,
+    );
+    // Some clients reset their connections, others close them.
+    sockets.forEach((socket, index) => (index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()));
+    await eventually(async () => (await runningFilters(client)) === 0, 10);
+    expect([await service.metric('items_filters_waiting'), await service.metric('items_filters_running')]).toEqual([0, 0]);
+    // The connections are as good as before.
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.client(token).list({ filter: 'name == "nope"' })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    await service.end('SIGKILL');
+  });
+});
+
+it('serves requests under way to their end when a rejection is not handled, and exits with 1', async () => {
+  // What a feature does that forgets to await.
+  const stray = `process.on('SIGUSR2', () => void Promise.reject(new Error('stray')))`;
+  const { service, port } = await start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(stray)}` });
+  const body = '{"name":"under way"}';
+  const socket = await open(port);
+  let response = '';
+  socket.on('data', (data: Buffer) => (response += data.toString()));
+  socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`);
+  socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+  await delay(200);
+  const ended = service.end('SIGUSR2');
+  await eventually(() => service.has('shutting down'));
+  // Longer than the time in which a second signal is an echo of the first.
+  await delay(600);
+  service.child.kill('SIGUSR2');
+  await eventually(() => service.linesOf('unhandled rejection: the service ends').length === 2);
+  socket.write(body.slice(5));
+  expect(await ended).toBe(1);
+  expect(response).toMatch(/^HTTP\/1\.1 201 /);
+  expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({ err: { message: 'stray' } });
+});
+
+it('closes connections beyond MAX_CONNECTIONS, and says so once', async () => {
+  const { service, port } = await start({ MAX_CONNECTIONS: '3' });
+  const sockets = await Promise.all(Array.from({ length: 8 }, () => open(port)));
+  await eventually(() => service.log.filter(({ msg }) => msg.startsWith('MAX_CONNECTIONS (3)')).length === 1);
+  for (const socket of sockets) socket.destroy();
+  await eventually(async () => (await fetch(`${service.origin}/livez`).catch(() => undefined))?.status === 200);
+  expect(await service.metric(CUT('max-connections'))).toBeGreaterThanOrEqual(5);
+  await service.end('SIGKILL');
+});

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A connection to a port of this machine, whose errors are of no interest. */
+export async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Resolves when the other side has closed a connection, in whatever way. */
+export function closedByPeer(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once('end', resolve).once('close', () => {
+      resolve();
+    });
+  });
+}
+
+/** What became of an endless body. */
+export interface EndlessBody {
+  /** The first response. */
+  head: string;
+  /** Bytes that the other side took, or that the buffers of the connection hold. */
+  taken: number;
+  /** Milliseconds from the response to the end of the connection; undefined when it was still open at the end. */
+  lingered: number | undefined;
+}
+
+/**
+ * Sends a request and then a body without an end, as fast as it is taken.
+ *
+ * @param head - of a request with `Transfer-Encoding: chunked`
+ * @param seconds - after which to stop
+ */
+export async function sendEndlessBody(port: number, head: string, seconds: number): Promise<EndlessBody> {
+  const socket = await open(port);
+  const result: EndlessBody = { head: '', taken: 0, lingered: undefined };
+  let answeredAt: number | undefined;
+  socket.on('data', (data: Buffer) => {
+    answeredAt ??= performance.now();
+    result.head += data.toString('latin1');
+  });
+  const cut = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      result.lingered = performance.now() - (answeredAt ?? performance.now());
+      resolve();
+    });
+  });
+  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 'a'), Buffer.from('\r\n')]);
+  socket.write(head);
+  const more = () => {
+    while (!socket.destroyed && socket.write(chunk)) {
+      // Until the buffers are full.
+    }
+  };
+  socket.on('drain', more);
+  more();
+  await Promise.race([cut, delay(seconds * 1000)]);
+  result.taken = socket.bytesWritten - socket.writableLength;
+  socket.destroy();
+  return result;
+}
