@@ -5,8 +5,6 @@ import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { BootChecks } from './boot/boot-checks.js';
 import { TimeLimitStage } from './database/time-limit.stage.js';
-import { DeprecationStage } from './deprecation/deprecation.stage.js';
-import { DeprecationModule } from './deprecation/deprecation.module.js';
 import { DocsModule } from './docs/docs.module.js';
 import { DoctorModule } from './doctor/doctor.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -28,7 +26,7 @@ import { TracingModule } from './tracing/tracing.module.js';
 import { InputStage } from './validation/input.stage.js';
 
 /** Between the guards and the handler, in this order. */
-const STAGES = [DeprecationStage, InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyStage];
+const STAGES = [InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyStage];
 
 /** What every feature gets for free. The order of the providers is the order in which they see a request. */
 @Module({
@@ -40,7 +38,6 @@ const STAGES = [DeprecationStage, InputStage, TimeLimitStage, OperationProblemsS
     ThrottlingModule,
     HealthModule,
     DoctorModule,
-    DeprecationModule,
     IdempotencyModule,
     ListsModule,
     OpenApiModule,

@@ -17,7 +17,6 @@ const promtool = (...args: string[]) => promisify(execFile)(join(dirname(binary)
 /** Panels that show nothing while all is well, or where what they show is not configured. */
 const EMPTY: ReadonlySet<string> = new Set([
   '5xx by route',
-  'Deprecated calls',
   'Failed statements',
   'Read replicas',
   'Tokens file and issuer',

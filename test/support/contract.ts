@@ -18,7 +18,6 @@ export interface Operation {
   tags: string[];
   summary: string;
   description?: string;
-  deprecated?: boolean;
   parameters?: { name: string; schema: object; examples?: Record<string, { value: string }> }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, { description: string; headers: Record<string, Header>; content?: Record<string, Media> }>;

@@ -4,8 +4,6 @@ import { insufficientScopeProblem } from '../auth/scopes.guard.js';
 import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from '../database/database-problem.js';
-import { deprecationOf } from '../deprecation/deprecated.decorator.js';
-import { describeDeprecation } from '../deprecation/describe-deprecation.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.stage.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
@@ -75,10 +73,6 @@ function describeOperation(operation: Operation, path: string, route: Route, sch
   const answers = [...platformAnswers(route, [exampleFault(operation, schemas)]), ...ownAnswers(route)];
   for (const [status, alike] of Map.groupBy(answers, ([{ type }]) => type.status)) {
     operation.responses[String(status)] = describe(alike, path);
-  }
-  const deprecation = deprecationOf(route);
-  if (deprecation) {
-    describeDeprecation(operation, deprecation);
   }
 }
 
