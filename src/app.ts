@@ -36,7 +36,7 @@ import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import type { StatusLine } from './platform/progress/status-line.js';
 import { Routes } from './platform/routes/routes.js';
 import { stageHandlers } from './platform/stages/stage-handlers.js';
-import { RateLimiter } from './platform/throttling/rate-limiter.js';
+import { RateLimitStorage } from './platform/throttling/rate-limit.storage.js';
 import { traceRequests } from './platform/tracing/trace-requests.js';
 import { Tracing } from './platform/tracing/tracing.js';
 
@@ -99,7 +99,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   try {
     await app.get(Tracing).start(apiDescription.version);
     await app.get(TokenAuthenticator).start(app.get(Routes).all().flatMap(scopesOf));
-    await Promise.all([app.get(Database).start(), app.get(RateLimiter, { strict: false }).start()]);
+    await Promise.all([app.get(Database).start(), app.get(RateLimitStorage, { strict: false }).start()]);
     if (app.get(Drain).hasBegun) {
       return app;
     }

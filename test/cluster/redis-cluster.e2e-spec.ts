@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { admittedOf, mostInAnyWindow, outcomesOf } from '../support/load.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
-import { LIMIT, PART, SharedLimit, WINDOW } from '../support/shared-limit.js';
-import { areShared, cutOff } from '../support/storage-changes.js';
+import { LIMIT, SharedLimit, WINDOW } from '../support/shared-limit.js';
+import { areShared, decidedAlone } from '../support/storage-changes.js';
 
 /** Of how many tokens each node counts some, but for a chance of one in ten thousand million. */
 const TOKENS = 60;
@@ -50,7 +50,7 @@ it('holds the limit and goes on sharing when the keys of a token move to another
   await delay(WINDOW);
   const [token = ''] = await shared.newTokens(1);
   await areShared(shared.cluster.processes);
-  const before = shared.changes();
+  const before = await decidedAlone(shared.cluster.processes, 'admitted');
   const load = shared.hammer(token);
   await delay(1000);
   const { busy, keys, idle } = await nodesNow();
@@ -58,8 +58,8 @@ it('holds the limit and goes on sharing when the keys of a token move to another
   await delay(2 * WINDOW);
   const calls = await load.stop();
   expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '429']);
-  const bound = LIMIT + cutOff(before, shared.changes(), 0) * PART;
-  expect(mostInAnyWindow(admittedOf(calls), WINDOW)).toBeLessThanOrEqual(bound);
+  const alone = (await decidedAlone(shared.cluster.processes, 'admitted')) - before;
+  expect(mostInAnyWindow(admittedOf(calls), WINDOW)).toBeLessThanOrEqual(LIMIT + alone);
   await shared.expectShared();
 });
 
@@ -76,11 +76,8 @@ it.each([
     },
     lasts: 7000,
     end: async () => {
-      const before = shared.changes();
       await killed?.restart();
       await redis.isWhole();
-      // Nodes learn that one after the other: who counted on the first would not know what others have to report to the last.
-      expect(shared.changes()).toEqual(before);
     },
   });
 });

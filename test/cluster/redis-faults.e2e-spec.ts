@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '../support/http-client.js';
+import { outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/service.js';
-import { burst, type Fault, LIMIT, PART, SharedLimit } from '../support/shared-limit.js';
+import { burst, type Fault, LIMIT, PART, SharedLimit, WINDOW } from '../support/shared-limit.js';
 
 const settings = { requirepass: 'secret', 'enable-debug-command': 'yes' };
 
@@ -19,14 +20,14 @@ afterAll(() => shared.stop());
 
 const set = (name: string, value: string) => () => redis.command('CONFIG', 'SET', name, value);
 
-/** Answers late again and again, each time for longer than a call waits. */
+/** Responds late again and again, each time until it counts as away. */
 function fits(): Pick<Fault, 'begin' | 'end'> {
   const until = new AbortController();
   let all: Promise<void> | undefined;
   const run = async () => {
     while (!until.signal.aborted) {
-      await redis.command('DEBUG', 'SLEEP', 0.15);
-      await delay(100);
+      await redis.command('DEBUG', 'SLEEP', 0.8);
+      await delay(800);
     }
   };
   return {
@@ -92,6 +93,18 @@ it.each(Object.keys(faults))('holds the limit, fails no request and shares again
   await shared.examine(`Redis ${name}`, fault);
 });
 
+it('lets Redis decide again after a slow response', async () => {
+  const before = shared.changes();
+  const [token = ''] = await shared.newTokens(1);
+  const load = shared.hammer(token);
+  for (let pause = 0; pause < 5; pause += 1) {
+    await redis.command('DEBUG', 'SLEEP', 0.15);
+    await delay(300);
+  }
+  expect(Object.keys(outcomesOf(await load.stop())).toSorted()).toEqual(['200', '429']);
+  expect(shared.changes()).toEqual(before);
+});
+
 it('starts without Redis, is ready, counts alone, and shares once Redis is there', async () => {
   const [token = '', fresh = ''] = await shared.newTokens(2);
   await redis.kill();
@@ -99,6 +112,8 @@ it('starts without Redis, is ready, counts alone, and shares once Redis is there
   expect(await burst(new HttpClient(service.origin, token, true), LIMIT)).toBe(PART);
   await redis.restart();
   await eventually(() => service.linesOf('rate limit storage back').length === 1);
+  // For one window, the process keeps to its part as well.
+  await delay(WINDOW + 5500);
   expect(await burst(new HttpClient(service.origin, fresh, true), LIMIT + 10)).toBe(LIMIT);
   expect(await service.end('SIGTERM')).toBe(0);
 });

@@ -4,7 +4,7 @@ import { Cluster } from '../support/cluster.js';
 import { HttpClient, type Reply } from '../support/http-client.js';
 import { admittedOf, Load, mostInAnyWindow, outcomesOf, statusesOf } from '../support/load.js';
 import { measured } from '../support/measurements.js';
-import { cutOff, storageChanges, whileShared } from '../support/storage-changes.js';
+import { decidedAlone, whileShared } from '../support/storage-changes.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken, issueTokens } from '../support/tokens.js';
 
@@ -116,10 +116,10 @@ it('never lets more than 100 pass in any 60 seconds in three minutes of hammerin
   const calls = await hammering.stop();
   const admitted = admittedOf(calls);
   expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '429']);
-  // On a machine that is busy with other tests, Redis may have been too slow for one of them.
-  const alone = cutOff([], storageChanges(cluster.processes), 0);
-  measured('processes that counted alone for a time in three minutes', alone, 'of 4');
-  expect(mostInAnyWindow(admitted, WINDOW)).toBeLessThanOrEqual(LIMIT + (alone * LIMIT) / 4);
+  // On a busy machine Redis may be too slow for some calls, which a process then decides alone.
+  const alone = await decidedAlone(cluster.processes, 'admitted');
+  measured('calls admitted without Redis in three minutes', alone, 'calls');
+  expect(mostInAnyWindow(admitted, WINDOW)).toBeLessThanOrEqual(Math.min(LIMIT + alone, LIMIT * 1.75));
   expect(admitted.length).toBeGreaterThanOrEqual((alone === 0 ? 3 : 2.5) * LIMIT);
   expect(await cluster.stop()).toEqual([0, 0, 0, 0]);
 }, 300_000);

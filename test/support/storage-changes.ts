@@ -16,26 +16,28 @@ export function areShared(processes: readonly ServiceProcess[]): Promise<void> {
   return eventually(() => storageChanges(processes).every(({ away, back }) => away === back));
 }
 
-/** How many processes went away more often than they were made to: each may then have admitted its part on top. */
-export function cutOff(before: StorageChanges, after: StorageChanges, expected: number): number {
-  return after.filter(({ away }, place) => away > (before[place]?.away ?? 0) + expected).length;
+/** Calls that the processes decided without Redis until now. */
+export async function decidedAlone(processes: readonly ServiceProcess[], decision = '[a-z]+'): Promise<number> {
+  const pattern = new RegExp(`^items_rate_limit_decisions_total{decision="${decision}",storage="process"} (\\d+)$`, 'gm');
+  const pages = await Promise.all(processes.map((process) => process.metrics()));
+  return pages.flatMap((page) => [...page.matchAll(pattern)]).reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 /** Attempts before it is not the machine that is too busy. */
 const ATTEMPTS = 5;
 
 /**
- * Does something while all processes count together from its begin to its end. On a machine that is busy with other tests,
- * Redis can be slower for a moment than a process waits for it; then it is done once more.
+ * Does something while Redis decides every call. On a machine that is busy with other tests, Redis can be slower for a moment than a
+ * process waits for it; then it is done once more.
  *
  * @param attempt - with what was not used before
  */
 export async function whileShared<T>(processes: readonly ServiceProcess[], attempt: () => Promise<T>): Promise<T> {
   for (let number = 0; number < ATTEMPTS; number += 1) {
     await areShared(processes);
-    const before = storageChanges(processes);
+    const before = await decidedAlone(processes);
     const result = await attempt();
-    if (cutOff(before, storageChanges(processes), 0) === 0) {
+    if ((await decidedAlone(processes)) === before) {
       return result;
     }
   }

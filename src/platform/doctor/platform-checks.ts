@@ -10,20 +10,17 @@ import { portsCheck } from './configuration/ports.js';
 import { timeOutChecks } from './configuration/time-outs.js';
 import { DatabaseChecks } from './database/database-checks.js';
 import { DoctorChecks } from './doctor-checks.js';
-import { LimiterChecks } from './limiter/limiter-checks.js';
 
 /** All that there is to look at: what the platform needs, and what modules registered. */
 export class PlatformChecks {
   private readonly database: DatabaseChecks;
-  private readonly limiter: LimiterChecks;
 
   constructor(private readonly app: INestApplicationContext) {
     this.database = new DatabaseChecks(app.get(Configuration), app.get(TableRegistry));
-    this.limiter = new LimiterChecks(app.get(Configuration));
   }
 
   all(): Check[] {
-    const { app, database, limiter } = this;
+    const { app, database } = this;
     const configuration = app.get(Configuration);
     return [
       ...timeOutChecks(configuration),
@@ -31,13 +28,12 @@ export class PlatformChecks {
       tokensFileCheck(configuration, () => app.get(Routes).all().flatMap(scopesOf)),
       issuerKeysCheck(configuration),
       ...database.all(),
-      ...limiter.all(),
       ...app.get(DoctorChecks).all(),
     ];
   }
 
   /** Gives up all connections. */
   async close(): Promise<void> {
-    await Promise.all([this.database.close(), this.limiter.close()]);
+    await this.database.close();
   }
 }

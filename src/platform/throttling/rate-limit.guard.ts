@@ -3,7 +3,6 @@ import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { PerRoute } from '../routes/per-route.js';
 
 /** The token made too many requests. */
 const rateLimited = definePlatformProblemType({
@@ -11,7 +10,7 @@ const rateLimited = definePlatformProblemType({
   status: 429,
   title: 'Rate limited',
   remedy:
-    'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every answer tells how many are left.',
+    'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every response says how many are left.',
 });
 
 /**
@@ -30,28 +29,14 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
 }
 
 /**
- * Limits the requests of each token, over all routes together. Comes after authentication; requests that need no token are
- * not counted. Every answer tells the state (draft-ietf-httpapi-ratelimit-headers): `r` requests left, and `t` seconds
- * until the next slot comes free.
+ * Limits the requests of each token, over all routes together. Runs after authentication; requests that need no token are
+ * not counted. Every response carries the state (draft-ietf-httpapi-ratelimit-headers): `r` requests left, and `t` seconds
+ * until the next slot becomes free.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
-  /** Whether a route has decorators of the package, which are for it to heed. */
-  private readonly isSpecial = new PerRoute(({ controller, handler }) =>
-    [handler, controller]
-      .flatMap((target) => Reflect.getMetadataKeys(target) as unknown[])
-      .some((key) => String(key).startsWith('THROTTLER:')),
-  );
-
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
-    const [throttler] = this.throttlers;
-    if (requestOf(context).user === undefined) {
-      return true;
-    }
-    if (this.isSpecial.of(context)) {
-      return super.canActivate(context);
-    }
-    return this.handleRequest({ ...throttler, throttler, context } as ThrottlerRequest);
+  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
+    return Promise.resolve(requestOf(context).user === undefined);
   }
 
   protected override async handleRequest({ context, limit, ttl, blockDuration, throttler }: ThrottlerRequest): Promise<boolean> {

@@ -1,37 +1,107 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import type { WindowState } from './sliding-window.js';
+import { Configuration } from '../config/configuration.js';
+import { Metrics } from '../observability/metrics.js';
+import type { RedisConnection } from '../redis/connect-redis.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
+import { within } from '../time/within.js';
+import { currentSpan } from '../tracing/current-span.js';
+import { traced } from '../tracing/traced.js';
+import { RateLimitMetrics } from './rate-limit-metrics.js';
+import { RedisWindow } from './redis-window.js';
+import { SlidingWindow, type WindowState } from './sliding-window.js';
 
-/** What a storage answers to one call; the type of `ThrottlerStorage.increment`, which the package does not export. */
+/** The type of `ThrottlerStorage.increment`'s result, which the package does not export. */
 type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
-/** What decides about calls: a window in this process, or one that all replicas share. */
-export interface Limiter {
-  /** Counts one call, if there is room for it. */
-  hit(key: string): WindowState | Promise<WindowState>;
-}
+/** Milliseconds that the start waits for the first connection. */
+const CONNECT_TIME_LIMIT = 500;
 
-/** Lets a {@link Limiter} stand behind the guard of `@nestjs/throttler`. */
-export class RateLimitStorage implements ThrottlerStorage {
-  /**
-   * @param limit - calls in any window
-   * @param ttl - length of the window in milliseconds
-   */
+/** Milliseconds that a call waits for Redis. */
+const TIME_LIMIT = 50;
+
+/** Redis is away after so many slow responses in a row, spread over so many milliseconds. */
+const SLOW = { count: 5, time: 500 };
+
+/** Milliseconds between attempts to use Redis again. */
+const PROBE_INTERVAL = 250;
+
+/** Milliseconds within which all processes use Redis again; the nodes of a cluster return seconds apart. */
+const NOTICED_WITHIN = 5000;
+
+/**
+ * Counts the requests of each token: in Redis for all processes, without it in this process, which then has its part of the limit.
+ *
+ * Each process counts the calls that it admitted, always. Redis decides while it responds in time. A call with a slow response, and
+ * every call while Redis is away, is admitted while this process's own count is below its part. When Redis is back, both must admit
+ * for one window. At most limit × (2 − 1/N) calls pass in the window that spans the loss, and never more than the limit in a later one.
+ */
+@Injectable()
+export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
+  private readonly logger = new Logger('RateLimiter');
+  private readonly metrics: RateLimitMetrics;
+  private readonly limit: number;
+  private readonly ttl: number;
+  private readonly part: number;
+  private readonly own: SlidingWindow;
+  private connection: RedisConnection | undefined;
+  private redis: RedisWindow | undefined;
+  private isAway = false;
+  /** The key with which Redis failed last: in a cluster, others may work. */
+  private failedKey = '';
+  private slow = { count: 0, since: 0 };
+  /** Until then, by `performance.now()`, Redis and the own count must both admit. */
+  private agreeUntil = -Infinity;
+  private probing: NodeJS.Timeout | undefined;
+
   constructor(
-    private readonly limiter: Limiter,
-    private readonly limit: number,
-    private readonly ttl: number,
-  ) {}
+    private readonly configuration: Configuration,
+    metrics: Metrics,
+  ) {
+    const { RATE_LIMIT, RATE_LIMIT_WINDOW, RATE_LIMIT_REPLICAS, REDIS_URL } = configuration;
+    this.limit = RATE_LIMIT;
+    this.ttl = RATE_LIMIT_WINDOW * 1000;
+    this.part = Math.max(1, Math.floor(RATE_LIMIT / RATE_LIMIT_REPLICAS));
+    this.own = new SlidingWindow(this.ttl);
+    this.metrics = new RateLimitMetrics(metrics, REDIS_URL !== undefined, () => this.isShared);
+  }
+
+  /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
+  async start(): Promise<void> {
+    const { REDIS_URL = '', REDIS_KEY_PREFIX } = this.configuration;
+    const location = parseRedisUrl(REDIS_URL);
+    if (!location) {
+      return;
+    }
+    // Only those who use Redis load ioredis.
+    const { createRedis } = await import('../redis/connect-redis.js');
+    const connection = createRedis(location);
+    connection.on('error', (error: unknown) => {
+      this.leave(error);
+    });
+    connection.on('close', () => {
+      this.leave(new Error('The connection to Redis ended.'));
+    });
+    this.connection = connection;
+    this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
+    await within(CONNECT_TIME_LIMIT, connection.connect()).catch((error: unknown) => {
+      this.leave(error);
+    });
+    this.probing = setInterval(() => void this.probe(), PROBE_INTERVAL).unref();
+  }
 
   /**
-   * @param key - what is counted
-   * @returns `timeToExpire` and `timeToBlockExpire` in whole seconds, rounded up, until a slot comes free
-   * @throws Error for another limit or window than that of the service, as `@Throttle()` on a route would ask for
+   * Counts one call, if there is room for it. Never fails, and waits for Redis no longer than {@link TIME_LIMIT}.
+   *
+   * @returns `timeToExpire` and `timeToBlockExpire` in whole seconds, rounded up, until a slot becomes free
+   * @throws Error for another limit or window than that of the service, as `@Throttle()` on a route asks for
    */
   async increment(key: string, ttl: number, limit: number): Promise<StorageRecord> {
     if (limit !== this.limit || ttl !== this.ttl) {
       throw new Error('All routes share one limit, RATE_LIMIT in RATE_LIMIT_WINDOW seconds: remove @Throttle().');
     }
-    const { admitted, remaining, freeIn } = await this.limiter.hit(key);
+    const isTraced = currentSpan()?.isSampled === true;
+    const { admitted, remaining, freeIn } = isTraced ? await this.hitTraced(key) : await this.hit(key);
     const seconds = Math.ceil(freeIn / 1000);
     return {
       totalHits: limit - remaining,
@@ -40,4 +110,113 @@ export class RateLimitStorage implements ThrottlerStorage {
       timeToBlockExpire: admitted ? 0 : seconds,
     };
   }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.probing);
+    this.isAway = true;
+    this.connection?.disconnect();
+  }
+
+  private get isShared(): boolean {
+    return this.redis !== undefined && !this.isAway;
+  }
+
+  private hitTraced(key: string): Promise<WindowState> {
+    return traced('rate limit', async (span) => {
+      const state = await this.hit(key);
+      const storage = this.isShared ? 'redis' : 'process';
+      span.set({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
+      return state;
+    });
+  }
+
+  private hit(key: string): WindowState | Promise<WindowState> {
+    return this.redis && !this.isAway ? this.hitShared(this.redis, key) : this.decided(this.own.hit(key, this.part), false);
+  }
+
+  private async hitShared(redis: RedisWindow, key: string): Promise<WindowState> {
+    const own = performance.now() < this.agreeUntil ? this.own.hit(key, this.part) : undefined;
+    if (own && !own.admitted) {
+      return this.decided(own, false);
+    }
+    const shared = await this.ask(redis, key);
+    if (!shared) {
+      return this.decided(own ?? this.own.hit(key, this.part), false);
+    }
+    if (own && !shared.admitted) {
+      this.own.remove(key);
+    } else if (!own && shared.admitted) {
+      this.own.add(key);
+    }
+    return this.decided(own && own.remaining < shared.remaining ? own : shared, true);
+  }
+
+  private decided(state: WindowState, isShared: boolean): WindowState {
+    this.metrics.decided(state.admitted, isShared);
+    return state;
+  }
+
+  /** @returns undefined when Redis failed or was slow */
+  private async ask(redis: RedisWindow, key: string): Promise<WindowState | undefined> {
+    const start = performance.now();
+    const response = redis.hit(key, this.limit, this.ttl).finally(() => {
+      this.metrics.answered((performance.now() - start) / 1000);
+    });
+    response.catch((error: unknown) => {
+      this.leave(error, key);
+    });
+    try {
+      const state = await within(TIME_LIMIT, response);
+      this.slow = { count: 0, since: 0 };
+      return state;
+    } catch (error) {
+      this.noteSlow(error, key);
+      return undefined;
+    }
+  }
+
+  /** Redis is busy for a moment, or does not respond any more. */
+  private noteSlow(error: unknown, key: string): void {
+    const now = performance.now();
+    const { count, since } = this.slow;
+    this.slow = { count: count + 1, since: count === 0 ? now : since };
+    if (this.slow.count >= SLOW.count && now - this.slow.since >= SLOW.time) {
+      this.leave(error, key);
+    }
+  }
+
+  /** Counts alone from now on. */
+  private leave(reason: unknown, key = this.failedKey): void {
+    if (!this.isAway) {
+      this.isAway = true;
+      this.failedKey = key;
+      this.metrics.changed(false);
+      this.logger.warn({ msg: 'rate limit storage away', err: withoutArguments(reason) });
+    }
+  }
+
+  private async probe(): Promise<void> {
+    if (!this.isAway || !this.redis) {
+      return;
+    }
+    try {
+      await within(TIME_LIMIT, this.redis.probe(this.failedKey));
+    } catch {
+      return;
+    }
+    this.isAway = false;
+    this.slow = { count: 0, since: 0 };
+    this.agreeUntil = performance.now() + this.ttl + NOTICED_WITHIN;
+    this.metrics.changed(true);
+    this.logger.log({ msg: 'rate limit storage back' });
+  }
+}
+
+/** Redis repeats the arguments of a command that it does not know: the password, where AUTH is renamed or missing. */
+function withoutArguments(reason: unknown): unknown {
+  if (Error.isError(reason)) {
+    reason.message = reason.message.replaceAll(/(?<=with args beginning with: ).*/g, '***');
+    reason.stack = reason.stack?.replaceAll(/(?<=with args beginning with: ).*/g, '***') ?? '';
+  }
+  return reason;
 }
