@@ -33,7 +33,6 @@ import { rememberRequest } from './platform/observability/request-context.js';
 import { requestMetrics } from './platform/observability/request-metrics.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
-import type { StatusLine } from './platform/progress/status-line.js';
 import { Routes } from './platform/routes/routes.js';
 import { stageHandlers } from './platform/stages/stage-handlers.js';
 import { RateLimitStorage } from './platform/throttling/rate-limit.storage.js';
@@ -117,20 +116,9 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   }
 }
 
-/** How a command differs from others. */
-export interface ContextOptions {
-  /** The module with the platform and the features. */
-  readonly root?: Type;
-  /** What is shown on the terminal meanwhile, above which the log then belongs. */
-  readonly line?: StatusLine | undefined;
-}
-
 /** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
-export async function createContext(
-  configuration: Configuration,
-  { root = AppModule, line }: ContextOptions = {},
-): Promise<INestApplicationContext> {
-  const logger = new NestLogger(await createLogger(configuration, process.stderr, line?.above));
+export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
+  const logger = new NestLogger(await createLogger(configuration, process.stderr));
   return NestFactory.createApplicationContext(
     { module: root, imports: [ConfigurationModule.with(configuration)] },
     { logger, abortOnError: false },

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
-import type { INestApplicationContext } from '@nestjs/common';
+import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { Command } from 'commander';
 import { createApp, createContext } from './app.js';
 import { hideCredentials } from './platform/auth/hide-credentials.js';
@@ -13,7 +13,6 @@ import { reportFailure } from './platform/config/report-failure.js';
 import { Database } from './platform/database/database.js';
 import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
 import { reasonOf } from './platform/observability/describe-error.js';
-import { StatusLine } from './platform/progress/status-line.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 
 const program = new Command('items')
@@ -26,10 +25,14 @@ addTokenCommands(program.command('token').description('manage access tokens'), {
 program
   .command('migrate')
   .description('apply the migrations that the database does not have yet')
-  .action(() => {
-    const line = StatusLine.on(process.stderr);
-    return withContext((app) => app.get(Database).migrate(line).catch(explain), line);
-  });
+  .action(() =>
+    withContext(async (app) => {
+      const applied = await app.get(Database).migrate().catch(explain);
+      if (applied === 0) {
+        new Logger('Database').log('nothing to apply');
+      }
+    }),
+  );
 
 makeDoctorCommand(program.command('doctor'), { createContext, print });
 
@@ -49,9 +52,9 @@ program
 
 await program.parseAsync().catch(reportFailure);
 
-/** Runs something with the application's providers, without a server. @param line - that it shows something on */
-async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>, line?: StatusLine): Promise<T> {
-  const app = await createContext(readConfiguration(loadEnvironment()), { line });
+/** Runs something with the application's providers, without a server. */
+async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
+  const app = await createContext(readConfiguration(loadEnvironment()));
   try {
     return await run(app);
   } finally {

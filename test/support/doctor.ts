@@ -11,7 +11,7 @@ export class Diagnosis {
   /** @param environment - on top of any free ports. @param root - the module of the application */
   static async of(environment: NodeJS.ProcessEnv, root: Type = AppModule): Promise<Diagnosis> {
     const defaults = { LOG_LEVEL: 'silent', PORT: '0', METRICS_PORT: '0' };
-    const report = await diagnose({ ...defaults, ...environment }, (configuration) => createContext(configuration, { root }));
+    const report = await diagnose({ ...defaults, ...environment }, (configuration) => createContext(configuration, root));
     return new Diagnosis(report);
   }
 

@@ -4,7 +4,6 @@ import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
-import type { StatusLine } from '../progress/status-line.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
@@ -177,16 +176,11 @@ export class Database implements OnApplicationShutdown {
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
-  /**
-   * Applies the migrations that the database does not have yet, while no other process does.
-   *
-   * @param line - to show on how far it is
-   */
-  async migrate(line?: StatusLine): Promise<void> {
+  /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
+  async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
     const options = url === undefined ? await this.options() : this.optionsFor({ url, kind: 'server' });
-    const applied = await applyMigrations(options, this.shutdown.signal, line);
-    applied.forEach((migration) => this.logger.log({ msg: 'migration applied', migration }));
+    return applyMigrations(options, this.shutdown.signal);
   }
 
   /**

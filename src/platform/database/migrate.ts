@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { OperatorError } from '../config/operator-error.js';
 import { describeError } from '../observability/describe-error.js';
-import type { StatusLine } from '../progress/status-line.js';
 import { DatabaseClient } from './database-client.js';
 import { isUnavailable } from './database-problem.js';
-import type { Session } from './describe-build.js';
-import { MigrationProgress } from './migration-progress.js';
 import { explain } from './transactions.js';
 
 /** Key of the advisory lock that lets one migrator work at a time, whatever number of replicas start at once. */
@@ -19,23 +17,22 @@ const LOCK_INTERVAL = 200;
 /** Give up on a table that somebody else keeps locked, rather than queue all other queries on it behind the migration. */
 const LOCK_TIMEOUT = '10s';
 
+/** How often to log that a migration is still running, in milliseconds. */
+const LOG_INTERVAL = 5000;
+
+const logger = new Logger('Database');
+
 /**
  * Applies every migration that the database does not have yet, each in its own transaction.
  *
  * @param options - statements are limited as these say, except those of migrations, which may take as long as they need
  * @param signal - ends the wait for another migrator
- * @param line - to show on how far it is; without it, nothing is shown
- * @returns the names of those it applied
+ * @returns how many it applied
  */
-export async function applyMigrations(
-  options: PostgresDataSourceOptions,
-  signal: AbortSignal,
-  line?: StatusLine,
-): Promise<string[]> {
+export async function applyMigrations(options: PostgresDataSourceOptions, signal: AbortSignal): Promise<number> {
   const dataSource = await new DataSource({ ...options, poolSize: 1 }).initialize();
-  const progress = line && new MigrationProgress(line, options);
   try {
-    return await withMigrationLock(dataSource, signal, progress, async (runner) => {
+    return await withMigrationLock(dataSource, signal, async (runner) => {
       const client: unknown = await runner.connect();
       if (client instanceof DatabaseClient) {
         client.waitWithoutLimit();
@@ -43,29 +40,33 @@ export async function applyMigrations(
       await runner.query(`SET lock_timeout = '${LOCK_TIMEOUT}'; SET statement_timeout = 0`);
       const executor = new MigrationExecutor(dataSource, runner);
       executor.transaction = 'each';
-      await watch(executor, runner, progress);
+      await watch(executor, runner);
       const applied = await executor.executePendingMigrations();
-      return applied.map((migration) => migration.name);
+      applied.forEach(({ name }) => {
+        logger.log({ msg: 'migration applied', migration: name });
+      });
+      return applied.length;
     });
   } finally {
-    await progress?.stop();
     await dataSource.destroy();
   }
 }
 
-/** Names each migration that the executor begins in the progress, and in its error if it fails. */
-async function watch(executor: MigrationExecutor, runner: QueryRunner, progress: MigrationProgress | undefined): Promise<void> {
-  const [{ pid }] = (await runner.query('SELECT pg_backend_pid() AS pid')) as [{ pid: number }];
-  const pending = await executor.getPendingMigrations();
-  for (const [index, { name, instance }] of pending.entries()) {
+/** Names each migration that takes long in the log, and one that fails in its error. */
+async function watch(executor: MigrationExecutor, runner: QueryRunner): Promise<void> {
+  for (const { name, instance } of await executor.getPendingMigrations()) {
     if (instance) {
       const up = instance.up.bind(instance);
       instance.up = async (onRunner) => {
-        progress?.applying(name, index + 1, pending.length, pid);
+        const timer = setInterval(() => {
+          logger.log({ msg: 'migration still running', migration: name });
+        }, LOG_INTERVAL);
         try {
           await up(onRunner);
         } catch (error) {
           throw runner.isReleased || isUnavailable(error) ? error : migrationFailed(name, error);
+        } finally {
+          clearInterval(timer);
         }
       };
     }
@@ -88,13 +89,14 @@ export async function pendingMigrations(dataSource: DataSource): Promise<string[
 async function withMigrationLock<T>(
   dataSource: DataSource,
   signal: AbortSignal,
-  progress: MigrationProgress | undefined,
   work: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const runner = dataSource.createQueryRunner();
   try {
-    while (!(await tryLock(runner))) {
-      progress?.waiting(await lockHolder(runner));
+    for (let isWaiting = false; !(await tryLock(runner)); isWaiting = true) {
+      if (!isWaiting) {
+        logger.log({ msg: 'waiting for another migrator', ...(await lockHolder(runner)) });
+      }
       await delay(LOCK_INTERVAL, undefined, { signal });
     }
     const result = await work(runner);
@@ -115,15 +117,14 @@ async function tryLock(runner: QueryRunner): Promise<boolean> {
   return rows[0].locked;
 }
 
-/** Who has that lock, if somebody still has it. A key of 64 bits is shown in two halves (PostgreSQL manual, pg_locks). */
-async function lockHolder(runner: QueryRunner): Promise<Session | undefined> {
+/** The session that holds the lock. `pg_locks` has a key of 64 bits in two halves. */
+async function lockHolder(runner: QueryRunner): Promise<{ pid: number; application: string } | undefined> {
   const rows = (await runner.query(
-    `SELECT pid, application_name AS application, state, extract(epoch FROM clock_timestamp() - backend_start)::float8 AS seconds
-     FROM pg_locks JOIN pg_stat_activity USING (pid)
+    `SELECT pid, application_name AS application FROM pg_locks JOIN pg_stat_activity USING (pid)
      WHERE locktype = 'advisory' AND granted AND objsubid = 1
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND classid::bigint = $1::bigint >> 32 AND objid::bigint = $1::bigint & 4294967295`,
     [MIGRATION_LOCK],
-  )) as Session[];
+  )) as { pid: number; application: string }[];
   return rows[0];
 }
