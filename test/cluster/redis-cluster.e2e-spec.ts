@@ -3,7 +3,7 @@ import { admittedOf, mostInAnyWindow, outcomesOf } from '../support/load.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import type { RedisServer } from '../support/redis-server.js';
 import { LIMIT, SharedLimit, WINDOW } from '../support/shared-limit.js';
-import { areShared, decidedAlone } from '../support/storage-changes.js';
+import { admittedAlone, areShared } from '../support/storage-changes.js';
 
 /** Of how many tokens each node counts some, but for a chance of one in ten thousand million. */
 const TOKENS = 60;
@@ -50,7 +50,7 @@ it('holds the limit and goes on sharing when the keys of a token move to another
   await delay(WINDOW);
   const [token = ''] = await shared.newTokens(1);
   await areShared(shared.cluster.processes);
-  const before = await decidedAlone(shared.cluster.processes, 'admitted');
+  const before = await admittedAlone(shared.cluster.processes);
   const load = shared.hammer(token);
   await delay(1000);
   const { busy, keys, idle } = await nodesNow();
@@ -58,7 +58,7 @@ it('holds the limit and goes on sharing when the keys of a token move to another
   await delay(2 * WINDOW);
   const calls = await load.stop();
   expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '429']);
-  const alone = (await decidedAlone(shared.cluster.processes, 'admitted')) - before;
+  const alone = (await admittedAlone(shared.cluster.processes)) - before;
   expect(mostInAnyWindow(admittedOf(calls), WINDOW)).toBeLessThanOrEqual(LIMIT + alone);
   await shared.expectShared();
 });

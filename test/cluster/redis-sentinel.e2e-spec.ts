@@ -20,6 +20,8 @@ it('holds the limit, fails no request and shares again in the next master when S
   await shared.examine('Sentinel made a replica the master', {
     begin: () => master.kill(),
     lasts: 0,
+    // Sentinel brings Redis back by itself, perhaps before all processes were asked.
+    isIntermittent: true,
     end: () => sentinel.becomesMaster(replica),
   });
 });
@@ -29,6 +31,7 @@ it('holds the limit, fails no request and shares again when the old master comes
   await shared.examine('Sentinel made the first one the master again', {
     begin: () => replica.kill(),
     lasts: 0,
+    isIntermittent: true,
     end: () => sentinel.becomesMaster(master),
   });
 });

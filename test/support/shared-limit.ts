@@ -98,6 +98,12 @@ export class SharedLimit {
     }
   }
 
+  /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 5 seconds. */
+  async settled(): Promise<void> {
+    await areShared(this.cluster.processes);
+    if (this.changes().some(({ away }) => away > 0)) await delay(WINDOW + 5500);
+  }
+
   /** All processes together admit exactly the limit of a token. */
   async expectShared(): Promise<void> {
     const replies = await whileShared(this.cluster.processes, async () => {

@@ -16,11 +16,20 @@ export function areShared(processes: readonly ServiceProcess[]): Promise<void> {
   return eventually(() => storageChanges(processes).every(({ away, back }) => away === back));
 }
 
-/** Calls that the processes decided without Redis until now. */
-export async function decidedAlone(processes: readonly ServiceProcess[], decision = '[a-z]+'): Promise<number> {
-  const pattern = new RegExp(`^items_rate_limit_decisions_total{decision="${decision}",storage="process"} (\\d+)$`, 'gm');
-  const pages = await Promise.all(processes.map((process) => process.metrics()));
-  return pages.flatMap((page) => [...page.matchAll(pattern)]).reduce((sum, [, count]) => sum + Number(count), 0);
+/** Calls that the processes admitted without Redis until now. */
+export function admittedAlone(processes: readonly ServiceProcess[]): Promise<number> {
+  return sumOf(processes, 'items_rate_limit_decisions_total{decision="admitted",storage="process"}');
+}
+
+/** Responses of Redis that came too late to decide. */
+async function lateResponses(processes: readonly ServiceProcess[]): Promise<number> {
+  const all = await sumOf(processes, 'items_rate_limit_redis_duration_seconds_count');
+  return all - (await sumOf(processes, 'items_rate_limit_redis_duration_seconds_bucket{le="0.05"}'));
+}
+
+async function sumOf(processes: readonly ServiceProcess[], metric: string): Promise<number> {
+  const values = await Promise.all(processes.map((process) => process.metric(metric)));
+  return values.reduce<number>((sum, value = 0) => sum + value, 0);
 }
 
 /** Attempts before it is not the machine that is too busy. */
@@ -35,9 +44,10 @@ const ATTEMPTS = 5;
 export async function whileShared<T>(processes: readonly ServiceProcess[], attempt: () => Promise<T>): Promise<T> {
   for (let number = 0; number < ATTEMPTS; number += 1) {
     await areShared(processes);
-    const before = await decidedAlone(processes);
+    const state = async () => JSON.stringify([storageChanges(processes), await lateResponses(processes)]);
+    const before = await state();
     const result = await attempt();
-    if ((await decidedAlone(processes)) === before) {
+    if ((await state()) === before) {
       return result;
     }
   }

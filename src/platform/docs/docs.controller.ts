@@ -5,10 +5,7 @@ import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { AnyQuery } from '../validation/any-query.decorator.js';
-import { consolePage } from './console-page.js';
-import { landingPage } from './landing-page.js';
-import { problemsPage } from './problems-page.js';
-import { reachedAt } from './reached-at.js';
+import { consolePage, landingPage, problemsPage } from './pages.js';
 
 const HTML = ['Content-Type', 'text/html; charset=utf-8'] as const;
 
@@ -31,7 +28,7 @@ export class DocsController {
   @Header(...HTML)
   @Header('Link', SERVICE_LINKS)
   landing(@Req() request: Request): string {
-    return landingPage(this.document.get(), reachedAt(request));
+    return landingPage(this.document.get(), request);
   }
 
   @Get('docs')
