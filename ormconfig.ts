@@ -1,4 +1,4 @@
-import '#service/platform/config/supported-node';
+import '#service/platform/config/prepare-process';
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { createContext } from '#service/app';
