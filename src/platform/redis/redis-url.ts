@@ -1,14 +1,14 @@
 import { isDecodable } from '../http/percent-encoding.js';
 
-/** Where Redis is and how to get in. */
+/** Where Redis is, and the credentials for it. */
 export interface RedisLocation {
-  /** `sentinel`: the nodes are those that know the master; `cluster`: the nodes know all others. */
+  /** `sentinel`: the nodes are the Sentinels; `cluster`: some nodes of the cluster. */
   readonly kind: 'single' | 'sentinel' | 'cluster';
-  readonly nodes: readonly RedisNode[];
+  readonly nodes: readonly { readonly host: string; readonly port: number }[];
   readonly tls: boolean;
   readonly username: string | undefined;
+  /** Of the master, not of Sentinel. */
   readonly password: string | undefined;
-  /** What Sentinel itself asks for; `password` is that of the master. */
   readonly sentinelPassword: string | undefined;
   /** Name under which Sentinel knows the master. */
   readonly masterName: string | undefined;
@@ -16,14 +16,10 @@ export interface RedisLocation {
   readonly database: number;
 }
 
-/** One server. */
-export interface RedisNode {
-  readonly host: string;
-  readonly port: number;
-}
-
 const URL_PATTERN =
-  /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^:@/]*):([^@/]*)@)?([^/?#@]+)(?:\/([^?#]*))?(?:\?sentinelPassword=([^#&]+))?$/;
+  /^redis(?<tls>s?)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<username>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/?#@]+)(?:\/(?<path>[^?#]*))?(?:\?sentinelPassword=(?<sentinelPassword>[^#&]+))?$/;
+
+const NODE_PATTERN = /^(?:\[(?<address>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>[0-9]{1,5}))?$/;
 
 /** What may follow the nodes: a database, the name of a master and a database, or nothing. */
 const PATH_PATTERNS = {
@@ -40,38 +36,32 @@ const PATH_PATTERNS = {
  * @returns undefined when it is not such a URL
  */
 export function parseRedisUrl(text: string): RedisLocation | undefined {
-  const [, tls = '', kind = 'single', user, secret, hosts = '', path = '', sentinelSecret] = URL_PATTERN.exec(text) ?? [];
-  if (kind !== 'single' && kind !== 'sentinel' && kind !== 'cluster') {
+  const parts = URL_PATTERN.exec(text)?.groups;
+  const kind = (parts?.['kind'] ?? 'single') as RedisLocation['kind'];
+  const path = PATH_PATTERNS[kind].exec(parts?.['path'] ?? '')?.groups;
+  const credentials = [parts?.['username'], parts?.['password'], parts?.['sentinelPassword']];
+  if (!parts || !path || !credentials.every((part) => part === undefined || isDecodable(part))) {
     return undefined;
   }
-  const place = PATH_PATTERNS[kind].exec(path)?.groups;
-  const nodes = hosts.split(',').map((node) => parseNode(node, kind === 'sentinel' ? 26_379 : 6379));
-  const isOne = kind !== 'single' || nodes.length === 1;
-  const isForSentinel = kind === 'sentinel' || sentinelSecret === undefined;
-  const isEncoded = [user, secret, sentinelSecret].every((part) => part === undefined || isDecodable(part));
-  if (!place || !nodes.every((node) => node !== undefined) || !isOne || !isForSentinel || !isEncoded) {
+  const nodes = (parts['hosts'] ?? '').split(',').map((node) => {
+    const { address, name, port = kind === 'sentinel' ? '26379' : '6379' } = NODE_PATTERN.exec(node)?.groups ?? {};
+    return { host: address ?? name ?? '', port: Number(port) };
+  });
+  const areNodes = nodes.every(({ host, port }) => host !== '' && port >= 1 && port <= 65_535);
+  if (!areNodes || (kind === 'single' && nodes.length > 1) || (kind !== 'sentinel' && parts['sentinelPassword'] !== undefined)) {
     return undefined;
   }
+  // An empty part counts as left out.
+  const [username, password, sentinelPassword] = credentials.map((part) => (part ? decodeURIComponent(part) : undefined));
+  const { masterName, database } = path;
   return {
     kind,
     nodes,
-    tls: tls === 's',
-    username: decode(user),
-    password: decode(secret),
-    sentinelPassword: decode(sentinelSecret),
-    masterName: place['masterName'],
-    database: Number(place['database'] ?? 0),
+    tls: parts['tls'] === 's',
+    username,
+    password,
+    sentinelPassword,
+    masterName,
+    database: Number(database ?? 0),
   };
-}
-
-function parseNode(text: string, defaultPort: number): RedisNode | undefined {
-  const [, address, name, port] = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
-  const host = address ?? name;
-  const node = { host: host ?? '', port: port === undefined ? defaultPort : Number(port) };
-  return host !== undefined && node.port >= 1 && node.port <= 65_535 ? node : undefined;
-}
-
-/** An empty part counts as left out. */
-function decode(part: string | undefined): string | undefined {
-  return part ? decodeURIComponent(part) : undefined;
 }
