@@ -34,7 +34,7 @@ program
     }),
   );
 
-makeDoctorCommand(program.command('doctor'), { createContext, print });
+makeDoctorCommand(program.command('doctor'), createContext);
 
 program
   .command('openapi')

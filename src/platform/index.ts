@@ -14,8 +14,6 @@ export { creationTime, newId } from './database/id.js';
 export { IndexMigration } from './database/index-migration.js';
 export { SqlMigration } from './database/sql-migration.js';
 export type { Tables } from './database/table-registry.js';
-export type { Check as DoctorCheck, Finding as DoctorFinding } from './doctor/check.js';
-export { DoctorChecks } from './doctor/doctor-checks.js';
 export { type HealthIndicator, HealthIndicators } from './health/health-indicators.js';
 export { notFound } from './http/http-problem-types.js';
 export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';

@@ -6,7 +6,6 @@ import { ScopesGuard } from './auth/scopes.guard.js';
 import { BootChecks } from './boot/boot-checks.js';
 import { TimeLimitStage } from './database/time-limit.stage.js';
 import { DocsModule } from './docs/docs.module.js';
-import { DoctorModule } from './doctor/doctor.module.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
@@ -37,7 +36,6 @@ const STAGES = [InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyS
     AuthModule,
     ThrottlingModule,
     HealthModule,
-    DoctorModule,
     IdempotencyModule,
     ListsModule,
     OpenApiModule,

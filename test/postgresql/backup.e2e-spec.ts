@@ -149,8 +149,8 @@ afterAll(async () => {
 
 describe('a dump of a database that is written to, restored', () => {
   it('is found in order by doctor, with all migrations and indexes', async () => {
-    expect(doctor).toMatch(/\n✓ database\.migrations +all 7 applied\n/);
-    expect(doctor).toMatch(/, 0 failed, \d+ skipped\n$/);
+    expect(doctor).toMatch(/\nok {4}database\.migrations +nothing to apply\n/);
+    expect(doctor).not.toMatch(/^fail/m);
     const indexes = 'SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1';
     const there = await query<{ indexname: string }>(restoredUrl, indexes);
     expect(there).toEqual(await query(url, indexes));

@@ -1,36 +1,20 @@
-import type { Type } from '@nestjs/common';
-import { createContext } from '../../src/app.js';
-import { AppModule } from '../../src/app.module.js';
-import { diagnose } from '../../src/platform/doctor/diagnose.js';
-import type { Report, Result } from '../../src/platform/doctor/examine.js';
+import { runCli } from './process.js';
 
-/** What `doctor` finds, in this process. */
-export class Diagnosis {
-  private constructor(readonly report: Report) {}
+/** What `doctor --json` finds, with any free ports. */
+export async function doctor(environment: NodeJS.ProcessEnv, ...args: string[]) {
+  const { code, stdout, stderr } = await runCli(['doctor', '--json', ...args], { PORT: '0', METRICS_PORT: '0', ...environment });
+  const { status, checks } = JSON.parse(stdout) as { status: string; checks: Record<string, string>[] };
+  const faults = checks.filter((check) => check['status'] !== 'ok');
+  return {
+    outcome: [code, status, stderr],
+    names: checks.map(({ name = '' }) => name),
+    found: Object.fromEntries(checks.map(({ name, found }) => [name, found])),
+    /** A line for each. */
+    faults: faults.map((fault) => `${fault['status']} ${fault['name']}: ${fault['found']} → ${fault['advice']}`).join('\n'),
+  };
+}
 
-  /** @param environment - on top of any free ports. @param root - the module of the application */
-  static async of(environment: NodeJS.ProcessEnv, root: Type = AppModule): Promise<Diagnosis> {
-    const defaults = { LOG_LEVEL: 'silent', PORT: '0', METRICS_PORT: '0' };
-    const report = await diagnose({ ...defaults, ...environment }, (configuration) => createContext(configuration, root));
-    return new Diagnosis(report);
-  }
-
-  get names(): string[] {
-    return this.report.checks.map(({ name }) => name);
-  }
-
-  /** All that something is to be done about, as `failed: what was found → what to mend`, by name. */
-  get faults(): Record<string, string> {
-    const faulty = this.report.checks.filter(({ status }) => status === 'warning' || status === 'failed');
-    return Object.fromEntries(faulty.map(({ name, status, found, mend }) => [name, `${status}: ${found} → ${mend}`]));
-  }
-
-  /** What was found by a check, whatever it was. */
-  find(name: string): Result {
-    const result = this.report.checks.find((each) => each.name === name);
-    if (!result) {
-      throw new Error(`There is no check ${name}.`);
-    }
-    return result;
-  }
+/** Runs code in a process before its own. */
+export function preload(code: string): { NODE_OPTIONS: string } {
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` };
 }

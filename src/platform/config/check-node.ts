@@ -1,7 +1,7 @@
 import { OperatorError } from './operator-error.js';
 
 /** The release that the service is developed, tested and shipped on; older ones lack parts that it uses. */
-export const OLDEST_NODE = 26;
+const OLDEST_NODE = 26;
 
 /**
  * Refuses a Node that is too old at the start, rather than fail on it later in places that are seldom reached.

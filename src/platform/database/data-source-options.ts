@@ -14,7 +14,7 @@ export type ServerKind = 'server' | 'pooler' | 'replica';
 export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: PoolConfig };
 
 /** How long a connection to a server is kept that nobody uses, in milliseconds. */
-export const IDLE_TIMEOUT = 30_000;
+const IDLE_TIMEOUT = 30_000;
 
 /** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
 const PATIENCE_WITH_REPLICA = 0.2;

@@ -6,13 +6,6 @@ import { sqlState } from './sql-state.js';
 /** SQLSTATE of an extension that may not be created here, or whose files are not installed (two codes, by version). */
 const EXTENSION_MISSING = /^(?:42501|0A000|58P01)$/;
 
-/** An index that a migration builds. */
-export interface IndexDescription {
-  readonly index: string;
-  readonly definition: string;
-  readonly extension: string | undefined;
-}
-
 /**
  * A migration that builds one index while the table goes on being written (`CREATE INDEX CONCURRENTLY`). Ended halfway, it
  * can be run again.
@@ -26,12 +19,6 @@ export abstract class IndexMigration extends ForwardMigration {
   abstract readonly definition: string;
   /** The extension that the index needs. Where it cannot be had, there is a warning instead of an index. */
   protected readonly extension: string | undefined = undefined;
-
-  /** What the index is, for those who look whether it is there. */
-  describe(): IndexDescription {
-    const { index, definition, extension } = this;
-    return { index, definition, extension };
-  }
 
   async up(runner: QueryRunner): Promise<void> {
     const schema = await this.extensionSchema(runner);

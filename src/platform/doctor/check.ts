@@ -1,47 +1,44 @@
-/**
- * `failed`: so the service does not work, or loses what it promises. `warning`: it works, but not as well, or not for long.
- * `skipped`: there was nothing to check, or it could not be.
- */
-export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped';
+import { reasonOf } from '../observability/describe-error.js';
+import { within } from '../time/within.js';
 
-/** What a check came to. */
+/** What a check found. */
 export interface Finding {
-  readonly status: CheckStatus;
-  /** What is so, with its figures; of a check that was skipped, why. */
+  readonly fine: boolean;
   readonly found: string;
-  /** What to do about it: there is something to do unless the status is `ok` or `skipped`. */
-  readonly mend?: string;
+  /** Checks that are possible now. */
+  readonly next?: readonly Check[];
 }
 
-/**
- * Something that `doctor` looks at. It changes nothing, neither here nor in what it asks, and tells no secret.
- */
+/** Something that `doctor` looks at. It changes nothing, and its texts contain no secret. */
 export interface Check {
-  /** Scripts look for it, so it stays as it is: words in lower case, the concern first, as in `payments.connection`. */
+  /** Scripts look for it, so it stays. */
   readonly name: string;
-  /** Checks, added before this one, that must not have failed or been skipped for this one to mean something. */
-  readonly needs?: readonly string[];
-  /** Ends within five seconds, or counts as failed. So does what it throws. */
+  /** How to fix it. */
+  readonly advice: string;
+  /** `fail`, the default: the service does not work, or loses what it promises; `warn`: it works worse, or not for long. */
+  readonly severity?: 'warn' | 'fail';
+  /** An error counts as not fine; so does more than ten seconds. */
   run(): Promise<Finding> | Finding;
 }
 
-/** The same check, for which others must not have failed or been skipped, either. */
-export function needing(needs: readonly string[], check: Check): Check {
-  return { name: check.name, needs: [...needs, ...(check.needs ?? [])], run: () => check.run() };
+/** What a check came to, with advice unless it is ok. */
+export interface Result {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly found: string;
+  readonly advice?: string;
 }
 
-export function ok(found: string): Finding {
-  return { status: 'ok', found };
-}
-
-export function warning(found: string, mend: string): Finding {
-  return { status: 'warning', found, mend };
-}
-
-export function failed(found: string, mend: string): Finding {
-  return { status: 'failed', found, mend };
-}
-
-export function skipped(why: string): Finding {
-  return { status: 'skipped', found: why };
+/** Runs checks at once, and then those that these made possible. @returns their results, in order */
+export async function examine(checks: readonly Check[]): Promise<Result[]> {
+  const results = checks.map(async (check) => {
+    const { name, advice, severity: status = 'fail' } = check;
+    const run = within(10_000, (async () => check.run())());
+    const { fine, ...finding }: Finding = await run.catch((error: unknown) => ({ fine: false, found: reasonOf(error) }));
+    // Redis repeats the arguments of AUTH where that is renamed; terminals obey control characters.
+    const found = finding.found.replaceAll(/(?<=args beginning with: ).*/g, '***').replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
+    const result: Result = fine ? { name, status: 'ok', found } : { name, status, found, advice };
+    return [result, ...(await examine(finding.next ?? []))];
+  });
+  return (await Promise.all(results)).flat();
 }

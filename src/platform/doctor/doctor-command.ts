@@ -1,33 +1,60 @@
 import { styleText } from 'node:util';
+import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
+import { DataSource } from 'typeorm';
+import type { Configuration } from '../config/configuration.js';
 import { loadEnvironment } from '../config/load-environment.js';
-import type { CheckStatus } from './check.js';
-import { type CreateContext, diagnose } from './diagnose.js';
-import { type Paint, reportText } from './report-text.js';
+import { readConfiguration } from '../config/read-configuration.js';
+import { Database } from '../database/database.js';
+import { examine, type Result } from './check.js';
+import { databaseChecks } from './database-checks.js';
+import { issuerCheck } from './issuer-check.js';
+import { redisCheck } from './redis-check.js';
+import { settingsChecks } from './settings-checks.js';
 
-/** What the command line lends the command. */
-export interface CommandLine {
-  readonly createContext: CreateContext;
-  /** Writes a result. */
-  readonly print: (text: string) => void;
-}
+/** Makes the application's providers, without a server. */
+type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
 
-const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' } as const satisfies Record<CheckStatus, string>;
-
-/** On a terminal, and only without `NO_COLOR`, which Node sees to. */
-const paint: Paint = (status, text) => styleText(COLOURS[status], text, { stream: process.stdout });
+const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Makes a command of what is to become `doctor`. */
-export function makeDoctorCommand(doctor: Command, { createContext, print }: CommandLine): void {
+export function makeDoctorCommand(doctor: Command, createContext: CreateContext): void {
   doctor
-    .description('check the configuration and all that it leads to, and say what to mend; changes nothing')
+    .description('check the settings and everything that they lead to, and say how to fix it; changes nothing')
     .option('--json', 'as JSON, for programs')
     .option('--strict', 'exit with 1 for warnings, too')
     .action(async ({ json = false, strict = false }: { json?: boolean; strict?: boolean }) => {
-      const report = await diagnose(loadEnvironment(), createContext);
-      print(json ? JSON.stringify(report, null, 2) : reportText(report, paint));
-      const isFine = report.status === 'ok' || (report.status === 'warning' && !strict);
-      // Whoever did not answer is not waited for.
-      process.exit(isFine ? 0 : 1);
+      const checks = await diagnose(createContext);
+      const status = (['fail', 'warn'] as const).find((worst) => checks.some((check) => check.status === worst)) ?? 'ok';
+      process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : textOf(checks)}\n`);
+      // Connections that are still open do not hold it up.
+      process.exit(status === 'ok' || (status === 'warn' && !strict) ? 0 : 1);
     });
+}
+
+async function diagnose(createContext: CreateContext): Promise<Result[]> {
+  let app: INestApplicationContext | undefined;
+  const run = async () => {
+    const settings = readConfiguration(loadEnvironment());
+    app = await createContext(settings);
+    const database = app.get(Database);
+    const open = async (url?: string) =>
+      new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
+    const checks = [settingsChecks(settings), issuerCheck(settings), databaseChecks(settings, open), redisCheck(settings)];
+    return { fine: true, found: 'valid', next: checks.flat() };
+  };
+  const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+  await app?.close();
+  return results;
+}
+
+/** A line for each result, with its advice below. */
+function textOf(results: readonly Result[]): string {
+  const width = Math.max(...results.map(({ name }) => name.length));
+  const line = ({ name, status, found, advice }: Result) => {
+    const text = advice === undefined ? found : `${found}\n→ ${advice}`;
+    const indented = text.replaceAll('\n', `\n${' '.repeat(width + 8)}`);
+    return `${styleText(COLOURS[status], status.padEnd(4))}  ${name.padEnd(width)}  ${indented}`;
+  };
+  return results.map(line).join('\n');
 }
