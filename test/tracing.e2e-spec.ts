@@ -364,7 +364,7 @@ describe('W3C Trace Context', () => {
   });
 
   it('goes on with what one request asks of the issuer, and not with what is asked later', async () => {
-    const times = { deadline: 3000, pause: 0, interval: 100 };
+    const times = { deadline: 3000, pause: 1000, interval: 100 };
     const keys = new IssuerKeys(readConfiguration(provider.environment), new Metrics(), times);
     const { traceId, headers } = newTrace();
     const span = service.app.get(Tracing).beginRequest(headers);

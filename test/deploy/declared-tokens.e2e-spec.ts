@@ -1,6 +1,6 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { parseTokensFile } from '../../src/platform/auth/declared/parse-tokens-file.js';
+import { parseTokensFile } from '../../src/platform/auth/declared/tokens-file.js';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { testDirectory } from '../support/test-database.js';
@@ -32,6 +32,7 @@ describe.each(overlays)('%s with tokens of a Secret', (overlay, without) => {
     expect(mount).toEqual({ name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true });
     expect(volume).toEqual({ name: 'tokens', secret: { secretName: secret.metadata.name } });
     expect(Object.keys(secret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
+    expect(secret.metadata.namespace).toBe(overlays[0][1].deployment.metadata.namespace);
   });
 
   it('is as safe as without, and adds nothing else', () => {
@@ -42,33 +43,24 @@ describe.each(overlays)('%s with tokens of a Secret', (overlay, without) => {
     const { env = [], volumeMounts = [], ...rest } = container;
     const { env: envWithout = [], volumeMounts: volumeMountsWithout = [], ...restWithout } = containerOf(podOf(without));
     expect(rest).toEqual(restWithout);
+    expect(environmentOf(without, containerOf(podOf(without)))).not.toHaveProperty('AUTH_TOKENS_FILE');
     expect(env.filter(({ name }) => name !== 'AUTH_TOKENS_FILE')).toEqual(envWithout);
     expect(volumeMounts.filter(({ name }) => name !== 'tokens')).toEqual(volumeMountsWithout);
-  });
-
-  it('is not what everybody gets', () => {
-    expect(environmentOf(without, containerOf(podOf(without)))).not.toHaveProperty('AUTH_TOKENS_FILE');
   });
 });
 
 describe('the example Secret', () => {
-  it('lies in the namespace of production', () => {
-    expect(secret.metadata.namespace).toBe(overlays[0][1].deployment.metadata.namespace);
-  });
-
-  it('declares tokens with and without scopes once it is filled in', () => {
+  it('declares tokens with and without scopes once it is filled in, and lets nobody in before', () => {
     const filled = example.replaceAll('SHA256', () => digestOf(generateToken()).toString('hex'));
-    expect(parseTokensFile(filled)).toMatchObject({
-      tokens: [
-        { name: 'deploy', scopes: 'all' },
-        { name: 'reports', scopes: ['items:read'] },
-        { name: 'sync', scopes: ['items:read', 'items:write'] },
+    const { tokens, faults } = parseTokensFile(filled);
+    expect([[...tokens.values()].map(({ name, scopes }) => [name, scopes]), faults]).toEqual([
+      [
+        ['deploy', 'all'],
+        ['reports', ['items:read']],
+        ['sync', ['items:read', 'items:write']],
       ],
-    });
-  });
-
-  it('lets nobody in as it is', () => {
-    const parsed = parseTokensFile(example);
-    expect('faults' in parsed && parsed.faults.length).toBe(3);
+      [],
+    ]);
+    expect(parseTokensFile(example).faults).toHaveLength(3);
   });
 });

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { CompactEncrypt } from 'jose';
-import type { RefusalReason } from '../../src/platform/auth/verdict.js';
+import type { RefusalReason } from '../../src/platform/auth/principal.js';
 import { selfSignedCertificate } from './certificate.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { SigningKey, signingInput } from './signing-key.js';

@@ -5,7 +5,6 @@ import { AccessTokensService } from './access-tokens.service.js';
 import { AuditLog } from './audit-log.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
-import { IssuerKeys } from './jwt/issuer-keys.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
@@ -21,16 +20,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
       migrations: [CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006],
     }),
   ],
-  providers: [
-    AuditLog,
-    AccessTokensService,
-    DeclaredTokens,
-    IssuerKeys,
-    JwtVerifier,
-    TokenAuthenticator,
-    BearerStrategy,
-    QuickstartToken,
-  ],
+  providers: [AuditLog, AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
   exports: [AccessTokensService, BearerStrategy],
 })
 export class AuthModule {}

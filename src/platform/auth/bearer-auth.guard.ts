@@ -1,15 +1,25 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
+import { SERVICE_NAME } from '../config/service-name.js';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { PerRoute } from '../routes/per-route.js';
 import { currentSpan } from '../tracing/current-span.js';
 import { traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { challenge } from './challenge.js';
+import type { RefusalReason } from './principal.js';
 import { tokenPolicyOf } from './token-policy.decorator.js';
-import type { RefusalReason } from './verdict.js';
+
+/**
+ * The header `WWW-Authenticate` of a refusal (RFC 6750, section 3).
+ *
+ * @param parameters - nothing where there was no credential; `scope` is what the operation needs, separated by spaces
+ */
+export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
+  const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
+  return `Bearer ${fields.join(', ')}`;
+}
 
 /** The token is absent or not valid. */
 const unauthorized = definePlatformProblemType({

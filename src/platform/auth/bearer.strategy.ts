@@ -9,9 +9,8 @@ import { headerValues } from '../http/header-values.js';
 import type { EventCounter } from '../observability/event-counter.js';
 import { Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
-import type { Principal } from './principal.js';
+import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
-import { REFUSAL_REASONS, type RefusalReason, type Verdict } from './verdict.js';
 
 declare global {
   // Express' own hook for properties that middleware adds.

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { clientAddress, networkOf } from './client-address.js';
+import { clientAddress, networksOf } from './client-address.js';
 
 const socket = { remoteAddress: '192.0.2.7' } as Socket;
 
@@ -21,11 +21,11 @@ it('has none of a connection that is gone', () => {
 });
 
 it.each([
-  ['203.0.113.9', '203.0.113.9'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:db8:1:2:ffff::', '2001:db8:1:2::/64'],
-  ['fe80::1%eth0', 'fe80::/64'],
-  ['', ''],
-])('counts %s as %s', (address, network) => {
-  expect(networkOf(address)).toBe(network);
+  ['203.0.113.9', ['203.0.113.9']],
+  ['2001:db8:1:2:3:4:5:6', ['2001:db8:1:2::/64', '2001:db8:1::/48']],
+  ['2001:db8:1:2:ffff::', ['2001:db8:1:2::/64', '2001:db8:1::/48']],
+  ['fe80::1%eth0', ['fe80::/64', 'fe80::/48']],
+  ['', ['']],
+])('counts failures of %s as those of %j', (address, networks) => {
+  expect(networksOf(address)).toEqual(networks);
 });

@@ -3,9 +3,6 @@ import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 
-/** Of an IPv6 address, the bytes that tell one customer of a provider from another: a /64 has as many addresses as it likes. */
-const NETWORK_BYTES = 8;
-
 /**
  * Address of the client: what `TRUSTED_PROXIES` say it is, or the other end of the connection.
  *
@@ -28,14 +25,17 @@ const spellings = new LRUCache<string, string>({
 });
 
 /**
- * What failures are counted by: an IPv4 address, or the network of an IPv6 one.
+ * Networks of a client, the smallest first: an IPv4 address, or the /64 of an IPv6 address, which has as many addresses as it likes, and
+ * the /48, which is often that of one customer of a provider.
  *
  * @param address - from {@link clientAddress}
  */
-export function networkOf(address: string): string {
+export function networksOf(address: string): string[] {
   if (!address.includes(':')) {
-    return address;
+    return [address];
   }
   const bytes = ipaddr.parse(address).toByteArray();
-  return `${ipaddr.fromByteArray(bytes.map((byte, place) => (place < NETWORK_BYTES ? byte : 0))).toString()}/64`;
+  return [64, 48].map(
+    (bits) => `${ipaddr.fromByteArray(bytes.map((byte, index) => (index < bits / 8 ? byte : 0))).toString()}/${bits}`,
+  );
 }

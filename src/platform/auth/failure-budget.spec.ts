@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { FailureBudget } from './failure-budget.js';
 
 const BURST = 5;
@@ -10,121 +11,74 @@ let budget: FailureBudget;
 
 beforeEach(() => {
   [clock, made, reports] = [0, 0, []];
-  const onExhausted = (address: string, refused: number) => reports.push([address, refused]);
-  budget = new FailureBudget({ burst: BURST, rate: 2, onExhausted, now: () => clock });
+  jest.spyOn(performance, 'now').mockImplementation(() => clock);
+  budget = new FailureBudget({ burst: BURST, rate: 2, onExhausted: (network, refused) => reports.push([network, refused]) });
 });
 
-/** An attempt with a certain outcome, which takes a moment. */
-function attempt(outcome: 'good' | 'bad', address = 'a'): Promise<string | undefined> {
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Makes attempts at once. @returns the outcome of each, undefined where it is refused */
+function attempt(count: number, outcome: 'good' | 'bad' | 'error', ...networks: string[]): Promise<(string | undefined)[]> {
   const make = async () => {
     made += 1;
     await delay(1);
-    return outcome;
+    return outcome === 'error' ? Promise.reject(new Error('away')) : outcome;
   };
-  return budget.attempt(address, make, (made_) => made_ === 'bad');
+  const one = () => budget.attempt(networks, make, (result) => result === 'bad').catch(() => 'error');
+  return Promise.all(Array.from({ length: count }, one));
 }
 
-function attempts(count: number, outcome: 'good' | 'bad'): Promise<(string | undefined)[]> {
-  return Promise.all(Array.from({ length: count }, () => attempt(outcome)));
-}
-
-it('lets an address fail as often as the burst says, and then no more, also when all come at once', async () => {
-  const outcomes = await attempts(1000, 'bad');
-  expect([made, outcomes.filter((outcome) => outcome === 'bad').length]).toEqual([BURST, BURST]);
-  expect(await attempt('good')).toBeUndefined();
-  expect(await attempt('good', 'another')).toBe('good');
-  expect(made).toBe(BURST + 1);
-});
-
-it('tells at once that an address may not, but not while an attempt shows', async () => {
-  expect(budget.refuses('a')).toBe(false);
-  await attempts(BURST - 1, 'bad');
-  const last = attempt('bad');
-  expect(budget.refuses('a')).toBe(false);
-  await last;
-  expect([budget.refuses('a'), budget.refuses('another'), reports]).toEqual([true, false, [['a', 1]]]);
-  clock += 500;
-  expect(budget.refuses('a')).toBe(false);
-});
-
-it('lets it fail again at the rate, up to the burst', async () => {
-  await attempts(10, 'bad');
-  clock += 500;
-  await attempts(10, 'bad');
-  expect(made).toBe(BURST + 1);
-  clock += 3_600_000;
-  await attempts(100, 'bad');
-  expect(made).toBe(2 * BURST + 1);
-});
-
-it('refuses nobody of a crowd that succeeds, and runs no more at once than may fail', async () => {
-  let underWay = 0;
-  let most = 0;
-  const make = async () => {
-    underWay += 1;
-    most = Math.max(most, underWay);
-    await delay(1);
-    underWay -= 1;
-    return true;
-  };
-  const outcomes = await Promise.all(Array.from({ length: 500 }, () => budget.attempt('a', make, (good) => !good)));
-  expect(new Set(outcomes)).toEqual(new Set([true]));
-  expect([most, budget.size]).toEqual([BURST, 0]);
-});
-
-it('lets those go on who came after failures, if these leave something over', async () => {
-  const outcomes = await Promise.all([...Array.from({ length: BURST - 1 }, () => attempt('bad')), attempts(20, 'good')]);
-  expect(outcomes.at(-1)).toEqual(Array.from({ length: 20 }, () => 'good'));
-});
-
-it('lets whoever waits meet the error that the attempt under way met, and counts none as a failure', async () => {
-  const fail = () => delay(1).then(() => Promise.reject(new Error('away')));
-  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => budget.attempt('a', fail, () => true)));
-  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['rejected']));
-  await attempts(20, 'bad');
-  expect(made).toBe(BURST);
-});
-
-it('keeps nobody of a flood waiting for what the rate gives back', async () => {
-  const fail: (() => void)[] = [];
-  const make = () =>
-    new Promise<string>((resolve) => {
-      fail.push(() => {
-        resolve('bad');
-      });
-    });
-  let refused = 0;
-  for (let sent = 0; sent < 100; sent += 1) {
-    void budget.attempt('a', make, () => true).then((outcome) => (refused += outcome === undefined ? 1 : 0));
-  }
-  await delay(1);
-  // Whenever one fails, there is a place for another one: some are always under way.
-  for (let failures = 0; failures < BURST; failures += 1) {
-    clock += 500;
-    fail.shift()?.();
-    await delay(1);
-  }
-  expect([fail.length, refused]).toEqual([BURST, 100 - 2 * BURST]);
-});
-
-it('reports an address that has used it up once a minute, with how many were refused', async () => {
-  await attempts(BURST + 10, 'bad');
+it('lets a network fail as often as the burst says, also at once, then at the rate, and reports refusals once a minute', async () => {
+  expect(budget.refuses(['a'])).toBe(false);
+  expect((await attempt(1000, 'bad', 'a')).filter(Boolean)).toHaveLength(BURST);
+  expect([made, budget.refuses(['a']), budget.refuses(['b']), await attempt(1, 'good', 'b')]).toEqual([
+    BURST,
+    true,
+    false,
+    ['good'],
+  ]);
   expect(reports).toEqual([['a', 1]]);
-  clock += 60_000;
-  await attempts(BURST + 3, 'bad');
+  clock += 500;
+  expect((await attempt(10, 'bad', 'a')).filter(Boolean)).toHaveLength(1);
+  clock += 3_600_000;
+  expect((await attempt(100, 'bad', 'a')).filter(Boolean)).toHaveLength(BURST);
   expect(reports).toEqual([
     ['a', 1],
-    ['a', 10],
+    ['a', 995 + 9 + 1],
   ]);
 });
 
-it('remembers a bounded number of addresses', async () => {
-  for (let address = 0; address < 20_000; address += 1) {
-    await budget.attempt(
-      String(address),
-      () => Promise.resolve('bad'),
-      () => true,
-    );
+it('lets a /48 fail ten times as often as a /64 in it', async () => {
+  for (let number = 0; number < 20; number += 1) await attempt(10, 'bad', `2001:db8:1:${number}::/64`, '2001:db8:1::/48');
+  expect([made, budget.refuses(['2001:db8:1:99::/64', '2001:db8:1::/48'])]).toEqual([10 * BURST, true]);
+  expect(await attempt(1, 'bad', '2001:db8:2:1::/64', '2001:db8:2::/48')).toEqual(['bad']);
+});
+
+it('refuses no good attempt for the number of others, or for failures that leave something', async () => {
+  expect(new Set(await attempt(500, 'good', 'a'))).toEqual(new Set(['good']));
+  const outcomes = await Promise.all([attempt(BURST - 1, 'bad', 'a'), attempt(20, 'good', 'a')]);
+  expect(new Set(outcomes[1])).toEqual(new Set(['good']));
+});
+
+it('passes an error on to those that wait, and counts it as no failure', async () => {
+  expect(new Set(await attempt(20, 'error', 'a'))).toEqual(new Set(['error']));
+  expect([made, (await attempt(20, 'bad', 'a')).filter(Boolean).length]).toEqual([BURST, BURST]);
+});
+
+it('keeps none of a flood waiting for what the rate gives back', async () => {
+  const ends: ((outcome: string) => void)[] = [];
+  const make = () => new Promise<string>((resolve) => ends.push(resolve));
+  const refused: unknown[] = [];
+  for (let count = 0; count < 100; count += 1) {
+    void budget.attempt(['a'], make, () => true).then((outcome) => outcome ?? refused.push(outcome));
   }
-  expect(budget.size).toBe(10_000);
+  // With each failure, another attempt begins.
+  for (let failures = 0; failures < BURST; failures += 1) {
+    clock += 500;
+    ends.shift()?.('bad');
+    await delay(1);
+  }
+  expect([ends.length, refused.length]).toEqual([BURST, 100 - 2 * BURST]);
 });

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { PerRoute } from '../routes/per-route.js';
-import { challenge } from './challenge.js';
+import { challenge } from './bearer-auth.guard.js';
 import { scopesOf } from './token-policy.decorator.js';
 
 /** The token is valid, and not meant for this. */

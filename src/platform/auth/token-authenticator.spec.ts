@@ -6,10 +6,9 @@ import type { AccessTokensService } from './access-tokens.service.js';
 import type { AuditLog } from './audit-log.js';
 import type { DeclaredTokens } from './declared/declared-tokens.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
-import type { Principal } from './principal.js';
+import type { Principal, Verdict } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 import { digestOf, fingerprintOf, generateToken } from './token-format.js';
-import type { Verdict } from './verdict.js';
 
 const BURST = 50;
 const valid = generateToken();
@@ -36,7 +35,7 @@ describe('the token authenticator', () => {
   let authenticator: TokenAuthenticator;
   let declared: Map<string, Principal>;
   let events: string[];
-  let jwt: { isEnabled: boolean; start: () => void; verify: () => Promise<Verdict> };
+  let jwt: { keys?: { start: () => void }; verify: () => Promise<Verdict> };
 
   function build(variables: Partial<Configuration> = {}): TokenAuthenticator {
     return new TokenAuthenticator(
@@ -57,7 +56,7 @@ describe('the token authenticator', () => {
     tokens = new CountingTokens();
     declared = new Map();
     events = [];
-    jwt = { isEnabled: false, start: () => undefined, verify: () => Promise.resolve({ refused: 'jwt-form' }) };
+    jwt = { verify: () => Promise.resolve({ refused: 'jwt-form' }) };
     authenticator = build();
   });
 
@@ -96,7 +95,7 @@ describe('the token authenticator', () => {
   });
 
   it('takes what is declared for a token only if it is one', async () => {
-    jwt = { ...jwt, isEnabled: true };
+    jwt = { ...jwt, keys: { start: () => undefined } };
     authenticator = build();
     const mistyped = `${valid.slice(0, -1)}!`;
     const [token, ...others] = [generateToken(), 'test', 'malformed', 'a.b.c', mistyped] as const;
@@ -136,7 +135,7 @@ describe('the token authenticator', () => {
   it('remembers of the scopes of a JWT those that routes ask for', async () => {
     const scopes = [...Array.from({ length: 1000 }, (_, index) => `other:${index}`), 'items:read'];
     const principal = { id: '2', familyId: '2', subject: 'alice', scopes };
-    jwt = { ...jwt, isEnabled: true, verify: () => Promise.resolve({ principal, until: Infinity }) };
+    jwt = { ...jwt, keys: { start: () => undefined }, verify: () => Promise.resolve({ principal, until: Infinity }) };
     authenticator = build();
     await authenticator.start(['items:read', 'items:write', 'items:read']);
     await authenticator.authenticate('a.b.c', ADDRESS);

@@ -4,14 +4,13 @@ import { Configuration } from '../config/configuration.js';
 import { type AccessToken, endOf } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { AuditLog } from './audit-log.js';
-import { networkOf } from './client-address.js';
+import { networksOf } from './client-address.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { currentSpan } from '../tracing/current-span.js';
-import type { Principal } from './principal.js';
+import type { Principal, Verdict } from './principal.js';
 import { digestOf, fingerprintOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
-import type { Verdict } from './verdict.js';
 
 /** Credentials remembered at most; beyond it the least recently used ones need a look-up again. */
 const CACHE_SIZE = 10_000;
@@ -67,8 +66,8 @@ export class TokenAuthenticator implements OnApplicationShutdown {
    */
   async start(knownScopes: readonly string[]): Promise<void> {
     this.knownScopes = [...new Set(knownScopes)];
-    await this.declared.start(knownScopes);
-    this.jwt.start();
+    await this.declared.start();
+    this.jwt.keys?.start();
   }
 
   /** Credentials remembered now. */
@@ -98,7 +97,7 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     if (kind === 'access token' && !isWellFormedToken(credential)) {
       return { refused: 'checksum' };
     }
-    return !this.wasValid(key) && this.budget.refuses(networkOf(addressOf())) ? { refused: 'budget' } : undefined;
+    return !this.wasValid(key) && this.budget.refuses(networksOf(addressOf())) ? { refused: 'budget' } : undefined;
   }
 
   /**
@@ -125,7 +124,7 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     if (hasTokenPrefix(credential)) {
       return 'access token';
     }
-    return this.jwt.isEnabled && JWT.test(credential) ? 'jwt' : undefined;
+    return this.jwt.keys && JWT.test(credential) ? 'jwt' : undefined;
   }
 
   private wasValid(key: string): boolean {
@@ -134,23 +133,22 @@ export class TokenAuthenticator implements OnApplicationShutdown {
 
   private lookUpOnce(key: string, address: string, lookUp: LookUp): Promise<Verdict> {
     const wasValid = this.wasValid(key);
-    const network = networkOf(address);
     // What the budget of one address refuses says nothing of the credential to another.
-    const question = wasValid ? key : `${key} ${network}`;
+    const question = wasValid ? key : `${key} ${address}`;
     const underWay = this.underWay.get(question);
     if (underWay) {
       return underWay;
     }
-    const verdict = this.lookUp(key, wasValid ? undefined : network, lookUp).finally(() => this.underWay.delete(question));
+    const verdict = this.lookUp(key, wasValid ? [] : networksOf(address), lookUp).finally(() => this.underWay.delete(question));
     this.underWay.set(question, verdict);
     return verdict;
   }
 
-  /** @param network - whose budget for failures it goes to, if any */
-  private async lookUp(key: string, network: string | undefined, lookUp: LookUp): Promise<Verdict> {
+  /** @param networks - whose budgets for failures it goes to */
+  private async lookUp(key: string, networks: readonly string[], lookUp: LookUp): Promise<Verdict> {
     // What was read is as old as the question.
     const asked = Date.now();
-    const verdict = network === undefined ? await lookUp() : await this.budget.attempt(network, lookUp, isRefused);
+    const verdict = await this.budget.attempt(networks, lookUp, isRefused);
     if (!verdict) {
       // Another address may have shown meanwhile that it is valid.
       const principal = this.accepted.get(key);

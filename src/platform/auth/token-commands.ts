@@ -10,11 +10,17 @@ import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { Declaration } from './declared/declaration.js';
-import { readTokensFile } from './declared/read-tokens-file.js';
+import { readTokensFile } from './declared/tokens-file.js';
 import { hideCredentials } from './hide-credentials.js';
-import { digestOf, fingerprintOfDigest, generateToken, isWellFormedToken, shorten } from './token-format.js';
-import { isTokenName, TOKEN_NAME_RULE } from './token-name.js';
+import {
+  digestOf,
+  fingerprintOfDigest,
+  generateToken,
+  isTokenName,
+  isWellFormedToken,
+  shorten,
+  TOKEN_NAME_RULE,
+} from './token-format.js';
 import { scopesOf } from './token-policy.decorator.js';
 
 /** What the command line lends its commands. */
@@ -189,16 +195,13 @@ async function refuseDeclared(app: INestApplicationContext, digest: Buffer): Pro
   if (path === undefined) {
     return;
   }
-  const declaration = await readTokensFile(path).then(
-    (content) => Declaration.parse(content),
-    () => undefined,
-  );
-  if (!(declaration instanceof Declaration)) {
+  const { tokens, faults } = (await readTokensFile(path)).parse();
+  if (faults.length > 0) {
     throw new OperatorError(
       `The file ${path} of AUTH_TOKENS_FILE cannot be used here: see that it does not declare this token. In the database it is of no use any more.`,
     );
   }
-  if (declaration.find(fingerprintOfDigest(digest))) {
+  if (tokens.has(fingerprintOfDigest(digest))) {
     throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE declares this token: remove its line there.`);
   }
 }

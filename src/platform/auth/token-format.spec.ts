@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { digestOf, generateToken, isWellFormedToken } from './token-format.js';
+import { digestOf, generateToken, isTokenName, isWellFormedToken } from './token-format.js';
 
 describe('a token', () => {
   it('is a prefix, 30 random characters and a checksum of 6', () => {
@@ -36,4 +36,17 @@ describe('a token', () => {
   it('is stored as its SHA-256', () => {
     expect(digestOf('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
+});
+
+describe('the name of a token', () => {
+  it.each(['ci', 'continuous integration', 'Zoë 🚲', 'x'.repeat(100), '🚲'.repeat(100)])('can be %j', (name) => {
+    expect(isTokenName(name)).toBe(true);
+  });
+
+  it.each(['', ' ', '\u00a0', 'a\tb', 'a\nb', 'a\u0000', 'a\u202eb', 'a\u2028b', '\ud800', 'x'.repeat(101)])(
+    'cannot be %j',
+    (name) => {
+      expect(isTokenName(name)).toBe(false);
+    },
+  );
 });

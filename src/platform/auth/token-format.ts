@@ -63,3 +63,21 @@ function checksum(text: string): string {
   }
   return digits;
 }
+
+/** What a name must be, to be read after "Write". */
+export const TOKEN_NAME_RULE = '1 to 100 printable characters';
+
+/** Whether a text can name a token: it fits into a line of `token list`, and people can read it. */
+export function isTokenName(text: string): boolean {
+  return isPrintableLine(text, 100) && text.trim() !== '';
+}
+
+/**
+ * Whether a text fits into a line of the log and of a terminal: not empty, without control characters, characters that change the
+ * direction of writing, and ends of lines.
+ *
+ * @param longest - in characters (code points)
+ */
+export function isPrintableLine(text: string, longest: number): boolean {
+  return text.isWellFormed() && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text) && Array.from(text).length <= longest;
+}

@@ -1,6 +1,6 @@
 import { isHidden } from '../openapi/operation-faults.js';
 import { annotate, annotationOf, nameOf, placeOf, type Route } from '../routes/route.js';
-import { isScope } from './scope.js';
+import { isScope } from './principal.js';
 
 /** Who may call a route: everybody, or holders of a token with these scopes, of which there may be none. */
 export type TokenPolicy = 'public' | readonly string[];

@@ -1,30 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
-import { AuditLog } from '../audit-log.js';
-import type { Principal } from '../principal.js';
-import { Declaration, type DeclaredToken } from './declaration.js';
-import { FollowedFile } from './followed-file.js';
-import { readTokensFile } from './read-tokens-file.js';
+import { type AuditEvent, AuditLog } from '../audit-log.js';
+import { type Declaration, type DeclaredToken, readTokensFile } from './tokens-file.js';
 
-/** Milliseconds between two looks at the file. */
-const INTERVAL = 5000;
+/** Milliseconds between two reads of the file: events of file systems miss replaced links and network volumes. */
+const INTERVAL = 2000;
 
-/** Milliseconds that a read of it may take. */
-const PATIENCE = 5000;
-
-/**
- * The tokens that the file at `AUTH_TOKENS_FILE` brings, which may be a Secret of Kubernetes. They are in force as long as it
- * names them, and need no database. When it turns wrong or goes away, those before stay in force until it is mended.
- */
+/** Tokens of the file at `AUTH_TOKENS_FILE`, which need no database. While it is wrong, the tokens before it stay valid. */
 @Injectable()
 export class DeclaredTokens implements OnApplicationShutdown {
   private readonly logger = new Logger('DeclaredTokens');
-  private declaration = new Declaration([]);
-  private knownScopes: readonly string[] = [];
+  private tokens: Declaration['tokens'] = new Map();
   private isFileValid = true;
-  private file: FollowedFile | undefined;
+  private isStopped = false;
 
   constructor(
     private readonly configuration: Configuration,
@@ -38,87 +30,62 @@ export class DeclaredTokens implements OnApplicationShutdown {
   }
 
   /**
-   * Reads the file and follows it from then on. Does nothing when `AUTH_TOKENS_FILE` is unset.
+   * Reads the file, if there is one, and follows its changes from then on.
    *
-   * @param knownScopes - that routes ask for
-   * @param interval - milliseconds between two looks at the file
    * @throws OperatorError with all that is wrong with the file
    */
-  async start(knownScopes: readonly string[], interval: number = INTERVAL): Promise<void> {
+  async start(interval = INTERVAL): Promise<void> {
     const { AUTH_TOKENS_FILE: path } = this.configuration;
-    if (path === undefined) {
-      return;
+    if (path !== undefined) {
+      const { mark, parse } = await readTokensFile(path);
+      const faults = this.take(parse(), 'read at start');
+      if (faults.length > 0) {
+        const lines = faults.map((fault) => `  ${fault}`).join('\n');
+        const remedy = 'Fix it, one name:sha256-or-token[:scopes] a line, or unset AUTH_TOKENS_FILE.';
+        throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE cannot be used:\n${lines}\n${remedy}`);
+      }
+      void this.follow(path, mark, interval);
     }
-    this.knownScopes = knownScopes;
-    this.file = new FollowedFile({
-      interval,
-      patience: PATIENCE,
-      read: () => readTokensFile(path),
-      onContent: (content) => {
-        this.judge(this.take(content, 'file changed'));
-      },
-      onFailure: (error) => {
-        this.judge([reasonOf(error)]);
-      },
-    });
-    const faults = await this.file.read().then(
-      (content) => this.take(content, 'read at start'),
-      (error: unknown) => [reasonOf(error)],
-    );
-    if (faults.length > 0) {
-      const lines = faults.map((fault) => `  ${fault}`);
-      const remedy = 'Mend it, one name:sha256-or-token[:scopes] a line, or unset AUTH_TOKENS_FILE.';
-      throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...lines, remedy].join('\n'));
-    }
-    void this.file.follow();
   }
 
-  /**
-   * Whom the file lets in with a token.
-   *
-   * @param fingerprint - of the token, from `fingerprintOf`
-   */
-  find(fingerprint: string): Principal | undefined {
-    return this.declaration.find(fingerprint);
-  }
-
-  /** The tokens in force, in the order of the file. */
-  list(): readonly DeclaredToken[] {
-    return this.declaration.tokens;
+  /** @param fingerprint - of a token, from `fingerprintOf` */
+  find(fingerprint: string): DeclaredToken | undefined {
+    return this.tokens.get(fingerprint);
   }
 
   onApplicationShutdown(): void {
-    this.file?.stop();
+    this.isStopped = true;
   }
 
-  /** Puts what the file declares in the place of all before, unless something is wrong. @returns what that is */
-  private take(content: Buffer, reason: string): readonly string[] {
-    const parsed = Declaration.parse(content);
-    if (!(parsed instanceof Declaration)) {
-      return parsed.faults;
+  private async follow(path: string, first: string, interval: number): Promise<void> {
+    let [inForce, last] = [first, first];
+    while (!this.isStopped) {
+      await delay(interval, undefined, { ref: false });
+      const { mark, parse } = await readTokensFile(path);
+      // A change must last for two reads: programs empty a file before they write it.
+      if (mark !== inForce && mark === last) {
+        inForce = mark;
+        const faults = this.take(parse(), 'file changed');
+        if (faults.length > 0) {
+          this.logger.error({ msg: 'tokens file refused, the tokens before it stay in force', faults });
+        }
+      }
+      last = mark;
     }
-    const { declared, undeclared } = parsed.changesSince(this.declaration);
-    this.declaration = parsed;
-    const by = { actor: 'AUTH_TOKENS_FILE', reason };
-    for (const { id, name, scopes } of undeclared) this.audit.write('token.undeclared', by, { tokenId: id, name, scopes });
-    for (const { id, name, scopes } of declared) this.audit.write('token.declared', by, { tokenId: id, name, scopes });
-    this.logger.log({ msg: 'tokens file in force', tokens: parsed.tokens.length });
-    const unknown = parsed.scopesBeyond(this.knownScopes);
-    if (unknown.length > 0) {
-      const known = [...new Set(this.knownScopes)].toSorted().join(', ');
-      this.logger.warn({ msg: `There is no scope ${unknown.join(', ')} here, which the tokens file names. There are ${known}.` });
-    }
-    return [];
   }
 
-  private judge(faults: readonly string[]): void {
+  /** Replaces the tokens, unless something is wrong. */
+  private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
-    if (!this.isFileValid) {
-      this.logger.error({ msg: 'tokens file refused, the tokens before it stay in force', faults });
+    if (this.isFileValid) {
+      const audit = (event: AuditEvent, { id, name, scopes }: DeclaredToken) => {
+        this.audit.write(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
+      };
+      for (const [key, token] of this.tokens) if (!tokens.has(key)) audit('token.undeclared', token);
+      for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) audit('token.declared', token);
+      this.tokens = tokens;
+      this.logger.log({ msg: 'tokens file in force', tokens: tokens.size });
     }
+    return faults;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return `cannot be read: ${Error.isError(error) ? error.message : String(error)}`;
 }

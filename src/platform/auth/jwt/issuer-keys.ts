@@ -1,162 +1,119 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { type CompactJWSHeaderParameters, createLocalJWKSet, type CryptoKey, errors } from 'jose';
-import { Configuration } from '../../config/configuration.js';
-import type { EventCounter } from '../../observability/event-counter.js';
-import { Metrics } from '../../observability/metrics.js';
-import { within } from '../../time/within.js';
-import { asPartOfThis } from '../../tracing/traced.js';
-import { fetchKeySet, type KeySource } from './key-set.js';
+import { Logger } from '@nestjs/common';
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet } from 'jose';
+import type { Configuration } from '../../config/configuration.js';
+import { isTrustworthyUrl } from '../../config/variables.decorator.js';
+import type { Metrics } from '../../observability/metrics.js';
+import { tracedFetch } from '../../tracing/traced-fetch.js';
 
-/** When the keys of the issuer are renewed, in milliseconds. */
-export interface RenewalTimes {
-  /** In which an attempt has fetched everything, or has failed. */
-  readonly deadline: number;
-  /** From the beginning of an attempt to that of the next one at least, whatever came of it. */
-  readonly pause: number;
-  /**
-   * From the beginning of an attempt that succeeded to that of the next one, no shorter than the pause: so long a withdrawn key
-   * is still accepted.
-   */
-  readonly interval: number;
-}
+/** In milliseconds: time limit of a fetch, pause after one, and interval of the timer, for which a withdrawn key stays valid. */
+export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
-/** The usual ones. */
-export const RENEWAL_TIMES: RenewalTimes = { deadline: 3000, pause: 30_000, interval: 300_000 };
-
-/**
- * The public keys of the issuer of JWTs, renewed now and then, and when a token names one that is not known. While the issuer
- * is away, the known ones stay. jose's own `createRemoteJWKSet` would do neither; docs/adr/0019 tells more.
- */
-@Injectable()
-export class IssuerKeys implements OnApplicationShutdown {
+/** Keys of the issuer of JWTs, fetched on a timer and for a JWT of an unknown key. A failure leaves the known ones. */
+export class IssuerKeys {
+  /** Finds the key that a JWT names. Rejects with an error of jose, or with that of a fetch. */
+  readonly find;
   private readonly logger = new Logger('IssuerKeys');
-  private readonly source: KeySource | undefined;
-  private readonly refreshes: EventCounter<{ readonly result: readonly ['success', 'failure'] }> | undefined;
-  private known = createLocalJWKSet({ keys: [] });
-  /** Undefined before the first attempt has ended. */
-  private isFailing: boolean | undefined;
-  private renewing: Promise<void> | undefined;
-  /** When the last attempt began, on the monotonic clock. */
-  private begun = -Infinity;
-  private timer: NodeJS.Timeout | undefined;
-  private fetching: AbortController | undefined;
-  private isStopped = false;
-  /** Runs what goes on beyond the request that gave rise to it. */
+  private readonly refreshes;
+  private readonly stopping = new AbortController();
+  /** Keeps the context of the request that causes a fetch out of the timer. */
   private readonly outside = AsyncLocalStorage.snapshot();
+  private timer: NodeJS.Timeout | undefined;
+  private isFailing = true;
 
   constructor(
-    { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl }: Configuration,
+    { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl }: Configuration,
     metrics: Metrics,
-    @Optional() private readonly times: RenewalTimes = RENEWAL_TIMES,
+    private readonly times = RENEWAL_TIMES,
   ) {
-    if (issuer !== undefined) {
-      this.source = { issuer, keysUrl };
-      this.refreshes = metrics.counter({
-        name: 'items_jwt_key_refreshes_total',
-        help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
-        labels: { result: ['success', 'failure'] },
-      });
-    }
+    this.refreshes = metrics.counter({
+      name: 'items_jwt_key_refreshes_total',
+      help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
+      labels: { result: ['success', 'failure'] },
+    });
+    this.find = createRemoteJWKSet(new URL(keysUrl ?? issuer), {
+      cacheMaxAge: Infinity,
+      cooldownDuration: times.pause,
+      timeoutDuration: times.deadline,
+      [customFetch]: (_url, { signal }) =>
+        this.fetch(() => fetchKeySet(issuer, keysUrl, AbortSignal.any([signal, this.stopping.signal]))),
+    });
   }
 
-  /** Fetches the keys in the background, from now on. Does nothing without an issuer. */
+  /** Fetches the keys in the background, now and on a timer. */
   start(): void {
-    void this.renew();
+    this.timer = undefined;
+    // `fetch` logs the error.
+    this.find.reload().catch(() => undefined);
   }
 
-  /**
-   * The key that a JWT names. An unknown one is looked for at the issuer, unless that was asked a moment ago: it is known, or
-   * not, within the deadline.
-   *
-   * @throws errors.JWKSNoMatchingKey when the issuer publishes none
-   * @throws errors.JWKSMultipleMatchingKeys, over which to iterate, when the JWT does not say which of several
-   */
-  async find(header: CompactJWSHeaderParameters): Promise<CryptoKey> {
-    try {
-      return await this.known(header);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) {
-        throw error;
-      }
-      await this.renew();
-      return this.known(header);
-    }
-  }
-
-  /** Ends all that goes on in the background. The known keys stay. */
+  /** Ends the timer and a fetch. The known keys stay. */
   stop(): void {
-    this.isStopped = true;
+    this.stopping.abort();
     clearTimeout(this.timer);
-    this.fetching?.abort();
   }
 
-  onApplicationShutdown(): void {
-    this.stop();
-  }
-
-  /** Joins the attempt that is under way, or makes one, unless the last one began a moment ago. Never fails. */
-  private async renew(): Promise<void> {
-    const { source } = this;
-    if (!this.renewing && source && !this.isStopped && this.timeLeft(this.times.pause) <= 0) {
-      const fetchKeys = asPartOfThis(fetchKeySet);
-      this.renewing = this.outside(() => this.attempt(source, fetchKeys)).finally(() => {
-        this.renewing = undefined;
-      });
+  private async fetch(fetchKeys: () => Promise<JSONWebKeySet>): Promise<Response> {
+    // jose pauses after a success alone: after a failure, only the timer fetches.
+    if (this.isFailing && this.timer) {
+      throw new Error('The last fetch failed a moment ago.');
     }
-    await this.renewing;
-  }
-
-  private async attempt(source: KeySource, fetchKeys: typeof fetchKeySet): Promise<void> {
-    this.begun = performance.now();
     clearTimeout(this.timer);
-    this.fetching = new AbortController();
     try {
-      const keySet = await within(this.times.deadline, fetchKeys(source, this.fetching.signal));
-      this.known = createLocalJWKSet(keySet);
-      this.succeeded(keySet.keys.length);
-    } catch (error) {
-      this.failed(error);
-    } finally {
-      this.fetching.abort();
-    }
-    // A failure is made good as soon as may be, so that a withdrawn key does not live on for another interval.
-    this.renewIn(this.isFailing ? this.times.pause : this.times.interval);
-  }
-
-  private succeeded(keys: number): void {
-    this.refreshes?.inc({ result: 'success' });
-    if (this.isFailing !== false) {
-      this.logger.log({ msg: 'keys of the issuer fetched', usable: keys });
-    }
-    this.isFailing = false;
-  }
-
-  private failed(reason: unknown): void {
-    if (!this.isStopped) {
-      this.refreshes?.inc({ result: 'failure' });
-      this.logger.warn({ msg: 'keys of the issuer not fetched', err: reason, retryInMs: this.times.pause });
-      this.isFailing = true;
-    }
-  }
-
-  /** @param milliseconds - from the beginning of the last attempt */
-  private renewIn(milliseconds: number): void {
-    if (this.isStopped) {
-      return;
-    }
-    const renew = () => {
-      // Timers can be early by a moment.
-      if (this.timeLeft(milliseconds) > 0) {
-        this.renewIn(milliseconds);
-      } else {
-        void this.renew();
+      const keySet = await fetchKeys();
+      if (this.isFailing) {
+        this.logger.log({ msg: 'keys of the issuer fetched', keys: keySet.keys.length });
       }
-    };
-    this.timer = setTimeout(renew, Math.max(1, this.timeLeft(milliseconds))).unref();
+      this.ended('success');
+      return Response.json(keySet);
+    } catch (err) {
+      if (!this.stopping.signal.aborted) {
+        this.logger.warn({ msg: 'keys of the issuer not fetched', err, retryInMs: this.times.pause });
+        this.ended('failure');
+      }
+      throw err;
+    }
   }
 
-  private timeLeft(milliseconds: number): number {
-    return this.begun + milliseconds - performance.now();
+  private ended(result: 'success' | 'failure'): void {
+    this.refreshes.inc({ result });
+    this.isFailing = result === 'failure';
+    const milliseconds = this.isFailing ? this.times.pause : this.times.interval;
+    this.timer = this.outside(() => setTimeout(() => this.start(), milliseconds)).unref();
+  }
+}
+
+/** Fetches the keys of an issuer. Without a URL, its metadata says where they are (OpenID Connect Discovery 1.0, section 4). */
+export async function fetchKeySet(issuer: string, keysUrl: string | undefined, signal: AbortSignal): Promise<JSONWebKeySet> {
+  if (keysUrl !== undefined) {
+    return createLocalJWKSet((await fetchJson(keysUrl, signal)) as JSONWebKeySet).jwks();
+  }
+  const metadata = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, signal);
+  const { issuer: name, jwks_uri: url } = Object(metadata) as Record<string, unknown>;
+  if (name !== issuer || typeof url !== 'string' || !isTrustworthyUrl(url)) {
+    throw new Error('The metadata must have "issuer" like AUTH_JWT_ISSUER, and "jwks_uri" with https://.');
+  }
+  return fetchKeySet(issuer, url, signal);
+}
+
+async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
+  try {
+    // The API server of Kubernetes insists on its media types (RFC 7517, section 8.5.2).
+    const headers = { Accept: 'application/json, application/jwk-set+json' };
+    const { status, body } = await tracedFetch(url, { redirect: 'manual', headers, signal });
+    if (status !== 200) {
+      throw new Error(`The status is ${status}.`);
+    }
+    let text = '';
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += part;
+      if (text.length > 1024 * 1024) {
+        throw new Error('The response is larger.');
+      }
+    }
+    return JSON.parse(text);
+  } catch (cause) {
+    const { origin, pathname } = new URL(url);
+    throw new Error(`${origin}${pathname} must respond with status 200 and at most 1 MiB of JSON.`, { cause });
   }
 }
