@@ -21,7 +21,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     npm ci --ignore-scripts --no-audit --no-fund
-COPY bundle.js nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY nest-cli.json tsconfig.json tsconfig.build.json ./
+COPY tools/bundle.js tools/
 COPY src src
 RUN npm run build && install -d -o 65532 -g 65532 dist/.cache
 # Once as the user that will run it, since Node keeps what it has compiled by user: in the image nobody could write that.

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { asObject } from '../../../api/json.ts';
+import { asObject } from './json.js';
 import { accepted, acceptedAttempt, type Constraint, refusedAttempt, withPlaced } from './constraint.js';
 import { type Attempt, type Draft, type FuzzRequest, requestOf } from './fuzz-request.js';
 import { nameOf, type Place, placesOf } from './places.js';

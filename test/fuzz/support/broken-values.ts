@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { JsonObject } from '../../../api/json.ts';
+import type { JsonObject } from './json.js';
 import { boundOf, isValid } from './schemas.js';
 import { those } from './those.js';
 import { textsOfLength } from './valid-texts.js';

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import * as fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
-import { asObject, type JsonObject } from '../../../api/json.ts';
+import { asObject, type JsonObject } from './json.js';
 import { AccessTokensService } from '../../../src/platform/auth/access-tokens.service.js';
 import { digestOf } from '../../../src/platform/auth/token-format.js';
 import { Database } from '../../../src/platform/index.js';

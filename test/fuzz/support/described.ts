@@ -1,5 +1,4 @@
-import { asList, asObject, type JsonObject, resolve } from '../../../api/json.ts';
-import { operationsOf } from '../../../api/operations.ts';
+import { asList, asObject, type JsonObject, resolve } from './json.js';
 import type { Document, Operation } from '../../support/contract.js';
 
 /** A parameter of an operation. */
@@ -29,22 +28,25 @@ export interface Described {
 /** The operations of a document below a path. */
 export function describedOperations(document: Document, below: string): Described[] {
   const root = document as unknown as JsonObject;
-  return [...operationsOf(root)]
-    .filter(([name]) => name.split(' ')[1]?.startsWith(below))
-    .map(([name, found]) => {
-      const [method = '', path = ''] = name.split(' ');
-      const { content } = asObject(found['requestBody']);
-      const statuses = Object.keys(asObject(found['responses'])).map(Number);
-      return {
-        name,
-        method,
-        path,
-        operation: found as unknown as Operation,
-        parameters: asList(found['parameters']).map((parameter) => describeParameter(resolve(root, parameter), root)),
-        body: content === undefined ? undefined : resolve(root, asObject(asObject(content)['application/json'])['schema']),
-        successes: statuses.filter((status) => status < 300),
-      };
-    });
+  const operations = Object.entries(document.paths)
+    .filter(([path]) => path.startsWith(below))
+    .flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+    );
+  return operations.map(({ path, method, operation }) => {
+    const found = asObject(operation);
+    const { content } = asObject(found['requestBody']);
+    const statuses = Object.keys(asObject(found['responses'])).map(Number);
+    return {
+      name: `${method} ${path}`,
+      method,
+      path,
+      operation,
+      parameters: asList(found['parameters']).map((parameter) => describeParameter(resolve(root, parameter), root)),
+      body: content === undefined ? undefined : resolve(root, asObject(asObject(content)['application/json'])['schema']),
+      successes: statuses.filter((status) => status < 300),
+    };
+  });
 }
 
 function describeParameter(parameter: JsonObject, root: JsonObject): Parameter {

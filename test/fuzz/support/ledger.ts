@@ -1,4 +1,4 @@
-import { asObject } from '../../../api/json.ts';
+import { asObject } from './json.js';
 import type { Answer } from '../../support/api.js';
 import type { FuzzRequest } from './fuzz-request.js';
 

@@ -1,4 +1,4 @@
-import { asList, asObject, type JsonObject } from '../../../api/json.ts';
+import { asList, asObject, type JsonObject } from './json.js';
 import type { Described, Parameter } from './described.js';
 
 /** A value of a request that a schema describes: the body, a property in it, or a parameter. */

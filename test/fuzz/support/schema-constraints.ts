@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { isAnnotation } from '../../../api/schema-keywords.ts';
 import { ABSENT, valuesThatBreak } from './broken-values.js';
 import { accepted, checkedName, type Constraint, refusedAttempt, withPlaced } from './constraint.js';
 import { cursorsThatBreak, filtersThatBreak, longestFilters } from './list-parameters.js';
@@ -12,7 +11,17 @@ import type { ValidDrafts } from './valid-drafts.js';
 import { leafValues, valuesOf } from './valid-values.js';
 
 /** Keywords that say nothing of a value, or are broken at the places in it. */
-const NO_RULES: ReadonlySet<string> = new Set(['properties', 'required', 'default', 'additionalProperties']);
+const NO_RULES: ReadonlySet<string> = new Set([
+  'properties',
+  'required',
+  'default',
+  'additionalProperties',
+  'title',
+  'description',
+  'example',
+  'examples',
+  'deprecated',
+]);
 
 /** Texts that are no whole number, as they stand in a URL. */
 const NO_INTEGERS = [
@@ -48,8 +57,8 @@ export function schemaConstraints(drafts: ValidDrafts): Constraint[] {
 function keywordsOf({ in: location, path, schema, required }: Place): string[] {
   // Whatever stands in a URL or a header is a text.
   const isRule = (keyword: string) =>
-    !isAnnotation(keyword) &&
     !NO_RULES.has(keyword) &&
+    !keyword.startsWith('x-') &&
     !(location !== 'body' && keyword === 'type' && schema['type'] === 'string');
   const implied = location === 'query' && ['cursor', 'filter'].includes(path.join()) ? ['meaning'] : [];
   const isRequired = required && location !== 'path' && path.length > 0;

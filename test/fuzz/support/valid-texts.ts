@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { generateSync } from 'json-schema-faker';
-import type { JsonObject } from '../../../api/json.ts';
+import type { JsonObject } from './json.js';
 import { boundOf, isValid } from './schemas.js';
 import { unusual } from './unusual-texts.js';
 import { those } from './those.js';

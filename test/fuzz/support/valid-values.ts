@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isObject, type JsonObject } from '../../../api/json.ts';
+import { isObject, type JsonObject } from './json.js';
 import { type Place, placesIn } from './places.js';
 import { boundOf, typesOf } from './schemas.js';
 import { seeded, textsOf } from './valid-texts.js';
