@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
 /** The same values in random order. */
 export function shuffle<T>(values: readonly T[]): T[] {
   return values
-    .map((value) => ({ value, place: Math.random() }))
-    .toSorted((a, b) => a.place - b.place)
+    .map((value) => ({ value, rank: Math.random() }))
+    .toSorted((a, b) => a.rank - b.rank)
     .map(({ value }) => value);
 }

@@ -1,52 +1,114 @@
-import { Client } from 'pg';
-import { createDatabase } from '../database.ts';
-import { CASES } from './cases.ts';
-import { load } from './database.ts';
-import { measureDescriptionIndex } from './description-index.ts';
-import { measure, type Run } from './measure.ts';
-import { Plans } from './plans.ts';
-import { print } from '../print.ts';
-import { migrate, startService } from '../service.ts';
-import { printComparisons, printIndexCost, printPlans, printPromises, printRuns } from './report.ts';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { encodeCursor } from '#service/platform/lists/cursor';
+import { Database } from '../database.ts';
+import { printPromise, printTable, showProgress } from '../report.ts';
+import { SERVICE, startServer } from '../server.ts';
+import { median, quantile, shuffle } from '../statistics.ts';
+import { type Case, CASES, ITEMS } from './cases.ts';
 
-const { url, drop } = await createDatabase();
-const client = new Client(url);
-try {
-  await migrate(url);
-  await client.connect();
-  await load(client);
-  const runs = await overHttp();
-  printRuns(runs);
-  await inSql();
-  printIndexCost(await measureDescriptionIndex(client));
-  process.exitCode = printPromises(runs) ? 0 : 1;
-} finally {
-  await client.end();
-  await drop();
+/** Requests for each case that are not counted, and that are. */
+const WARM_UP = 100;
+const COUNTED = 400;
+
+/** Milliseconds from which a case is slow: it is measured after the others, which would be slower in its wake. */
+const SLOW = 10;
+const COUNTED_IF_SLOW = 20;
+
+/** Statements of each case with {@link Case.sql}. */
+const STATEMENTS = 15;
+
+interface Run extends Case {
+  readonly search: string;
+  /** Numbers of items on the page, or why there is none. */
+  readonly outcomes: Set<string>;
+  /** Milliseconds of each request. */
+  readonly times: number[];
 }
 
-async function overHttp(): Promise<Run[]> {
-  const service = await startService(url);
+const agent = new Agent({ keepAlive: true });
+const database = await Database.create();
+try {
+  await database.fillTo(ITEMS);
+  const [token = ''] = await database.issueTokens(1);
+  const service = await startServer(SERVICE, database.url, token);
   try {
-    return await measure(CASES, service, client);
+    await report(await measure(service.url, token));
   } finally {
     await service.stop();
   }
+} finally {
+  agent.destroy();
+  await database.drop();
 }
 
-async function inSql(): Promise<void> {
-  const plans = await Plans.open(client, url);
-  try {
-    const comparisons = [];
-    for (const trap of CASES.filter((measured) => measured.trap)) {
-      comparisons.push({ ...trap, ...(await plans.compare(trap)) });
-    }
-    printComparisons(comparisons);
-    print('## Plans of the statements that the service runs');
-    for (const filtered of CASES.filter(({ filter }) => filter !== undefined)) {
-      printPlans(filtered, await plans.explain(filtered));
-    }
-  } finally {
-    await plans.close();
+async function measure(url: string, token: string): Promise<Run[]> {
+  const [runs, quick, slow]: [Run[], Run[], Run[]] = [[], [], []];
+  for (const measured of CASES) {
+    const run: Run = { ...measured, search: await searchOf(measured), outcomes: new Set(), times: [] };
+    runs.push(run);
+    for (let count = 0; count < 3; count += 1) await list(run, url, token);
+    // The quickest shows which kind it is: any single one may have to wait for something else.
+    (Math.min(...run.times.splice(0)) > SLOW ? slow : quick).push(run);
   }
+  await repeat(quick, WARM_UP + COUNTED, (run) => list(run, url, token));
+  quick.forEach(({ times }) => times.splice(0, WARM_UP));
+  await repeat(slow, COUNTED_IF_SLOW, (run) => list(run, url, token));
+  return runs;
+}
+
+async function searchOf({ filter, depth }: Case): Promise<string> {
+  const cursor = depth === undefined ? undefined : encodeCursor(await database.keyAtDepth(depth), filter ?? '');
+  return new URLSearchParams({ ...(filter !== undefined && { filter }), ...(cursor !== undefined && { cursor }) }).toString();
+}
+
+/** In turns and in another order each time, so that what else the machine does disturbs all alike. */
+async function repeat(runs: readonly Run[], rounds: number, measureOnce: (run: Run) => Promise<void>): Promise<void> {
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const run of shuffle(runs)) await measureOnce(run);
+    showProgress('rounds', round, rounds);
+  }
+}
+
+/** One request, timed until its response is parsed. */
+async function list({ search, outcomes, times }: Run, url: string, token: string): Promise<void> {
+  const start = performance.now();
+  const outgoing = request(`${url}?${search}`, { agent, headers: { Authorization: `Bearer ${token}` } }).end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const text = Buffer.concat((await response.toArray()) as Buffer[]).toString();
+  const { items } = JSON.parse(text) as { readonly items?: readonly unknown[] };
+  times.push(performance.now() - start);
+  if (!items && !text.includes('takes longer than')) {
+    throw new Error(`${search}: ${response.statusCode} ${text}`);
+  }
+  outcomes.add(items ? String(items.length) : '400, FILTER_TIMEOUT');
+}
+
+async function report(runs: readonly Run[]): Promise<void> {
+  const firstPage = median(runs[0]?.times ?? []);
+  const rows = [];
+  for (const { name, outcomes, times, sql } of runs) {
+    const typical = median(times);
+    const planned = sql === undefined ? '' : ((await timePlanned(sql)) / typical).toFixed(2);
+    const figures = [typical, typical / firstPage, quantile(times, 0.99) / typical].map((figure) => figure.toFixed(2));
+    rows.push([name, [...outcomes].join(' or '), ...figures, planned]);
+  }
+  printTable(['case', 'rows', 'median ms', '× first page', 'p99 ÷ median', 'planner alone ÷ service'], rows);
+  for (const { name, times, most } of runs) {
+    if (most !== undefined) {
+      printPromise(`within ${most} × the first page: ${name}`, median(times) / firstPage <= most);
+    }
+  }
+}
+
+/** Median milliseconds of one statement that leaves its plan to PostgreSQL, with the settings of the service. */
+async function timePlanned(condition: string): Promise<number> {
+  await database.client.query('SET jit = off; SET max_parallel_workers_per_gather = 0');
+  const times: number[] = [];
+  for (let count = 0; count < STATEMENTS; count += 1) {
+    const start = performance.now();
+    await database.client.query(`SELECT * FROM items WHERE ${condition} ORDER BY id DESC LIMIT 21`);
+    times.push(performance.now() - start);
+  }
+  return median(times);
 }

@@ -1,6 +1,6 @@
 import { inOrder, type Summary } from './summary.ts';
 
-/** What is shown, from above, and what it is called; the service itself stands out. */
+/** Names of the servers in the chart, from above. */
 const SERVERS: Readonly<Record<string, string>> = {
   ours: 'this service',
   ceiling: 'by hand, tuned',

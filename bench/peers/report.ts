@@ -1,47 +1,57 @@
-import { printTable } from '../print.ts';
-import { type Figures, inOrder, type Ratios, type Summary } from './summary.ts';
+import { printPromise, printTable } from '../report.ts';
+import { inOrder, type Summary } from './summary.ts';
 
 const MEGABYTE = 2 ** 20;
 
+/** The least processor time of the base, and of the textbook, in ratio to that of the service, by the workload. */
+const FLOORS: Readonly<Record<string, { readonly toBase: number; readonly toTextbook?: number } | undefined>> = {
+  'first page': { toBase: 1.15, toTextbook: 4 },
+  'page of 100': { toBase: 1.5, toTextbook: 4 },
+  'deep page': { toBase: 1.15, toTextbook: 4 },
+  create: { toBase: 0.78, toTextbook: 3.8 },
+  '401': { toBase: 0.4 },
+  '429': { toBase: 0.4 },
+};
+
+/** Megabytes under load, and milliseconds from the start to the first response. */
+const MOST = { memory: 220, start: 450 };
+
 export function printSummary({ workloads, servers }: Summary): void {
+  const head = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'CPU × base', 'throughput × base'];
   for (const [workload, byServer] of inOrder(workloads)) {
-    printTable(
-      [
-        workload,
-        'requests/s',
-        'p50 ms',
-        'p99 ms',
-        'CPU µs',
-        'CPU × base',
-        'throughput × base',
-        'CPU × textbook',
-        'throughput × textbook',
-      ],
-      Object.entries(byServer).map(([server, figures]) => [server].concat(cells(figures))),
-    );
+    const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, toBase, toTextbook }]) => {
+      const ratios = [toBase?.processor, toBase?.throughput, toTextbook?.processor, toTextbook?.throughput];
+      const times = [(p50 / 1000).toFixed(2), (p99 / 1000).toFixed(2), processor.toFixed(0)];
+      return [server, throughput.toFixed(0)].concat(
+        times,
+        ratios.map((ratio) => ratio?.toFixed(2) ?? ''),
+      );
+    });
+    printTable([workload, ...head, 'CPU × textbook', 'throughput × textbook'], rows);
   }
-  printTable(
-    ['server', 'start ms', 'memory MB', 'most memory MB'],
-    Object.entries(servers).map(([server, { start, memory, peak }]) => [
-      server,
-      start.toFixed(0),
-      (memory / MEGABYTE).toFixed(0),
-      (peak / MEGABYTE).toFixed(0),
-    ]),
+  const rows = Object.entries(servers).map(([server, { start, memory, peak }]) =>
+    [server].concat([start, memory / MEGABYTE, peak / MEGABYTE].map((figure) => figure.toFixed(0))),
   );
+  printTable(['server', 'start ms', 'memory MB', 'most memory MB'], rows);
 }
 
-function cells({ throughput, p50, p99, processor, toBase, toTextbook }: Figures): string[] {
-  return [
-    throughput.toFixed(0),
-    (p50 / 1000).toFixed(2),
-    (p99 / 1000).toFixed(2),
-    processor.toFixed(0),
-    ...ratioCells(toBase),
-    ...ratioCells(toTextbook),
-  ];
+/** Prints which floors the service keeps, of those that were measured. */
+export function printFloors({ workloads, servers }: Summary): void {
+  for (const [workload, { ours }] of inOrder(workloads)) {
+    const { toBase, toTextbook } = FLOORS[workload] ?? {};
+    printFloor(`${workload}, CPU × base`, ours?.toBase?.processor, toBase);
+    printFloor(`${workload}, CPU × textbook`, ours?.toTextbook?.processor, toTextbook);
+  }
+  const { ours } = servers;
+  if (ours) {
+    const memory = ours.memory / MEGABYTE;
+    printPromise(`memory under load: ${memory.toFixed(0)} MB, at most ${MOST.memory}`, memory <= MOST.memory);
+    printPromise(`start: ${ours.start.toFixed(0)} ms, at most ${MOST.start}`, ours.start <= MOST.start);
+  }
 }
 
-function ratioCells(ratios: Ratios | undefined): string[] {
-  return ratios ? [ratios.processor.toFixed(2), ratios.throughput.toFixed(2)] : ['', ''];
+function printFloor(name: string, value: number | undefined, floor: number | undefined): void {
+  if (value !== undefined && floor !== undefined) {
+    printPromise(`${name}: ${value.toFixed(2)}, at least ${floor}`, value >= floor);
+  }
 }

@@ -1,12 +1,11 @@
 import { median } from '../statistics.ts';
-import { kinds } from './kinds.ts';
-import type { Slice } from './measure.ts';
-import type { Results } from './rounds.ts';
+import type { Results, Slice } from './measure.ts';
+import { programs } from './programs.ts';
 import { workloads as known } from './workloads.ts';
 
 /** Medians over the rounds of one server with one workload. */
 export interface Figures {
-  /** Answers in a second. */
+  /** Responses in a second. */
   readonly throughput: number;
   /** Microseconds. */
   readonly p50: number;
@@ -25,45 +24,27 @@ export interface Ratios {
   readonly throughput: number;
 }
 
-export interface ServerFigures {
-  /** Milliseconds from the start to the first answer. */
-  readonly start: number;
-  /** Bytes that are resident under load, and the most there ever were. */
-  readonly memory: number;
-  readonly peak: number;
-}
-
 export interface Summary {
   /** By the name of the workload, then of the server. */
   readonly workloads: Readonly<Record<string, Readonly<Record<string, Figures>>>>;
-  readonly servers: Readonly<Record<string, ServerFigures>>;
-  /** Microseconds of processor time that the line of the access log takes. */
-  readonly accessLog?: number;
+  /** Milliseconds from the start to the first response; bytes that are resident under load, and the most there ever were. */
+  readonly servers: Readonly<Record<string, { readonly start: number; readonly memory: number; readonly peak: number }>>;
 }
 
-export function summarise({ slices: measured, starts, peaks }: Results): Summary {
-  // In the order of the list, not in that of the first round.
-  const slices = kinds.flatMap(({ name }) => measured.filter(({ server }) => server === name));
-  const workloads = Object.entries(groupBy(slices, 'workload')).map(([workload, of]) => {
-    const byServer = groupBy(of, 'server');
-    return [workload, mapValues(byServer, (own) => figuresOf(own, byServer['base'], byServer['textbook']))] as const;
-  });
-  const servers = mapValues(groupBy(slices, 'server'), (own, server) => ({
-    start: median(starts[server] ?? []),
-    memory: median(own.map(({ memory }) => memory)),
-    peak: peaks[server] ?? NaN,
-  }));
-  const accessLog = accessLogOf(groupBy(slices, 'server'));
-  return { workloads: Object.fromEntries(workloads), servers, ...(accessLog !== undefined && { accessLog }) };
-}
-
-/** From the ratio of neighbours, too: what disturbs a round is many times as much as one line. */
-function accessLogOf({ ours = [], 'ours with access log': logged }: Record<string, Slice[]>): number | undefined {
-  const silent = ours.filter(({ workload }) => workload === logged?.[0]?.workload);
-  if (!logged || silent.length === 0) {
-    return undefined;
+export function summarise({ slices, starts, peaks }: Results): Summary {
+  const workloads: Record<string, Record<string, Figures>> = {};
+  const servers: Record<string, Summary['servers'][string]> = {};
+  for (const { name: server } of programs) {
+    const own = slices.filter((slice) => slice.server === server);
+    for (const [workload = '', some = []] of Object.entries(Object.groupBy(own, (slice) => slice.workload))) {
+      const others = slices.filter((slice) => slice.workload === workload);
+      (workloads[workload] ??= {})[server] = figuresOf(some, others);
+    }
+    if (own.length > 0) {
+      servers[server] = { start: median(starts[server] ?? []), memory: medianOf(own, 'memory'), peak: peaks[server] ?? NaN };
+    }
   }
-  return (1 / ratios(logged, silent).processor - 1) * median(silent.map(({ processor }) => processor));
+  return { workloads, servers };
 }
 
 /** The figures of all workloads that were measured; objects put names that are numbers first. */
@@ -71,29 +52,30 @@ export function inOrder(workloads: Summary['workloads']): [workload: string, Sum
   return known.flatMap(({ name }) => (workloads[name] ? [[name, workloads[name]]] : []));
 }
 
-function figuresOf(own: readonly Slice[], base: readonly Slice[] | undefined, textbook: readonly Slice[] | undefined): Figures {
+function figuresOf(own: readonly Slice[], all: readonly Slice[]): Figures {
+  const toBase = ratios(own, all, 'base');
+  const toTextbook = ratios(own, all, 'textbook');
   return {
-    throughput: median(own.map(({ throughput }) => throughput)),
-    p50: median(own.map(({ p50 }) => p50)),
-    p99: median(own.map(({ p99 }) => p99)),
-    processor: median(own.map(({ processor }) => processor)),
-    ...(base && { toBase: ratios(own, base) }),
-    ...(textbook && { toTextbook: ratios(own, textbook) }),
+    throughput: medianOf(own, 'throughput'),
+    p50: medianOf(own, 'p50'),
+    p99: medianOf(own, 'p99'),
+    processor: medianOf(own, 'processor'),
+    ...(toBase && { toBase }),
+    ...(toTextbook && { toTextbook }),
   };
 }
 
-function ratios(own: readonly Slice[], others: readonly Slice[]): Ratios {
+function ratios(own: readonly Slice[], all: readonly Slice[], server: string): Ratios | undefined {
+  const others = all.filter((slice) => slice.server === server);
   const pairs = own.flatMap((slice) => others.filter(({ round }) => round === slice.round).map((other) => ({ slice, other })));
-  return {
-    processor: median(pairs.map(({ slice, other }) => other.processor / slice.processor)),
-    throughput: median(pairs.map(({ slice, other }) => slice.throughput / other.throughput)),
-  };
+  return others.length === 0
+    ? undefined
+    : {
+        processor: median(pairs.map(({ slice, other }) => other.processor / slice.processor)),
+        throughput: median(pairs.map(({ slice, other }) => slice.throughput / other.throughput)),
+      };
 }
 
-function groupBy(slices: readonly Slice[], name: 'server' | 'workload'): Record<string, Slice[]> {
-  return Object.groupBy(slices, (slice) => slice[name]) as Record<string, Slice[]>;
-}
-
-function mapValues<T, U>(record: Readonly<Record<string, T>>, map: (value: T, key: string) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value, key)]));
+function medianOf(slices: readonly Slice[], figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'memory'): number {
+  return median(slices.map((slice) => slice[figure]));
 }

@@ -1,37 +1,83 @@
+import { HIGH_LIMIT, type Server } from '../server.ts';
+import type { Load } from '../wrk.ts';
 import type { Data } from './data.ts';
-import { AMPLE, DEPTH, TIGHT } from './settings.ts';
 
-/** Requests of one kind, with tokens that take turns. */
+/** A limit that is used up before the measurement and for all of it. */
+const LOW_LIMIT = { RATE_LIMIT: '10', RATE_LIMIT_WINDOW: '3600' };
+
+/** Rows before the deep page, and rows of each page on the way to it. */
+const DEPTH = 10_000;
+const STEP = 100;
+
+/** Requests of one kind. */
 export interface Workload {
   readonly name: string;
-  /** Of every answer. */
+  /** Of every response. */
   readonly status: number;
   readonly method?: 'POST';
   readonly body?: string;
   /** Query string. */
   readonly search?: string;
-  /** Rows before the page that the requests ask for. */
+  /** Rows before the page that is requested. */
   readonly depth?: number;
-  readonly tokens: keyof Pick<Data, 'tokens' | 'strangers'>;
+  readonly tokens: 'tokens' | 'unknownTokens';
   /** Rate limit of the servers. */
-  readonly limits: typeof AMPLE;
+  readonly limits: typeof HIGH_LIMIT;
 }
 
-const usual = { status: 200, tokens: 'tokens', limits: AMPLE } as const;
+const usual = { status: 200, tokens: 'tokens', limits: HIGH_LIMIT } as const;
 const filter = encodeURIComponent('name.startsWith("red bicycle")');
+const item = JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
 
 export const workloads: readonly Workload[] = [
   { ...usual, name: 'first page' },
   { ...usual, name: 'page of 100', search: 'limit=100' },
   { ...usual, name: 'deep page', depth: DEPTH },
   { ...usual, name: 'filtered page', search: `filter=${filter}` },
-  {
-    ...usual,
-    name: 'create',
-    status: 201,
-    method: 'POST',
-    body: JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' }),
-  },
-  { ...usual, name: '401', status: 401, tokens: 'strangers' },
-  { ...usual, name: '429', status: 429, limits: TIGHT },
+  { ...usual, name: 'create', status: 201, method: 'POST', body: item },
+  { ...usual, name: '401', status: 401, tokens: 'unknownTokens' },
+  { ...usual, name: '429', status: 429, limits: LOW_LIMIT },
 ];
+
+/** Those of all that are named, separated by commas; all if none is. @throws Error for an unknown name, with the known ones */
+export function choose<T extends { readonly name: string }>(option: string, all: readonly T[], chosen?: string): readonly T[] {
+  const names = chosen?.split(',').map((name) => name.trim());
+  const unknown = names?.find((name) => !all.some((one) => one.name === name));
+  if (unknown !== undefined) {
+    throw new Error(`--${option} does not know "${unknown}": use some of ${all.map(({ name }) => name).join(',')}.`);
+  }
+  return all.filter(({ name }) => names?.includes(name) ?? true);
+}
+
+/** The requests of a workload to one server. */
+export async function loadOf(workload: Workload, server: Server, data: Data): Promise<Load> {
+  const { method, body, status, tokens } = workload;
+  return { url: await urlOf(workload, server, data), method, body, tokens: data[tokens], isRefused: status >= 400 };
+}
+
+/** Cursors of the deep page, whose format each server chooses itself. */
+const cursors = new WeakMap<Server, string>();
+
+export async function urlOf({ depth, search = '' }: Workload, server: Server, data: Data): Promise<string> {
+  if (depth === undefined) {
+    return search === '' ? server.url : `${server.url}?${search}`;
+  }
+  const cursor = cursors.get(server) ?? (await cursorAt(depth, server, data));
+  cursors.set(server, cursor);
+  return `${server.url}?cursor=${cursor}`;
+}
+
+/** Follows the pages of a server to the cursor after so many rows. */
+async function cursorAt(depth: number, { name, url }: Server, { tokens: [token = ''] }: Data): Promise<string> {
+  let cursor = '';
+  for (let passed = 0; passed < depth; passed += STEP) {
+    const search = cursor === '' ? '' : `&cursor=${cursor}`;
+    const response = await fetch(`${url}?limit=${STEP}${search}`, { headers: { Authorization: `Bearer ${token}` } });
+    const { nextCursor } = (await response.json()) as { readonly nextCursor?: string };
+    if (nextCursor === undefined) {
+      throw new Error(`The server "${name}" has no page after ${passed} rows.`);
+    }
+    cursor = nextCursor;
+  }
+  return cursor;
+}

@@ -1,11 +1,16 @@
-/** Where a function is: file or module, and its name. */
-export interface Place {
-  readonly url: string;
-  readonly functionName: string;
+import type { Profile } from './profiler.ts';
+
+/** Time in which a function itself was at work, and the layer that it worked for. */
+export interface SelfTime {
+  readonly name: string;
+  readonly layer: string;
+  readonly microseconds: number;
 }
 
+type Node = Profile['nodes'][number];
+
 /** The layers of a request, by the URL and the name of their functions; the first one counts. */
-const LAYERS: readonly (readonly [layer: string, place: RegExp])[] = [
+const LAYERS: readonly (readonly [layer: string, pattern: RegExp])[] = [
   // V8 counts JSON.stringify as its caller.
   ['JSON', /\/(?:fast-json-stringify|serialis\w*|json)[/.-]|\/express\/lib\/response\.js stringify$| problemJson$/],
   ['HTTP', /^node:(?:_http|http|internal\/http)|\/build\/platform\/http\/|\/node_modules\/(?:on-headers|raw-body)\//],
@@ -21,18 +26,34 @@ const LAYERS: readonly (readonly [layer: string, place: RegExp])[] = [
   ['Express', /\/node_modules\//],
 ];
 
-/** Sockets and streams serve everybody; only where nobody else had them work, they are taken for those of requests. */
+/** Sockets and streams serve all layers; without a caller in one of these, they serve requests. */
 const SOCKETS = /^node:(?:net|stream|internal\/(?:stream|js_stream))/;
 
-/** The layer of a function; undefined for what works for whoever calls it. */
-export function layerOf({ url, functionName }: Place): string | undefined {
-  if (functionName === '(garbage collector)') {
-    return 'garbage collection';
-  }
-  return LAYERS.find(([, pattern]) => pattern.test(`${url} ${functionName}`))?.[0];
+/** The self time of every function in the call tree. One without a layer of its own works for its nearest caller that has one. */
+export function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profile): SelfTime[] {
+  const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)));
+  const spent = new Map<number, number>();
+  samples.forEach((id, index) => spent.set(id, (spent.get(id) ?? 0) + (timeDeltas[index] ?? 0)));
+  return nodes
+    .filter(({ callFrame }) => callFrame.functionName !== '(idle)')
+    .map((node) => ({ name: nameOf(node), layer: layerFor(node, parents), microseconds: spent.get(node.id) ?? 0 }));
 }
 
-/** The layer of a function that no layer has called. */
-export function layerWithoutCaller({ url }: Place): string {
-  return SOCKETS.test(url) ? 'HTTP' : 'other';
+function layerFor(node: Node, parents: ReadonlyMap<number, Node>): string {
+  for (let caller: Node | undefined = node; caller; caller = parents.get(caller.id)) {
+    const { url, functionName } = caller.callFrame;
+    if (functionName === '(garbage collector)') {
+      return 'garbage collection';
+    }
+    const layer = LAYERS.find(([, pattern]) => pattern.test(`${url} ${functionName}`))?.[0];
+    if (layer !== undefined) {
+      return layer;
+    }
+  }
+  return SOCKETS.test(node.callFrame.url) ? 'HTTP' : 'other';
+}
+
+function nameOf({ callFrame: { functionName, url, lineNumber } }: Node): string {
+  const file = url.replace(/^.*\/node_modules\/|^.*\/(?=build\/)/, '');
+  return `${functionName || '(anonymous)'}${file && ` ${file}:${lineNumber + 1}`}`;
 }

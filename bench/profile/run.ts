@@ -3,19 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../../test/support/free-port.ts';
 import { createData } from '../peers/data.ts';
-import { kinds } from '../peers/kinds.ts';
-import { loadOf } from '../peers/load.ts';
-import { choose } from '../peers/options.ts';
-import { startServer } from '../peers/server.ts';
-import { workloads } from '../peers/workloads.ts';
-import { checkWrk, sendLoad } from '../peers/wrk.ts';
 import { warmUp } from '../peers/measure.ts';
-import { print } from '../print.ts';
-import { printFunctions, printLayers } from './report.ts';
-import { Profiler } from './profiler.ts';
-import { selfTimes } from './self-times.ts';
+import { programs } from '../peers/programs.ts';
+import { choose, loadOf, workloads } from '../peers/workloads.ts';
+import { print, printTable } from '../report.ts';
+import { SERVICE, startServer } from '../server.ts';
+import { sendLoad } from '../wrk.ts';
+import { type SelfTime, selfTimes } from './layers.ts';
+import { profileDuring } from './profiler.ts';
 
 const REPORTS = fileURLToPath(new URL('../../reports/', import.meta.url));
+/** The service in the files of which its bundle is made, whose paths show the layers. */
+const BUILT = fileURLToPath(new URL('../../build/main.js', import.meta.url));
 
 const { values } = parseArgs({
   options: {
@@ -25,34 +24,51 @@ const { values } = parseArgs({
     functions: { type: 'string', default: '0' },
   },
 });
-const [kind] = choose('server', kinds, values.server);
+const [program] = choose('server', programs, values.server);
 const [workload] = choose('workload', workloads, values.workload);
-if (!kind || !workload) {
+if (!program || !workload) {
   throw new Error('Name one server and one workload.');
 }
-await checkWrk();
 const data = await createData();
 try {
   const port = await freePort();
-  const command = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http', ...(kind.profiled ?? kind.command)];
-  const server = await startServer({ ...kind, command }, data.url, data.tokens[0] ?? '', workload.limits);
+  const files = program.command === SERVICE.command ? [BUILT] : program.command;
+  const command = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http', ...files];
+  const server = await startServer({ ...program, command }, data.url, data.tokens[0] ?? '', workload.limits);
   try {
     await warmUp(server, workload, data, 10);
-    const profiler = await Profiler.attach(port);
     const load = await loadOf(workload, server, data);
-    await profiler.start();
-    const { requests } = await sendLoad(load, Number(values.seconds));
-    const profile = await profiler.stop();
+    const { profile, result } = await profileDuring(port, () => sendLoad(load, Number(values.seconds)));
     const file = `${REPORTS}${workload.name.replaceAll(' ', '-')}.cpuprofile`;
     await mkdir(REPORTS, { recursive: true });
     await writeFile(file, JSON.stringify(profile));
     const times = selfTimes(profile);
-    printLayers(times, requests);
-    printFunctions(times, requests, Number(values.functions));
+    printShares('layer', times, result.requests);
+    printShares('name', times, result.requests, Number(values.functions));
     print(`The profile is in ${file}: open it in the performance panel of Chromium's developer tools.`);
   } finally {
     await server.stop();
   }
 } finally {
   await data.drop();
+}
+
+/** @param count - of rows, those with the most time */
+function printShares(by: 'layer' | 'name', times: readonly SelfTime[], requests: number, count = Infinity): void {
+  const totals = new Map<string, number>();
+  for (const time of times) {
+    totals.set(time[by], (totals.get(time[by]) ?? 0) + time.microseconds);
+  }
+  const all = times.reduce((sum, { microseconds }) => sum + microseconds, 0);
+  const rows = [...totals].toSorted(([, a], [, b]) => b - a).slice(0, count);
+  if (rows.length > 0) {
+    printTable(
+      [by === 'layer' ? 'layer' : 'function', 'share of self time', 'µs of a request'],
+      [...rows, ['all', all] as const].map(([name, time]) => [
+        name,
+        `${((time / all) * 100).toFixed(1)} %`,
+        (time / requests).toFixed(1),
+      ]),
+    );
+  }
 }

@@ -1,17 +1,15 @@
-// Express 5 takes the rejections of handlers.
+// Express 5 handles the rejections of handlers.
 /* oxlint-disable oxc/no-async-endpoint-handlers */
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { admit } from '../work/admit.ts';
+import { logError, settings } from '../work/environment.ts';
+import { readNewItem, readPageQuery } from '../work/input.ts';
 import { Items } from '../work/items.ts';
-import { logError } from '../work/log.ts';
-import { readNewItem } from '../work/new-item.ts';
-import { readPageQuery } from '../work/page-query.ts';
 import { failed, invalidBody, notFound, type Problem, PROBLEM_TYPE, problemJson } from '../work/problems.ts';
-import { settings } from '../work/settings.ts';
 
 /** Express as it comes. */
 const app = express();
-const items = Items.withDates();
+const items = new Items();
 
 app.use(async (request, response, next) => {
   const { headers, refusal } = await admit(request);
@@ -45,7 +43,7 @@ app.use((request, response) => {
   refuse(request, response, notFound);
 });
 
-// Express knows handlers of errors by their four parameters.
+// Express recognises error handlers by their four parameters.
 app.use((error: { readonly status?: number }, request: Request, response: Response, _next: NextFunction) => {
   const { status = 500 } = error;
   if (status < 500) {

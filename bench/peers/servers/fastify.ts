@@ -1,16 +1,13 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { admit } from '../work/admit.ts';
-import { Items } from '../work/items.ts';
-import { logError } from '../work/log.ts';
-import { readNewItem } from '../work/new-item.ts';
-import { readPageQuery } from '../work/page-query.ts';
+import { logError, settings } from '../work/environment.ts';
+import { readNewItem, readPageQuery } from '../work/input.ts';
+import { Items, itemSchema, pageSchema } from '../work/items.ts';
 import { failed, invalidBody, notFound, type Problem, PROBLEM_TYPE, problemJson } from '../work/problems.ts';
-import { itemSchema, pageSchema } from '../work/schemas.ts';
-import { settings } from '../work/settings.ts';
 
-/** Fastify, which compiles the serialisers of answers from their schemas. */
+/** Fastify, which compiles serialisers from the schemas of responses. */
 const app = Fastify();
-const items = Items.withDates();
+const items = new Items();
 
 app.addHook('onRequest', async (request, reply) => {
   const { headers, refusal } = await admit(request.raw);

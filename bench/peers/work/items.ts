@@ -1,47 +1,55 @@
+import { createHash } from 'node:crypto';
+import type { ObjectSchema, StringSchema } from 'fast-json-stringify';
 import { v7 } from 'uuid';
-import { encodeCursor } from './cursor.ts';
-import { database } from './database.ts';
-import type { NewItem } from './new-item.ts';
-import type { PageQuery } from './page-query.ts';
+import { database } from './environment.ts';
+import type { NewItem, PageQuery } from './input.ts';
 
-interface Row<Time> {
+interface Row {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  readonly created_at: Time;
+  readonly created_at: Date | string;
 }
 
-export interface Item<Time> {
+export interface Item {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
-  readonly createdAt: Time;
+  readonly createdAt: Date | string;
 }
 
-export interface Page<Time> {
-  readonly items: Item<Time>[];
+export interface Page {
+  readonly items: Item[];
   readonly nextCursor?: string;
 }
 
-/** Reads and writes items, whose times are dates or texts. */
-export class Items<Time> {
+const text: StringSchema = { type: 'string' };
+
+/** JSON Schemas of the responses, for serialisers that are compiled. */
+export const itemSchema: ObjectSchema = {
+  type: 'object',
+  properties: { id: text, name: text, description: text, createdAt: { type: 'string', format: 'date-time' } },
+  required: ['id', 'name', 'createdAt'],
+};
+
+export const pageSchema: ObjectSchema = {
+  type: 'object',
+  properties: { items: { type: 'array', items: itemSchema }, nextCursor: text },
+  required: ['items'],
+};
+
+/** Times that the database formats, so that neither `pg` nor JSON.stringify converts them. */
+export const TIME_AS_TEXT = `to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Reads and writes items. */
+export class Items {
   private readonly columns: string;
 
-  private constructor(createdAt: string) {
+  constructor(createdAt = 'created_at') {
     this.columns = `id, name, description, ${createdAt} AS created_at`;
   }
 
-  /** The ordinary way: `pg` makes dates of times, and JSON.stringify texts of dates. */
-  static withDates(): Items<Date> {
-    return new Items('created_at');
-  }
-
-  /** The database makes texts of times, which stay what they are. */
-  static withTexts(): Items<string> {
-    return new Items(`to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
-  }
-
-  async findPage({ limit, after, prefix, filter }: PageQuery): Promise<Page<Time>> {
+  async findPage({ limit, after, prefix, filter }: PageQuery): Promise<Page> {
     const values: unknown[] = [limit + 1];
     const conditions: string[] = [];
     if (after !== undefined) {
@@ -51,17 +59,14 @@ export class Items<Time> {
       conditions.push(`name COLLATE "C" ^@ $${values.push(prefix)}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    const { rows } = await database.query<Row<Time>>(
-      `SELECT ${this.columns} FROM items ${where} ORDER BY id DESC LIMIT $1`,
-      values,
-    );
+    const { rows } = await database.query<Row>(`SELECT ${this.columns} FROM items ${where} ORDER BY id DESC LIMIT $1`, values);
     const items = rows.slice(0, limit).map(itemOf);
     const last = items.at(-1);
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filter) } : { items };
   }
 
-  async add({ name, description }: NewItem): Promise<Item<Time>> {
-    const { rows } = await database.query<Row<Time>>(
+  async add({ name, description }: NewItem): Promise<Item> {
+    const { rows } = await database.query<Row>(
       `INSERT INTO items (id, name, description) VALUES ($1, $2, $3) RETURNING ${this.columns}`,
       [v7(), name, description],
     );
@@ -73,6 +78,20 @@ export class Items<Time> {
   }
 }
 
-function itemOf<Time>({ id, name, description, created_at: createdAt }: Row<Time>): Item<Time> {
+function itemOf({ id, name, description, created_at: createdAt }: Row): Item {
   return description === null ? { id, name, createdAt } : { id, name, description, createdAt };
+}
+
+/** The key of the last row of a page, and a digest of it and the filter. */
+function encodeCursor(id: string, filter: string): string {
+  const key = Buffer.from(id.replaceAll('-', ''), 'hex');
+  const digest = createHash('sha256').update(key).update(filter).digest().subarray(0, 16);
+  return Buffer.concat([key, digest]).toString('base64url');
+}
+
+/** The key, or undefined for what is no cursor of a list with this filter. */
+export function decodeCursor(cursor: string, filter: string): string | undefined {
+  const hex = Buffer.from(cursor, 'base64url').toString('hex', 0, 16);
+  const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return id.length === 36 && encodeCursor(id, filter) === cursor ? id : undefined;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
-/** An answer that is no success. */
+/** A response that is no success. */
 export interface Problem {
   readonly name: string;
   readonly status: number;
@@ -12,7 +12,7 @@ export interface Problem {
   readonly errors?: readonly object[];
 }
 
-/** @param isPresented - whether there was a token that is not valid */
+/** @param isPresented - whether the request has a token, which is not valid */
 export function unauthorized(isPresented: boolean): Problem {
   return {
     name: 'unauthorized',
@@ -34,24 +34,21 @@ export function rateLimited(limit: number, window: number, retryAfter: number): 
 }
 
 export function invalidParameter(parameter: string, code: string, detail: string): Problem {
-  const errors = [{ parameter, code, detail }];
-  return { name: 'invalid-parameters', status: 400, title: 'Invalid parameters', detail: `${parameter} ${detail}.`, errors };
+  return invalid('parameters', `${parameter} ${detail}.`, { parameter, code, detail });
 }
 
 /** @param pointer - JSON Pointer, empty for the whole body */
 export function invalidBody(pointer: string, code: string, detail: string): Problem {
-  const errors = [{ pointer, code, detail }];
-  return { name: 'invalid-body', status: 400, title: 'Invalid body', detail: `${pointer || 'The body'} ${detail}.`, errors };
+  return invalid('body', `${pointer || 'The body'} ${detail}.`, { pointer, code, detail });
+}
+
+function invalid(part: string, detail: string, error: object): Problem {
+  return { name: `invalid-${part}`, status: 400, title: `Invalid ${part}`, detail, errors: [error] };
 }
 
 export const notFound: Problem = { name: 'not-found', status: 404, title: 'Not found', detail: 'Nothing is there.' };
 
-export const failed: Problem = {
-  name: 'internal-error',
-  status: 500,
-  title: 'Internal error',
-  detail: 'The service failed.',
-};
+export const failed: Problem = { name: 'internal-error', status: 500, title: 'Internal error', detail: 'The service failed.' };
 
 /** @param instance - path of the request */
 export function problemJson({ name, title, status, detail, errors }: Problem, instance: string): string {

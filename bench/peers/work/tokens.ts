@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { database } from './database.ts';
-import { mayFail, noteFailure } from './failure-budget.ts';
+import { database } from './environment.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORMAT = /^Bearer (items_[0-9A-Za-z]{36})$/i;
@@ -10,6 +9,17 @@ const FORMAT = /^Bearer (items_[0-9A-Za-z]{36})$/i;
 const TTL = 30_000;
 
 const remembered = new Map<string, { readonly id: string; readonly until: number }>();
+
+/** Failed authentications of one address that are looked up at once, and how many more each second: the service's defaults. */
+const BURST = 100;
+const RATE = 10;
+
+interface Account {
+  left: number;
+  at: number;
+}
+
+const accounts = new Map<string, Account>();
 
 /** The id of the token that a request presents; undefined if that is no valid one. */
 export async function tokenIdOf(authorization: string | undefined, address: string): Promise<string | undefined> {
@@ -50,4 +60,21 @@ function checksum(text: string): string {
     rest = Math.floor(rest / 62);
   }
   return digits;
+}
+
+/** Whether an unknown token of an address may still be looked up; a token bucket. */
+function mayFail(address: string): boolean {
+  const now = performance.now();
+  const account = accounts.get(address) ?? { left: BURST, at: now };
+  account.left = Math.min(BURST, account.left + ((now - account.at) / 1000) * RATE);
+  account.at = now;
+  accounts.set(address, account);
+  return account.left >= 1;
+}
+
+function noteFailure(address: string): void {
+  const account = accounts.get(address);
+  if (account) {
+    account.left -= 1;
+  }
 }

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../test/support/free-port.ts';
+
+/** A server that is measured. */
+export interface Program {
+  readonly name: string;
+  /** Arguments of Node. */
+  readonly command: readonly string[];
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** A program in a process of its own. */
+export interface Server {
+  readonly name: string;
+  readonly pid: number;
+  /** Of its items. */
+  readonly url: string;
+  /** Milliseconds from its start to its first response. */
+  readonly startTime: number;
+  stop(): Promise<void>;
+}
+
+/** The service as it is shipped. */
+export const SERVICE: Program = { name: 'ours', command: [fileURLToPath(new URL('../dist/main.js', import.meta.url))] };
+
+/** A rate limit that no load reaches. */
+export const HIGH_LIMIT = { RATE_LIMIT: '1000000', RATE_LIMIT_WINDOW: '60' };
+
+/**
+ * Starts a server, and waits until it lists items.
+ *
+ * @param database - its URL
+ * @param token - of the requests before it is ready
+ * @param variables - of its environment, its rate limit among them
+ */
+export async function startServer(
+  program: Program,
+  database: string,
+  token: string,
+  variables: Readonly<Record<string, string>> = HIGH_LIMIT,
+): Promise<Server> {
+  const port = await freePort();
+  const begun = performance.now();
+  const child = spawn(process.execPath, [...program.command], {
+    // From another directory, so that a developer's .env has no effect.
+    cwd: tmpdir(),
+    env: {
+      NODE_ENV: 'production',
+      DATABASE_URL: database,
+      DATABASE_POOL_SIZE: '10',
+      PORT: String(port),
+      METRICS_PORT: '0',
+      SHUTDOWN_DELAY: '0',
+      LOG_LEVEL: 'error',
+      ...variables,
+      ...program.variables,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const url = `http://127.0.0.1:${port}/v1/items`;
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGTERM')) {
+      await once(child, 'close');
+    }
+  };
+  try {
+    await becomesReady(program, child, url, token);
+    return { name: program.name, pid: child.pid ?? 0, url, startTime: performance.now() - begun, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function becomesReady({ name }: Program, child: ChildProcess, url: string, token: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}` };
+  let last = 'none';
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline && child.exitCode === null; await delay(2)) {
+    const response = await fetch(url, { headers }).catch(() => undefined);
+    const text = await response?.text();
+    if (response?.ok) {
+      return;
+    }
+    last = text ?? last;
+  }
+  throw new Error(`The server "${name}" did not become ready. Its last response: ${last}`);
+}
