@@ -48,25 +48,23 @@ export default {
       to: { path: '^src/platform/index\\.ts$' },
     },
     {
-      name: 'opentelemetry-in-one-place',
-      comment: 'Whoever has no collector loads nothing of OpenTelemetry: use traced() of src/platform/tracing/traced.ts.',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/platform/tracing/opentelemetry/' },
-      to: { path: 'node_modules/@opentelemetry/' },
-    },
-    {
       name: 'opentelemetry-on-demand',
-      comment: 'Import it as Tracing does, when traces are wanted: await import().',
+      comment:
+        'Without a collector only the API of OpenTelemetry is loaded: the SDK belongs into src/platform/tracing/start-sdk.ts.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/platform/tracing/opentelemetry/' },
-      to: { path: '^src/platform/tracing/opentelemetry/', dynamic: false, dependencyTypesNot: ['type-only'] },
+      from: { path: '^src/', pathNot: '^src/platform/tracing/start-sdk\\.ts$' },
+      to: {
+        path: '(node_modules/@opentelemetry/(?!api/)|^src/platform/tracing/start-sdk\\.ts$)',
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'pure-logic',
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
       from: {
-        path: '^src/platform/(lists/cursor|time/timestamp|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/(?:token-format|token-name|scope|declared/parse-tokens-file)|http/json-structure|tracing/statement-text|config/key-values)\\.ts$',
+        path: '^src/platform/(lists/cursor|time/timestamp|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/(?:token-format|token-name|scope|declared/parse-tokens-file)|http/json-structure|config/key-values)\\.ts$',
       },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },

@@ -37,7 +37,7 @@ import { Routes } from './platform/routes/routes.js';
 import { stageHandlers } from './platform/stages/stage-handlers.js';
 import { RateLimitStorage } from './platform/throttling/rate-limit.storage.js';
 import { traceRequests } from './platform/tracing/trace-requests.js';
-import { Tracing } from './platform/tracing/tracing.js';
+import { TracingModule } from './platform/tracing/tracing.module.js';
 
 /**
  * The configured application. It has opened nothing yet: no port, no database.
@@ -73,7 +73,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       skipClosedConnection,
       requestId,
       rememberRequest,
-      traceRequests(app.get(Tracing)),
+      traceRequests,
       observeRequests(accessLog(logger), requestMetrics(app.get(Metrics))),
       securityHeaders,
       hostHeader,
@@ -96,7 +96,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
-    await app.get(Tracing).start(apiDescription.version);
+    await app.get(TracingModule).start(apiDescription.version);
     await app.get(TokenAuthenticator).start(app.get(Routes).all().flatMap(scopesOf));
     await Promise.all([app.get(Database).start(), app.get(RateLimitStorage, { strict: false }).start()]);
     if (app.get(Drain).hasBegun) {

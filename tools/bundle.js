@@ -10,7 +10,7 @@ await build({
     /^class-(transformer|validator)\b/,
     // Loaded on demand, some with files beside their code.
     /^@electric-sql\/pglite\b/,
-    /^@opentelemetry\//,
+    /^@opentelemetry\/(?!api$)/,
     'ioredis',
     'pino-pretty',
   ],

@@ -44,8 +44,6 @@ export class IdentityProvider {
   metadata: Record<string, unknown> = {};
   /** The key set. */
   published: JWK[] = [];
-  /** The trace that each request for the keys belonged to, if it named one. */
-  readonly traceparents: (string | undefined)[] = [];
   /** Requests that have had no whole answer, and whose client still waits. */
   waiting = 0;
 
@@ -144,9 +142,6 @@ export class IdentityProvider {
     const [path = ''] = (request.url ?? '').split('?');
     const endpoint = endpoints.get(path);
     this.requests[endpoint ?? 'elsewhere'] += 1;
-    if (endpoint === 'keys') {
-      this.traceparents.push(request.headersDistinct['traceparent']?.join());
-    }
     const fault = endpoint && this.faults[endpoint];
     const body = Buffer.from(JSON.stringify(this.documentOf(path)));
     if (!endpoint && !path.startsWith('/elsewhere/')) {

@@ -5,8 +5,7 @@ import { SERVICE_NAME } from '../config/service-name.js';
 import { definePlatformProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { PerRoute } from '../routes/per-route.js';
-import { currentSpan } from '../tracing/current-span.js';
-import { traced } from '../tracing/traced.js';
+import { currentSpan, traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import type { RefusalReason } from './principal.js';
 import { tokenPolicyOf } from './token-policy.decorator.js';
@@ -62,7 +61,7 @@ export class BearerAuthGuard extends AuthGuard() {
    */
   private decide(context: ExecutionContext): boolean {
     const request = context.getArgByIndex<Request>(0);
-    const user = currentSpan()?.isSampled === true ? undefined : this.strategy.decide(request);
+    const user = currentSpan() ? undefined : this.strategy.decide(request);
     if (user === undefined) {
       return false;
     }
@@ -76,7 +75,7 @@ export class BearerAuthGuard extends AuthGuard() {
       try {
         return (await super.canActivate(context)) === true;
       } finally {
-        span.set({ 'enduser.id': request.user?.id, 'items.authentication.refusal': request.refusal?.reason });
+        span.setAttributes({ 'enduser.id': request.user?.id, 'items.authentication.refusal': request.refusal?.reason });
       }
     });
   }

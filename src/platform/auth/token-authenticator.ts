@@ -8,7 +8,7 @@ import { networksOf } from './client-address.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
-import { currentSpan } from '../tracing/current-span.js';
+import { currentSpan } from '../tracing/traced.js';
 import type { Principal, Verdict } from './principal.js';
 import { digestOf, fingerprintOf, hasTokenPrefix, isWellFormedToken } from './token-format.js';
 
@@ -107,7 +107,7 @@ export class TokenAuthenticator implements OnApplicationShutdown {
    */
   async authenticate(credential: string, address: string): Promise<Verdict> {
     const kind = this.kindOf(credential);
-    currentSpan()?.set({ [KIND]: kind });
+    currentSpan()?.setAttribute(KIND, kind);
     const lookUp =
       kind === 'jwt'
         ? () => this.jwt.verify(credential)

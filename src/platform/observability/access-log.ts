@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import type { Logger } from 'pino';
 import { hideCredentials } from '../auth/hide-credentials.js';
 import type { RequestObserver } from '../http/observe-requests.js';
-import { currentTrace } from '../tracing/current-span.js';
+import { currentTrace } from '../tracing/traced.js';
 
 /** Writes one line for each request once it is over, without a status if it was never answered; no headers, query or body. */
 export function accessLog(logger: Logger): RequestObserver {

@@ -4,7 +4,7 @@ import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { isoText } from '../time/iso-text.js';
 import { describeError } from './describe-error.js';
-import { currentTrace } from '../tracing/current-span.js';
+import { currentTrace } from '../tracing/traced.js';
 import { LogOutput } from './log-output.js';
 import { currentRequest } from './request-context.js';
 

@@ -5,8 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 import type { RedisConnection } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import { within } from '../time/within.js';
-import { currentSpan } from '../tracing/current-span.js';
-import { traced } from '../tracing/traced.js';
+import { currentSpan, traced } from '../tracing/traced.js';
 import { RateLimitMetrics } from './rate-limit-metrics.js';
 import { RedisWindow } from './redis-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
@@ -100,8 +99,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (limit !== this.limit || ttl !== this.ttl) {
       throw new Error('All routes share one limit, RATE_LIMIT in RATE_LIMIT_WINDOW seconds: remove @Throttle().');
     }
-    const isTraced = currentSpan()?.isSampled === true;
-    const { admitted, remaining, freeIn } = isTraced ? await this.hitTraced(key) : await this.hit(key);
+    const { admitted, remaining, freeIn } = await (currentSpan() ? this.hitTraced(key) : this.hit(key));
     const seconds = Math.ceil(freeIn / 1000);
     return {
       totalHits: limit - remaining,
@@ -125,7 +123,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return traced('rate limit', async (span) => {
       const state = await this.hit(key);
       const storage = this.isShared ? 'redis' : 'process';
-      span.set({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
+      span.setAttributes({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
       return state;
     });
   }

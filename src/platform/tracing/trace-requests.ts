@@ -1,51 +1,41 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { context, propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
+import type { RequestHandler } from 'express';
+import { hideCredentials } from '../auth/hide-credentials.js';
+import { SERVICE_NAME } from '../config/service-name.js';
 import { outcomeOf } from '../http/outcome-of.js';
-import { runIn } from './current-span.js';
-import type { OpenSpan } from './span.js';
-import type { Tracing } from './tracing.js';
+import { failSpan } from './traced.js';
 
-/** Those that the semantic conventions know; any other is `_OTHER` there. Node reads some more, and no arbitrary ones. */
-const KNOWN_METHODS: ReadonlySet<string> = new Set('CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '));
-
-/**
- * Makes a span of each request, from its arrival to the end of its answer, for all that happens on its behalf. It says nothing of query,
- * headers and body, and of the client no more than the id that the log knows it by.
- */
-export function traceRequests(tracing: Tracing): RequestHandler {
-  return (request: Request, response: Response, next: NextFunction) => {
-    const span = tracing.beginRequest(request.headers);
-    if (!span) {
-      next();
-      return;
-    }
-    // Express shortens it for what is mounted below a path.
-    const { path } = request;
-    response.once('close', () => {
-      span.set({ 'url.path': path });
-      describe(span, request, response);
-      span.end();
-    });
-    runIn(span, next);
-  };
-}
-
-function describe(span: OpenSpan, request: Request, response: Response): void {
-  const { method, id, httpVersion } = request;
-  const { route, status, isAborted } = outcomeOf(request, response);
-  const isKnown = KNOWN_METHODS.has(method);
-  span.rename([isKnown ? method : 'HTTP', ...(route === undefined ? [] : [route])].join(' '));
-  span.set({
-    'http.request.method': isKnown ? method : '_OTHER',
-    'http.request.method_original': isKnown ? undefined : method,
-    'http.route': route,
-    'http.response.status_code': status,
-    'network.protocol.version': httpVersion,
-    'url.scheme': 'http',
-    'enduser.id': request.user?.id,
-    'items.request.id': id,
-    'items.request.aborted': isAborted || undefined,
-  });
-  if (status !== undefined && status >= 500) {
-    span.fail(String(status));
+/** Handles each request in a server span, which continues the trace of the caller. */
+export const traceRequests: RequestHandler = (request, response, next) => {
+  // Without an SDK there is no propagator.
+  if (propagation.fields().length === 0) {
+    next();
+    return;
   }
-}
+  // Express shortens the path below a mounted handler.
+  const { method, path, id, httpVersion, headers } = request;
+  const { traceparent, tracestate = '' } = headers;
+  // The state is exported and passed on.
+  const caller = propagation.extract(ROOT_CONTEXT, { traceparent, tracestate: hideCredentials(String(tracestate)) });
+  const span = trace.getTracer(SERVICE_NAME).startSpan(method, { kind: SpanKind.SERVER }, caller);
+  response.once('close', () => {
+    const { route, status, isAborted } = outcomeOf(request, response);
+    span.updateName(route === undefined ? method : `${method} ${route}`);
+    span.setAttributes({
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': status,
+      'network.protocol.version': httpVersion,
+      'url.path': hideCredentials(path),
+      'url.scheme': 'http',
+      'enduser.id': request.user?.id,
+      'items.request.id': id,
+      'items.request.aborted': isAborted || undefined,
+    });
+    if (status !== undefined && status >= 500) {
+      failSpan(span, { name: String(status) });
+    }
+    span.end();
+  });
+  context.with(trace.setSpan(caller, span), next);
+};

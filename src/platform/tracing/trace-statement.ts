@@ -1,51 +1,39 @@
-import { LRUCache } from 'lru-cache';
+import { SpanKind, trace } from '@opentelemetry/api';
 import { DatabaseError } from 'pg';
+import { SERVICE_NAME } from '../config/service-name.js';
 import type { StatementObserver } from '../database/statement-observers.js';
-import { currentSpan } from './current-span.js';
-import type { Attributes, OpenSpan } from './span.js';
-import { operationOf, summaryOf, withoutValues } from './statement-text.js';
+import { currentSpan, failSpan } from './traced.js';
 
-/** What spans say of a statement. */
-interface Description {
-  readonly summary: string;
-  readonly attributes: Attributes;
-}
+/** Quoted names, parameters, strings, comments and numbers, also unclosed ones (PostgreSQL manual, "Lexical Structure"). */
+const LEXEMES =
+  /"(?:[^"]|"")*(?:"|$)|\$\d+|(?:\be'(?:[^'\\]|\\.|'')*|'(?:[^']|'')*)(?:'|$)|\$(?<tag>(?:[a-z_]\w*)?)\$.*?(?:\$\k<tag>\$|$)|--[^\n]*|\/\*.*?(?:\*\/|$)|\b\d[\w.]*/gis;
 
-/** Texts of statements, of which there are few but for filters. */
-const descriptions = new LRUCache<string, Description>({ max: 500, memoMethod: describe });
-
-/** Makes a span of each SQL statement that is sent for a request. Of an error it tells the code: messages quote values. */
+/** Makes a span of each SQL statement of the current request. */
 export const traceStatement: StatementObserver = (statement) => {
-  const parent = currentSpan();
-  if (parent?.isSampled !== true) {
+  if (!currentSpan()) {
     return () => undefined;
   }
-  const { summary, attributes } = descriptions.memo(statement);
-  const span = parent.begin(summary, 'client', attributes);
+  const attributes = describeStatement(statement);
+  const options = { kind: SpanKind.CLIENT, attributes };
+  const span = trace.getTracer(SERVICE_NAME).startSpan(attributes['db.query.summary'], options);
   return (error) => {
     if (error !== undefined) {
-      fail(span, error);
+      failSpan(span, error);
+      span.setAttribute('db.response.status_code', error instanceof DatabaseError ? error.code : undefined);
     }
     span.end();
   };
 };
 
-function describe(statement: string): Description {
-  const text = withoutValues(statement);
-  const summary = summaryOf(text);
-  const attributes = {
+/** The attributes of a statement, whose text has `?` instead of values and comments. */
+export function describeStatement(statement: string) {
+  const text = statement.replaceAll(LEXEMES, (lexeme: string) => (/^(?:"|\$\d)/.test(lexeme) ? lexeme : '?'));
+  const operation = /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? '';
+  const table = /\b(?:from|into|update|table)\s+(?:only\s+)?"?([a-z_]\w*)/i.exec(text)?.[1];
+  return {
     'db.system.name': 'postgresql',
-    'db.operation.name': operationOf(text),
-    'db.query.summary': summary,
+    'db.operation.name': operation,
+    'db.query.summary': table === undefined ? operation : `${operation} ${table}`,
     'db.query.text': text,
   };
-  return { summary, attributes };
-}
-
-function fail(span: OpenSpan, error: unknown): void {
-  const code = Error.isError(error) && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  if (error instanceof DatabaseError) {
-    span.set({ 'db.response.status_code': code });
-  }
-  span.fail(code ?? (Error.isError(error) ? error.name : typeof error));
 }

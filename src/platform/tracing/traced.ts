@@ -1,46 +1,70 @@
+import { context, INVALID_SPAN_CONTEXT, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { hideCredentials } from '../auth/hide-credentials.js';
+import { SERVICE_NAME } from '../config/service-name.js';
 import { Problem } from '../http/problem.js';
-import { currentSpan, runIn } from './current-span.js';
-import type { Attributes, OpenSpan, Span } from './span.js';
 
-const NO_SPAN: Span = { set: (_attributes: Attributes) => undefined };
+/** The span of the running code, unless it is not sampled or has ended: what runs on after the response is not traced. */
+export function currentSpan(): Span | undefined {
+  const span = trace.getActiveSpan();
+  return span?.isRecording() === true ? span : undefined;
+}
+
+/** The ids of the current trace and span for log lines, sampled or not. */
+export function currentTrace(): { traceId: string; spanId: string } | undefined {
+  const ids = trace.getActiveSpan()?.spanContext();
+  return ids && { traceId: ids.traceId, spanId: ids.spanId };
+}
 
 /**
- * Shows some work as a span of its own in the trace of the request that it is done for: what takes long, or is worth counting. Without
- * traces it does the work and nothing else.
+ * Does some work in a span of its own, as part of the current request. Without a sampled trace it only does the work.
  *
  * @param name - one of few, whatever clients send
- * @param work - may tell its span what it found. If it fails, so has the span, with the name of the error; what the client is to blame for
- *   is no failure
+ * @param work - may set attributes of its span, but no values of rows, filters or bodies. If it throws, the span has failed
  */
-export function traced<T>(name: string, work: (span: Span) => Promise<T>): Promise<T> {
-  const span = currentSpan()?.begin(name, 'internal');
-  return span ? workIn(span, work) : work(NO_SPAN);
-}
-
-/** Does some work in a span, which ends with it. */
-export async function workIn<T>(span: OpenSpan, work: (span: OpenSpan) => Promise<T>): Promise<T> {
-  try {
-    return await runIn(span, () => work(span));
-  } catch (error) {
-    const type = failureOf(error);
-    if (type !== undefined) {
-      span.fail(type);
+export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
+  if (!currentSpan()) {
+    return work(trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
+  }
+  return trace.getTracer(SERVICE_NAME).startActiveSpan(name, { kind }, async (span) => {
+    try {
+      return await work(span);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.type.status >= 500) {
+        failSpan(span, error);
+      }
+      throw error;
+    } finally {
+      span.end();
     }
-    throw error;
-  } finally {
-    span.end();
-  }
+  });
 }
 
-/** The same function, whose work counts as done for whoever calls this, from wherever it is called. */
-export function asPartOfThis<Arguments extends unknown[], T>(work: (...given: Arguments) => T): (...given: Arguments) => T {
-  const span = currentSpan();
-  return span ? (...given) => runIn(span, () => work(...given)) : work;
+/** `fetch` for calls of other services: in a span of the current trace, which the other service continues (`traceparent`). */
+export function tracedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const method = init.method?.toUpperCase() ?? 'GET';
+  const call = async (span: Span) => {
+    const { origin, pathname, hostname, port, protocol } = new URL(url);
+    span.setAttributes({
+      'http.request.method': method,
+      'url.full': hideCredentials(origin + pathname),
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    });
+    const headers = Object.fromEntries(new Headers(init.headers));
+    propagation.inject(context.active(), headers);
+    const response = await fetch(url, { ...init, headers });
+    span.setAttribute('http.response.status_code', response.status);
+    if (response.status >= 400) {
+      failSpan(span, { name: String(response.status) });
+    }
+    return response;
+  };
+  return traced(method, call, SpanKind.CLIENT);
 }
 
-function failureOf(error: unknown): string | undefined {
-  if (error instanceof Problem) {
-    return error.type.status >= 500 ? error.type.name : undefined;
-  }
-  return Error.isError(error) ? error.name : typeof error;
+/** Marks a span as failed with the code or the name of an error. Its message stays out, as it may quote values. */
+export function failSpan(span: Span, error: unknown): void {
+  const { code, name } = (error instanceof Problem ? error.type : Object(error)) as { code?: unknown; name?: string };
+  span.setAttribute('error.type', typeof code === 'string' ? code : (name ?? typeof error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
 }

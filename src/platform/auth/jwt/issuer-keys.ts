@@ -4,7 +4,7 @@ import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet 
 import type { Configuration } from '../../config/configuration.js';
 import { isTrustworthyUrl } from '../../config/variables.decorator.js';
 import type { Metrics } from '../../observability/metrics.js';
-import { tracedFetch } from '../../tracing/traced-fetch.js';
+import { tracedFetch } from '../../tracing/traced.js';
 
 /** In milliseconds: time limit of a fetch, pause after one, and interval of the timer, for which a withdrawn key stays valid. */
 export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };

@@ -1,0 +1,60 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { hostname } from 'node:os';
+import { Logger } from '@nestjs/common';
+import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import * as sdk from '@opentelemetry/sdk-trace';
+import type { Configuration } from '../config/configuration.js';
+import { parseKeyValues } from '../config/key-values.js';
+import { SERVICE_NAME } from '../config/service-name.js';
+
+/** The least time between two warnings, in milliseconds: each batch fails while the collector is away. */
+const WARNING_INTERVAL = 60_000;
+
+/** Starts the SDK of OpenTelemetry for this process. The usual exporter reads its settings from the environment. */
+export function startSdk(configuration: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
+  const { OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: attributes = '' } = configuration;
+  const resource = resourceFromAttributes({
+    'service.name': SERVICE_NAME,
+    'service.version': version,
+    'service.instance.id': `${hostname()}:${process.pid}`,
+    'host.name': hostname(),
+    ...parseKeyValues(attributes),
+    ...(name !== undefined && { 'service.name': name }),
+  });
+  const provider = new sdk.TracerProvider({
+    resource: defaultResource().merge(resource),
+    sampler: samplerOf(configuration),
+    spanLimits: { attributeValueLengthLimit: 4096 },
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
+  });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  logWarnings();
+  return provider;
+}
+
+function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }: Configuration): sdk.Sampler {
+  const kind = name.replace('parentbased_', '');
+  const always = { always_on: new sdk.AlwaysOnSampler(), always_off: new sdk.AlwaysOffSampler() }[kind];
+  const root = always ?? new sdk.TraceIdRatioBasedSampler(ratio);
+  return kind === name ? root : new sdk.ParentBasedSampler({ root });
+}
+
+/** Logs warnings and errors of the SDK, outside of the request whose span completes a batch. */
+function logWarnings(): void {
+  const logger = new Logger('Tracing');
+  let next = 0;
+  const warn = AsyncLocalStorage.bind((reason: unknown) => {
+    if (performance.now() >= next) {
+      next = performance.now() + WARNING_INTERVAL;
+      logger.warn({ msg: 'traces not exported', err: reason });
+    }
+  });
+  setGlobalErrorHandler(warn);
+  diag.setLogger({ error: warn, warn, info: warn, debug: warn, verbose: warn }, DiagLogLevel.WARN);
+}
