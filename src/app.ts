@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Counter } from 'prom-client';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
@@ -20,17 +21,14 @@ import { hostHeader } from './platform/http/host-header.js';
 import { configureHttpServer } from './platform/http/http-server.js';
 import { inOneLayer } from './platform/http/in-one-layer.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
-import { observeRequests } from './platform/http/observe-requests.js';
-import { requestId } from './platform/http/request-id.js';
+import { rememberRequest } from './platform/http/request-context.js';
 import { securityHeaders } from './platform/http/security-headers.js';
-import { accessLog } from './platform/observability/access-log.js';
 import { createLogger } from './platform/observability/create-logger.js';
 import { LogOutput } from './platform/observability/log-output.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
-import { rememberRequest } from './platform/observability/request-context.js';
-import { requestMetrics } from './platform/observability/request-metrics.js';
+import { observeRequests } from './platform/observability/observe-requests.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { Routes } from './platform/routes/routes.js';
@@ -61,20 +59,25 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       routeConflictPolicy: { duplicate: 'error' },
     },
   );
-  app
-    .get(Metrics)
-    .observedCounter(
-      { name: 'items_log_lines_dropped_total', help: 'Log lines that could not be written, to a full disk for example' },
-      () => output.dropped,
-    );
-  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, app.get(Metrics)));
+  const metrics = app.get(Metrics);
+  metrics.registry.registerMetric(
+    new Counter({
+      name: 'items_log_lines_dropped_total',
+      help: 'Log lines that could not be written, to a full disk for example',
+      registers: [],
+      collect() {
+        this.reset();
+        this.inc(output.dropped);
+      },
+    }),
+  );
+  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
   app.use(
     inOneLayer(
       skipClosedConnection,
-      requestId,
       rememberRequest,
       traceRequests,
-      observeRequests(accessLog(logger), requestMetrics(app.get(Metrics))),
+      observeRequests(logger, metrics),
       securityHeaders,
       hostHeader,
     ),

@@ -12,14 +12,14 @@ describe('with a database', () => {
 
   afterAll(() => service.stop());
 
-  it.each(['/livez', '/readyz'])('%s answers 200 without a token', async (path) => {
+  it.each(['/livez', '/readyz'])('%s responds with 200 without a token', async (path) => {
     expect(await service.api.send('GET', path)).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
   it('is not ready while an indicator of a feature fails, and names it', async () => {
     let isWell = true;
     const check = () => (isWell ? Promise.resolve() : Promise.reject(new Error('secret cause')));
-    service.app.get(HealthIndicators).add({ name: 'warehouse', check });
+    service.app.get(HealthIndicators).add('warehouse', check);
     expect((await service.api.send('GET', '/readyz')).status).toBe(200);
     isWell = false;
     const { status, body, headers } = await service.api.send('GET', '/readyz');
@@ -35,7 +35,7 @@ describe('an indicator that is wrong itself', () => {
     ['never ends', () => new Promise<void>(() => undefined)],
   ])('makes the service unready, and no probe hang: it %s', async (_case, check) => {
     const service = await startService();
-    service.app.get(HealthIndicators).add({ name: 'wrong', check });
+    service.app.get(HealthIndicators).add('wrong', check);
     const { status, body } = await service.api.send('GET', '/readyz');
     expect([status, body.detail]).toEqual([503, 'Not ready: wrong.']);
     await service.stop();
@@ -47,7 +47,7 @@ function fail(): never {
 }
 
 describe('without a database from the start', () => {
-  it('stays up, lives, is not ready, and answers 503 to tokens that could be valid', async () => {
+  it('stays up, lives, is not ready, and responds with 503 to tokens that could be valid', async () => {
     const service = await startAwayFromDatabase();
     const api = new Api(service.origin, generateToken());
     try {

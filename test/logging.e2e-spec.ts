@@ -45,7 +45,15 @@ it('writes one JSON line for each request, and never a token, a query or a body'
   await database.drop();
 });
 
-it('tells the cause of an error once, in a line of its own', async () => {
+it('begins the line of a request with what it was and what became of it, on a terminal', async () => {
+  const service = ServiceProcess.spawn({ LOG_FORMAT: 'pretty', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
+  await eventually(() => service.origin !== '');
+  await service.client(generateToken()).send('GET', '/livez?secret');
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(service.output.stdout).toMatch(/^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m);
+});
+
+it('has the cause of an error once, in a line of its own', async () => {
   const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
   const { body } = await service.client(generateToken()).list<ProblemBody>();
   expect(body.status).toBe(503);

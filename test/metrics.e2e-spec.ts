@@ -72,21 +72,8 @@ describe('requests', () => {
     const scrape = await service.scrape();
     const labels = { method: 'GET', route: '/v1/items', status: '200' };
     const buckets = scrape.of('items_http_request_duration_seconds_bucket', labels);
-    expect(buckets.map(({ labels: { le } }) => le)).toEqual([
-      '0.0025',
-      '0.005',
-      '0.01',
-      '0.025',
-      '0.05',
-      '0.1',
-      '0.25',
-      '0.5',
-      '1',
-      '2.5',
-      '5',
-      '10',
-      '+Inf',
-    ]);
+    const bounds = '0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 +Inf';
+    expect(buckets.map(({ labels: { le } }) => le).join(' ')).toBe(bounds);
     expect(buckets.map(({ value }) => value)).toEqual(buckets.map(({ value }) => value).toSorted((a, b) => a - b));
     expect(buckets.at(-1)?.value).toBe(scrape.sum(REQUESTS, labels));
     const seconds = scrape.sum('items_http_request_duration_seconds_sum', labels);
@@ -94,7 +81,7 @@ describe('requests', () => {
     expect(seconds).toBeLessThan(20);
   });
 
-  it('are in flight until they are answered, with their connections; one that its client gives up has the status 0', async () => {
+  it('are in flight until their response ends, with their connections; one that its client gives up has the status 0', async () => {
     const socket = connect(service.port, '127.0.0.1');
     const body = '{"name":"x"}';
     socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.api.token}\r\n`);
@@ -251,47 +238,34 @@ describe('the database', () => {
       [errors],
       ['items_database_pool_acquire_duration_seconds_count', { pool: 'primary' }],
     );
-    // Two widgets of one name; a key, a widget, and the answer under it; a list in a transaction that is rolled back.
+    // Two widgets of one name; a key, a widget, and the response under it; a list in a transaction that is rolled back.
     const [inserts, updates, begins, commits, constraint, all, acquired] = grown;
     expect([inserts, updates, begins, commits, constraint, all]).toEqual([4, 1, 2, 1, 1, 1]);
     expect(acquired).toBeGreaterThanOrEqual(4);
   });
-
-  it('tells of its pool', async () => {
-    const scrape = await service.scrape();
-    const used = scrape.sum('items_database_pool_connections', { pool: 'primary' });
-    const limit = scrape.sum('items_database_pool_limit', { pool: 'primary' });
-    expect(used).toBeGreaterThan(0);
-    expect(used).toBeLessThanOrEqual(limit);
-    expect(scrape.sum('items_database_pool_waiting')).toBe(0);
-  });
 });
 
 describe('readiness', () => {
-  it('is told as probes see it, by the indicator that fails, and where nobody probes', async () => {
+  it('is as probes see it, by the indicator that fails, and where nothing probes', async () => {
     const { manager } = service.app.get(Database);
     const state = async () => {
       const scrape = await service.scrape();
       const ok = (indicator: string) => scrape.sum('items_health_indicator_ok', { indicator });
       return [scrape.sum('items_ready'), ok('database'), ok('widgets')];
     };
-    const changes = 'items_readiness_changes_total';
     expect(await state()).toEqual([1, 1, 1]);
-    const work = async () => {
-      await manager.query('ALTER TABLE widgets RENAME TO hidden');
-      expect(await state()).toEqual([0, 1, 0]);
-      expect((await service.api.send('GET', '/readyz')).status).toBe(503);
-      await manager.query('ALTER TABLE hidden RENAME TO widgets');
-      expect(await state()).toEqual([1, 1, 1]);
-    };
-    expect(await growth(work, [changes, { to: 'ready' }], [changes, { to: 'unready' }])).toEqual([1, 1]);
+    await manager.query('ALTER TABLE widgets RENAME TO hidden');
+    expect(await state()).toEqual([0, 1, 0]);
+    expect((await service.api.send('GET', '/readyz')).status).toBe(503);
+    await manager.query('ALTER TABLE hidden RENAME TO widgets');
+    expect(await state()).toEqual([1, 1, 1]);
   });
 
-  it('is told without waiting for an indicator that hangs', async () => {
+  it('is read without waiting for an indicator that hangs', async () => {
     const other = await startMeasured();
     const indicators = other.app.get(HealthIndicators);
     let release = (): void => undefined;
-    indicators.add({ name: 'slow', check: () => new Promise((resolve) => (release = resolve)) });
+    indicators.add('slow', () => new Promise<void>((resolve) => (release = resolve)));
     expect((await other.scrape()).sum('items_ready')).toBe(1);
     expect((await other.api.send('GET', '/readyz')).body.detail).toBe('Not ready: slow.');
     expect((await other.scrape()).sum('items_ready')).toBe(0);
@@ -301,7 +275,7 @@ describe('readiness', () => {
 });
 
 describe('the process', () => {
-  it('tells what it is, and what it takes of the machine', async () => {
+  it('shows what it is, and what it takes of the machine', async () => {
     const until = Date.now() + 300;
     while (Date.now() < until);
     await delay(50);
@@ -318,8 +292,6 @@ describe('the process', () => {
       'nodejs_heap_size_used_bytes',
       'process_open_fds',
       'process_max_fds',
-      'nodejs_active_resources',
-      'nodejs_eventloop_time_seconds_total',
     ];
     expect(positive.filter((name) => !(scrape.sum(name) > 0))).toEqual([]);
     expect(scrape.sum('process_resident_memory_bytes')).toBeLessThanOrEqual(scrape.sum('items_memory_limit_bytes'));

@@ -40,7 +40,7 @@ beforeAll(async () => {
   prometheus = await Prometheus.start(binary, port, quick);
   await eventually(async () => (await prometheus.query('up{job="items"} == 1')).length === 1);
   const client = service.client(token);
-  // The first of a series tells nothing of how much it has grown.
+  // The first value of a series does not show an increase.
   for (let round = 0; round < 2; round += 1) {
     await client.list();
     await client.list({ filter: 'name == "x"' });
@@ -104,7 +104,7 @@ describe('Prometheus', () => {
     }
   });
 
-  it('answers every query of the dashboard, and has something to show in its panels', async () => {
+  it('runs every query of the dashboard, and most panels have data', async () => {
     const empty: string[] = [];
     for (const { title, expr } of dashboardQueries()) {
       const found = await prometheus.query(expr);
@@ -133,7 +133,7 @@ describe('Prometheus', () => {
 
   it('sees the last seconds of a process, and raises the alert when none is left', async () => {
     const ended = service.end('SIGTERM');
-    const draining = 'items_draining == 1 and items_ready == 0 and on () items_readiness_changes_total{to="unready"} == 1';
+    const draining = 'items_draining == 1 and items_ready == 0';
     await eventually(async () => (await prometheus.query(draining)).length === 1);
     expect(await ended).toBe(0);
     await eventually(async () => (await stateOf('ItemsAbsent'))?.state === 'firing');

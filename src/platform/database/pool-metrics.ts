@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import type { DurationHistogram } from '../observability/duration-histogram.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { DurationHistogram, Metrics } from '../observability/metrics.js';
 import type { PoolObserver } from './database-pool.js';
 
 /** The pool of connections to the database itself. */

@@ -1,7 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import type { DurationHistogram } from '../observability/duration-histogram.js';
-import type { EventCounter } from '../observability/event-counter.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { DurationHistogram, EventCounter, Metrics } from '../observability/metrics.js';
 import { isAway } from './database-problem.js';
 import { QUERY_CANCELED, sqlState } from './sql-state.js';
 import type { StatementObserver } from './statement-observers.js';

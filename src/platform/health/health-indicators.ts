@@ -1,67 +1,58 @@
 import { Injectable } from '@nestjs/common';
+import { type HealthCheckAttempt, HealthIndicatorService } from '@nestjs/terminus';
 import { Metrics } from '../observability/metrics.js';
 import { within } from '../time/within.js';
-import { ReadinessMetrics } from './readiness-metrics.js';
 
-/** How long an indicator may take, in milliseconds. */
-const PATIENCE = 3000;
+/** Milliseconds that an indicator may take, and that a scrape of the metrics waits for it. */
+const CHECK_TIMEOUT = 3000;
+const SCRAPE_TIMEOUT = 500;
 
-/** Something that must work for the service to take requests. */
-export interface HealthIndicator {
-  /** Named in the answer of `/readyz` while it fails. */
-  readonly name: string;
-  /** Resolves when all is well; rejects, or takes longer than three seconds, when it is not. */
-  check(): Promise<void>;
-}
-
-/** Where modules register what their requests depend on. */
+/** Modules add what their requests depend on, in their constructors. */
 @Injectable()
 export class HealthIndicators {
-  private readonly indicators: HealthIndicator[] = [];
   private readonly names: string[] = [];
-  private readonly metrics: ReadinessMetrics;
-  private running: Promise<string[]> | undefined;
-  private end: string | undefined;
+  private readonly attempts: HealthCheckAttempt[] = [];
+  /** Names of those that failed in the latest check; before the first one, all. */
+  private failed: readonly string[] = this.names;
+  private running: Promise<void> | undefined;
+  private end: readonly string[] | undefined;
 
-  constructor(metrics: Metrics) {
-    this.metrics = new ReadinessMetrics(metrics, this.names, () => this.failing());
+  constructor(
+    private readonly indicators: HealthIndicatorService,
+    metrics: Metrics,
+  ) {
+    // The latest result counts while an indicator hangs.
+    const failing = () => within(SCRAPE_TIMEOUT, this.failing()).catch(() => this.end ?? this.failed);
+    const ready = { name: 'items_ready', help: 'Whether /readyz says that the service takes requests' };
+    metrics.gauge(ready, async () => Number((await failing()).length === 0));
+    const help = 'Whether that which the service depends on worked in the latest check';
+    const ok = { name: 'items_health_indicator_ok', help, labels: { indicator: this.names } };
+    metrics.gauge(ok, async ({ indicator }) => Number(!(await failing()).includes(indicator)));
   }
 
-  /** From now on the service is ready only while this works, too. Call it in the constructor of a module. */
-  add(indicator: HealthIndicator): void {
-    this.indicators.push(indicator);
-    this.names.push(indicator.name);
+  /** The service is ready only while the check resolves within three seconds; `/readyz` names those that do not. */
+  add(name: string, check: () => Promise<unknown>): void {
+    const attempt = this.indicators.check(name).attempt(async () => void (await check()));
+    this.names.push(name);
+    this.attempts.push(attempt.withTimeout(CHECK_TIMEOUT));
   }
 
-  /** From now on the service is not ready, whatever the indicators say. @param reason - named in the answer */
+  /** The service is not ready any more, whatever the indicators say. @param reason - in the response */
   endWith(reason: string): void {
-    this.end = reason;
-    this.metrics.told(false);
+    this.end = [reason];
   }
 
-  /** Names of those that fail now. However many ask at once, each indicator is checked by one at a time. */
-  async failing(): Promise<string[]> {
-    this.running ??= this.checkAll().finally(() => {
-      this.running = undefined;
-    });
-    const failing = this.end === undefined ? await this.running : [];
-    // It may have come meanwhile.
-    const told = this.end === undefined ? failing : [this.end];
-    this.metrics.told(told.length === 0);
-    return told;
+  /** Names of those that fail now. Concurrent calls share one check. */
+  async failing(): Promise<readonly string[]> {
+    if (!this.end) {
+      await (this.running ??= this.check());
+    }
+    return this.end ?? this.failed;
   }
 
-  private async checkAll(): Promise<string[]> {
-    // Whatever an indicator does, a probe is answered.
-    const checks = this.indicators.map((indicator) =>
-      within(
-        PATIENCE,
-        Promise.resolve().then(() => indicator.check()),
-      ),
-    );
-    const results = await Promise.allSettled(checks);
-    const failing = this.indicators.filter((_, index) => results[index]?.status === 'rejected').map(({ name }) => name);
-    this.metrics.checked(failing);
-    return failing;
+  private async check(): Promise<void> {
+    const results = await Promise.all(this.attempts);
+    this.failed = this.names.filter((name, index) => results[index]?.[name]?.status !== 'up');
+    this.running = undefined;
   }
 }

@@ -3,10 +3,10 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/token-policy.decorator.js';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
-import { HealthIndicators } from './health-indicators.js';
 import { AnyQuery } from '../validation/any-query.decorator.js';
+import { HealthIndicators } from './health-indicators.js';
 
-/** Probes for Kubernetes: is the process alive, and should it get requests? */
+/** Probes for Kubernetes: `/livez` says that the process works, and depends on nothing; `/readyz` that it can take requests. */
 @Public()
 @AnyQuery()
 @ApiExcludeController()
@@ -14,7 +14,6 @@ import { AnyQuery } from '../validation/any-query.decorator.js';
 export class HealthController {
   constructor(private readonly indicators: HealthIndicators) {}
 
-  /** Depends on nothing: restarting this process mends no database. */
   @Get('livez')
   live(): { status: 'ok' } {
     return { status: 'ok' };

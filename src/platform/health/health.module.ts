@@ -1,13 +1,19 @@
 import { Global, Module } from '@nestjs/common';
+import { TerminusModule } from '@nestjs/terminus';
 import { Database } from '../database/database.js';
 import { HealthController } from './health.controller.js';
 import { HealthIndicators } from './health-indicators.js';
 
 /** `/livez` and `/readyz`. Other modules inject `HealthIndicators` and add theirs. */
 @Global()
-@Module({ controllers: [HealthController], providers: [HealthIndicators], exports: [HealthIndicators] })
+@Module({
+  imports: [TerminusModule],
+  controllers: [HealthController],
+  providers: [HealthIndicators],
+  exports: [HealthIndicators],
+})
 export class HealthModule {
   constructor(indicators: HealthIndicators, database: Database) {
-    indicators.add({ name: 'database', check: () => database.check() });
+    indicators.add('database', () => database.check());
   }
 }

@@ -1,23 +1,24 @@
 import type { Type } from '@nestjs/common';
+import { Counter } from 'prom-client';
 import { tableNameOf } from '../database/table-name.js';
-import { EventCounter } from '../observability/event-counter.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { EventCounter, Metrics } from '../observability/metrics.js';
 import type { Bulkhead } from './bulkhead.js';
 
 /** What is done to lists. */
 export class ListMetrics {
   readonly filterTimeouts: EventCounter;
   readonly filterRejections: EventCounter;
-  private readonly created: EventCounter<{ readonly table: 'open' }>;
+  private readonly created: Counter<'table'>;
   /** The labels of each entity that was read or written so far. */
   private readonly labels = new Map<Type, { readonly table: string }>();
 
   /** @param filters - that lists with a filter go through */
   constructor(metrics: Metrics, filters: Bulkhead) {
-    this.created = new EventCounter(metrics.registry, {
+    this.created = new Counter({
       name: 'items_rows_created_total',
       help: 'Rows added to a list and committed, by its table',
-      labels: { table: 'open' },
+      labelNames: ['table'],
+      registers: [metrics.registry],
     });
     this.filterTimeouts = metrics.counter({
       name: 'items_filter_timeouts_total',

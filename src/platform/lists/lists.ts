@@ -11,7 +11,7 @@ import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
-import { currentRequest } from '../observability/request-context.js';
+import { currentRequest } from '../http/request-context.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';

@@ -1,27 +1,25 @@
 import { hideCredentials } from '../auth/hide-credentials.js';
 
-/** What the log tells of an error. */
+/** What the log says of an error. */
 export interface ErrorDescription {
   type: string;
   message: string;
   code?: string;
   stack?: string;
   cause?: ErrorDescription;
-  /** Those that it sums up: one for each address that was tried, for example. */
+  /** Those of an `AggregateError`: one for each address that was tried, for example. */
   errors?: ErrorDescription[];
 }
 
 /**
- * Tells of an error what helps to find its cause, and nothing else that hangs on it: database errors carry rows, parameters
- * and whole connections, those of Redis the arguments of commands.
+ * Describes an error without its other properties: those of databases hold rows and parameters, those of Redis arguments of commands.
  *
  * @param above - errors that this one is a cause of: one that is its own cause has no end
  */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
-    // What an object makes a text of may be anything.
-    const message = Object(error) === error ? Object.prototype.toString.call(error) : hideCredentials(String(error));
-    return { type: typeof error, message };
+    const isObject = Object(error) === error;
+    return { type: typeof error, message: isObject ? Object.prototype.toString.call(error) : hideCredentials(String(error)) };
   }
   const { name, message, stack, cause } = error;
   const within = [...above, error];

@@ -1,84 +1,66 @@
 import { Injectable } from '@nestjs/common';
-import Registry from 'prom-client/lib/registry.js';
-import { DurationHistogram } from './duration-histogram.js';
-import { EventCounter } from './event-counter.js';
-import { type LabelSet, labelSetsOf, type LabelValues } from './label-sets.js';
-import { type MetricDefinition, register } from './registered-metric.js';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Gives a number whenever somebody asks; undefined while there is none. It must be quick: Prometheus waits for it. */
-export type Reading<Labels extends LabelValues> = (labels: LabelSet<Labels>) => number | undefined | Promise<number | undefined>;
-
-/** No labels. */
+type LabelValues = Readonly<Record<string, readonly string[]>>;
+type LabelSet<Labels extends LabelValues> = { readonly [Label in keyof Labels]: Labels[Label][number] };
 type None = Readonly<Record<string, never>>;
 
-/**
- * What this process measures about itself; each application has its own. Modules inject it and make their metrics in their
- * constructors, with all values that a label can have: clients must not be able to make time series.
- */
+/** A name as in https://prometheus.io/docs/practices/naming/, and all values of each label, so that no client can add a time series. */
+export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: Labels;
+}
+
+/** prom-client's `Counter`, for the listed label values. */
+export type EventCounter<Labels extends LabelValues = LabelValues> = { inc(labels: LabelSet<Labels>, times?: number): void };
+
+/** prom-client's `Histogram`, for the listed label values. */
+export type DurationHistogram<Labels extends LabelValues = LabelValues> = {
+  observe(labels: LabelSet<Labels>, seconds: number): void;
+};
+
+/** The metrics of one application, kept by prom-client. Modules add theirs in their constructors; all series exist from the start. */
 @Injectable()
 export class Metrics {
-  /** Where the metrics are, by name. */
   readonly registry = new Registry();
 
-  /**
-   * A metric that counts what happens.
-   *
-   * @param definition - its name ends in `_total`
-   * @throws Error when the name is none or taken, or the labels have more than 1,000 combinations
-   */
   counter<const Labels extends LabelValues = None>(definition: MetricDefinition<Labels>): EventCounter<Labels> {
-    return new EventCounter(this.registry, definition);
+    const counter = new Counter(this.configure(definition));
+    for (const labels of labelSetsOf(definition)) counter.inc(labels, 0);
+    return counter;
   }
 
-  /**
-   * A metric that counts how often something took how long.
-   *
-   * @param definition - its name ends in `_seconds`
-   * @param bounds - upper bounds of the buckets in seconds, in ascending order; each makes another time series
-   * @throws Error when the name is none or taken, or the labels have more than 1,000 combinations
-   */
+  /** @param buckets - upper bounds in seconds; each is another time series */
   histogram<const Labels extends LabelValues = None>(
     definition: MetricDefinition<Labels>,
-    bounds: readonly number[],
+    buckets: readonly number[],
   ): DurationHistogram<Labels> {
-    return new DurationHistogram(this.registry, definition, bounds);
+    const histogram = new Histogram({ ...this.configure(definition), buckets: [...buckets] });
+    for (const labels of labelSetsOf(definition)) histogram.zero(labels);
+    return histogram;
   }
 
-  /**
-   * A metric that tells how something is now.
-   *
-   * @param read - asked for each combination of the labels when Prometheus asks
-   * @throws Error when the name is none or taken
-   */
-  gauge<const Labels extends LabelValues = None>(definition: MetricDefinition<Labels>, read: Reading<Labels>): void {
-    this.observe('gauge', definition, read);
-  }
-
-  /**
-   * A metric for what somebody else counts, and never counts down.
-   *
-   * @param definition - its name ends in `_total`
-   * @param read - asked for each combination of the labels when Prometheus asks
-   * @throws Error when the name is none or taken
-   */
-  observedCounter<const Labels extends LabelValues = None>(definition: MetricDefinition<Labels>, read: Reading<Labels>): void {
-    this.observe('counter', definition, read);
-  }
-
-  private observe<Labels extends LabelValues>(
-    type: 'gauge' | 'counter',
+  /** @param read - gives the number of each series at each scrape, which waits for it and fails with it */
+  gauge<const Labels extends LabelValues = None>(
     definition: MetricDefinition<Labels>,
-    read: Reading<Labels>,
+    read: (labels: LabelSet<Labels>) => number | Promise<number>,
   ): void {
-    const { name, labels = {} as Labels } = definition;
-    register(this.registry, type, definition, async () => {
-      const samples = labelSetsOf(name, labels).map(async (set) => ({
-        labels: set as Record<string, string>,
-        value: await read(set),
-      }));
-      return (await Promise.all(samples)).filter(
-        (sample): sample is typeof sample & { value: number } => sample.value !== undefined,
-      );
-    });
+    const collect = async () => {
+      await Promise.all(labelSetsOf(definition).map(async (labels) => gauge.set(labels, await read(labels))));
+    };
+    const gauge = new Gauge({ ...this.configure(definition), collect });
   }
+
+  private configure({ name, help, labels = {} }: MetricDefinition) {
+    return { name, help, labelNames: Object.keys(labels), registers: [this.registry] };
+  }
+}
+
+function labelSetsOf<Labels extends LabelValues>({ labels }: MetricDefinition<Labels>): LabelSet<Labels>[] {
+  let sets: Record<string, string>[] = [{}];
+  for (const [label, values] of Object.entries(labels ?? {})) {
+    sets = sets.flatMap((set) => values.map((value) => Object.assign({}, set, { [label]: value })));
+  }
+  return sets as LabelSet<Labels>[];
 }

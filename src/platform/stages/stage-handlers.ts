@@ -1,4 +1,4 @@
-import { currentRequest, type RequestContext } from '../observability/request-context.js';
+import { currentRequest, type RequestContext } from '../http/request-context.js';
 import type { Route } from '../routes/route.js';
 
 type Handler = (...inputs: unknown[]) => unknown;

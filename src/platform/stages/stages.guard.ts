@@ -1,6 +1,6 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { currentRequest } from '../observability/request-context.js';
+import { currentRequest } from '../http/request-context.js';
 import { PerRoute } from '../routes/per-route.js';
 import type { Around, Before, Stage } from './stage.js';
 

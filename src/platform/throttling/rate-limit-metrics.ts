@@ -1,6 +1,4 @@
-import type { DurationHistogram } from '../observability/duration-histogram.js';
-import type { EventCounter } from '../observability/event-counter.js';
-import type { Metrics } from '../observability/metrics.js';
+import type { DurationHistogram, EventCounter, Metrics } from '../observability/metrics.js';
 
 /** Where requests are counted. */
 const STORAGES = ['redis', 'process'] as const;
