@@ -8,7 +8,7 @@ export async function doctor(environment: NodeJS.ProcessEnv, ...args: string[]) 
   return {
     outcome: [code, status, stderr],
     names: checks.map(({ name = '' }) => name),
-    found: Object.fromEntries(checks.map(({ name, found }) => [name, found])),
+    found: Object.fromEntries(checks.map(({ name = '', found = '' }) => [name, found])) as Record<string, string>,
     /** A line for each. */
     faults: faults.map((fault) => `${fault['status']} ${fault['name']}: ${fault['found']} → ${fault['advice']}`).join('\n'),
   };

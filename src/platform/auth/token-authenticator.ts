@@ -115,8 +115,9 @@ export class TokenAuthenticator implements OnApplicationShutdown {
     return this.judge(credential, () => address) ?? this.lookUpOnce(fingerprintOf(credential), address, lookUp);
   }
 
-  /** Ends what goes on after the answer. */
+  /** Ends what goes on beside requests, and after them. */
   async onApplicationShutdown(): Promise<void> {
+    this.jwt.keys?.stop();
     await Promise.all(this.notes);
   }
 

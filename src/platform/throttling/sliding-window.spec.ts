@@ -23,6 +23,14 @@ describe('a sliding window', () => {
     expect(hit().admitted).toBe(false);
   });
 
+  it('never takes longer than its length to free a slot, whatever the fraction of the time', () => {
+    const calls = window(60_000);
+    for (let index = 0; index < 1000; index += 1) {
+      now += 1000 * Math.PI;
+      expect(calls.hit(String(index), 1).freeIn).toBe(60_000);
+    }
+  });
+
   it('counts each key by itself', () => {
     const calls = window(100);
     expect(['a', 'b', 'a'].map((key) => calls.hit(key, 1).admitted)).toEqual([true, true, false]);

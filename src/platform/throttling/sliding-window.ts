@@ -52,8 +52,9 @@ export class SlidingWindow {
     }
     const count = times.length - first;
     // A key may have more calls than the limit: those that were added.
-    const leaves = (times[first + Math.max(0, count - limit)] ?? now) + this.length;
-    return { admitted, remaining: Math.max(0, limit - count), freeIn: leaves - now };
+    const leaving = times[first + Math.max(0, count - limit)] ?? now;
+    // In this order, as the sum of a time and the length may be rounded up, to a second more than the window.
+    return { admitted, remaining: Math.max(0, limit - count), freeIn: leaving - now + this.length };
   }
 
   /** Counts one call that was admitted elsewhere. */

@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  opened.forEach((verifier) => verifier.onApplicationShutdown());
+  opened.forEach(({ keys }) => keys?.stop());
   await provider.stop();
 });
 
@@ -47,7 +47,7 @@ function open(times: Partial<typeof NEVER> = {}, environment: NodeJS.ProcessEnv 
   opened.push(verifier);
   return {
     start: () => verifier.keys?.start(),
-    stop: () => verifier.onApplicationShutdown(),
+    stop: () => verifier.keys?.stop(),
     /** @returns why a JWT is refused, or undefined */
     refusal: async (token: string | Promise<string>) => {
       const verdict = await verifier.verify(await token);

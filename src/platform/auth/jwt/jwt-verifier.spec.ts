@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  verifier.onApplicationShutdown();
+  verifier.keys?.stop();
   await provider.stop();
 });
 
