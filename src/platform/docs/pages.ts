@@ -95,9 +95,9 @@ function examplePath(document: OpenAPIObject): string {
 }
 
 /** The origin at which a client reached the service. The client chooses it: good for examples that the same client sees. */
-function originOf({ protocol, host }: Pick<Request, 'protocol' | 'host'>): string {
+function originOf({ protocol, host = '' }: Pick<Request, 'protocol' | 'host'>): string {
   // Nothing that a shell or a page would interpret; HTTP/1.0 needs no Host header.
-  const isPlain = /^[\w.:[\]-]+$/.test((host as string | undefined) ?? '');
+  const isPlain = /^[\w.:[\]-]+$/.test(host);
   return `${protocol === 'https' ? 'https' : 'http'}://${isPlain ? host : 'localhost'}`;
 }
 

@@ -6,7 +6,7 @@ import type { RedisLocation } from './redis-url.js';
 export type RedisConnection = Redis | Cluster;
 
 /** Milliseconds between attempts to connect. */
-const RETRY_INTERVAL = 250;
+const retry = () => 250;
 
 /** Milliseconds until the connection must be made. */
 const CONNECT_TIMEOUT = 500;
@@ -20,7 +20,6 @@ const SOCKET_TIMEOUT = 1000;
  */
 export function createRedis(location: RedisLocation): RedisConnection {
   const { kind, nodes, tls, username, password, sentinelPassword, masterName, database } = location;
-  const retry = () => RETRY_INTERVAL;
   const server: RedisOptions = {
     lazyConnect: true,
     enableOfflineQueue: false,

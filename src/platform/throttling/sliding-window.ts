@@ -91,7 +91,7 @@ export class SlidingWindow {
 
   private turn(now: number): void {
     if (now >= this.nextTurn) {
-      this.previous = now >= this.nextTurn + this.length ? new Map() : this.current;
+      this.previous = now >= this.nextTurn + this.length ? new Map<string, Calls>() : this.current;
       this.current = new Map();
       this.nextTurn = now + this.length;
     }
