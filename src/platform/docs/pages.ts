@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { problemTypes } from '../http/problem-type.js';
 import { operationsOf } from '../openapi/operations.js';
 import { schemas } from '../openapi/platform-components.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}.html`, import.meta.url), 'utf8');
 const TEMPLATES = { layout: read('layout'), landing: read('landing'), console: read('console'), problems: read('problems') };
+
+/** How a client reached the service; HTTP/1.0 needs no Host header. */
+interface Origin {
+  readonly protocol: string;
+  readonly host?: string;
+}
 
 /** What one page adds to the layout of all. Texts are plain, `head` and `body` are HTML. */
 interface PageParts {
@@ -25,7 +30,7 @@ interface PageParts {
  *
  * @param request - whose origin the example for curl has; a script replaces it by what the browser knows
  */
-export function landingPage(document: OpenAPIObject, request: Pick<Request, 'protocol' | 'host'>): string {
+export function landingPage(document: OpenAPIObject, request: Origin): string {
   const { title, version } = document.info;
   const summary = 'summary' in document.info ? String(document.info.summary) : '';
   const values = { service: title, summary, version, url: `${originOf(request)}${examplePath(document)}` };
@@ -95,8 +100,8 @@ function examplePath(document: OpenAPIObject): string {
 }
 
 /** The origin at which a client reached the service. The client chooses it: good for examples that the same client sees. */
-function originOf({ protocol, host = '' }: Pick<Request, 'protocol' | 'host'>): string {
-  // Nothing that a shell or a page would interpret; HTTP/1.0 needs no Host header.
+function originOf({ protocol, host = '' }: Origin): string {
+  // Nothing that a shell or a page would interpret.
   const isPlain = /^[\w.:[\]-]+$/.test(host);
   return `${protocol === 'https' ? 'https' : 'http'}://${isPlain ? host : 'localhost'}`;
 }
