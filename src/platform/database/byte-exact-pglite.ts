@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { PGlite } from '@electric-sql/pglite';
-import { Parser } from 'pg-protocol/dist/parser.js';
+import { parse } from 'pg-protocol';
 
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>;
 type Options = Parameters<PGlite['execProtocolStream']>[1];
@@ -9,12 +10,11 @@ type Options = Parameters<PGlite['execProtocolStream']>[1];
  * for a byte order mark and drops it.
  */
 export class ByteExactPGlite extends PGlite {
-  private readonly parser = new Parser();
-
   override async execProtocolStream(message: Uint8Array, options?: Options): Promise<Messages> {
     const bytes = await this.execProtocolRaw(message, options);
     const messages: unknown[] = [];
-    this.parser.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), (parsed) => messages.push(parsed));
+    const stream = Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]);
+    await parse(stream, (message) => messages.push(message));
     return messages as Messages;
   }
 }

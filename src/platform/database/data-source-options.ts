@@ -1,11 +1,14 @@
 import type { PoolConfig } from 'pg';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { DataSourceOptions } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import { DatabasePool, type PoolObserver } from './database-pool.js';
 import type { StatementObserver } from './statement-observers.js';
 import type { TableRegistry } from './table-registry.js';
+
+/** Options of TypeORM for PostgreSQL. */
+export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
 /** A server that is the database, a pooler before it (PgBouncer in transaction mode), or a streaming replica of it. */
 export type ServerKind = 'server' | 'pooler' | 'replica';

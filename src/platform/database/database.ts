@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
+import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { keepTrying } from './keep-trying.js';
 import { applyMigrations } from './migrate.js';

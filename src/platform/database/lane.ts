@@ -3,7 +3,6 @@ import { streamOf } from './database-client.js';
 import { LaneQuery } from './lane-query.js';
 import type { Statement } from './statement.js';
 import { type DataSource, QueryFailedError } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 
 /** A statement that is sent and not answered yet. */
 export interface Pending {
@@ -20,7 +19,8 @@ interface Borrowed {
 
 /** Takes a connection from the pool of a data source. @throws what the pool throws when it has none */
 export async function borrow(dataSource: DataSource): Promise<Borrowed> {
-  const [client, release] = (await (dataSource.driver as PostgresDriver).obtainMasterConnection()) as [ClientBase, () => void];
+  const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<[ClientBase, () => void]> };
+  const [client, release] = await driver.obtainMasterConnection();
   return { client, release };
 }
 

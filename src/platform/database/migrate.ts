@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { OperatorError } from '../config/operator-error.js';
 import { describeError } from '../observability/describe-error.js';
+import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { DatabaseClient } from './database-client.js';
 import { isUnavailable } from './database-problem.js';
 import { explain } from './transactions.js';

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { checkTables } from './check-tables.js';
 import { pendingMigrations } from './migrate.js';
 

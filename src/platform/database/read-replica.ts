@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { keepTrying } from './keep-trying.js';
 import { openDataSource } from './open-data-source.js';
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
+import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isAway } from './database-problem.js';
 import { ReadReplica } from './read-replica.js';
 import { CONFLICT, sqlState } from './sql-state.js';

@@ -1,5 +1,4 @@
 import type { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { DatabasePool } from './database-pool.js';
 import { borrow, Lane } from './lane.js';
 import type { Statement } from './statement.js';
@@ -32,7 +31,7 @@ export class SharedReads {
   }
 
   private get pool(): DatabasePool {
-    return (this.dataSource.driver as PostgresDriver).master as DatabasePool;
+    return (this.dataSource.driver as unknown as { master: DatabasePool }).master;
   }
 
   /** @throws QueryFailedError, or what the pool throws when it has no connection */

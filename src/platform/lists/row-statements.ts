@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import type { DataSource, Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
-import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { Statement } from '../database/statement.js';
 import { quotedTable } from './quoted-table.js';
+
+type ColumnMetadata = EntityMetadata['columns'][number];
 
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
 const TEXT: ReadonlySet<unknown> = new Set(['uuid', 'text', 'varchar', 'character varying']);

@@ -62,7 +62,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.ttl = RATE_LIMIT_WINDOW * 1000;
     this.part = Math.max(1, Math.floor(RATE_LIMIT / RATE_LIMIT_REPLICAS));
     this.own = new SlidingWindow(this.ttl);
-    this.metrics = new RateLimitMetrics(metrics, REDIS_URL !== undefined, () => this.isShared);
+    this.metrics = new RateLimitMetrics(metrics, REDIS_URL === undefined ? undefined : () => this.isShared);
   }
 
   /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
@@ -150,7 +150,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   private decided(state: WindowState, isShared: boolean): WindowState {
-    this.metrics.decided(state.admitted, isShared);
+    const decision = state.admitted ? 'admitted' : 'refused';
+    this.metrics.decisions.inc({ decision, storage: isShared ? 'redis' : 'process' });
     return state;
   }
 
@@ -158,7 +159,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private async ask(redis: RedisWindow, key: string): Promise<WindowState | undefined> {
     const start = performance.now();
     const response = redis.hit(key, this.limit, this.ttl).finally(() => {
-      this.metrics.answered((performance.now() - start) / 1000);
+      this.metrics.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
     response.catch((error: unknown) => {
       this.leave(error, key);
@@ -188,7 +189,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (!this.isAway) {
       this.isAway = true;
       this.failedKey = key;
-      this.metrics.changed(false);
+      this.metrics.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'rate limit storage away', err: withoutArguments(reason) });
     }
   }
@@ -205,7 +206,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.isAway = false;
     this.slow = { count: 0, since: 0 };
     this.agreeUntil = performance.now() + this.ttl + NOTICED_WITHIN;
-    this.metrics.changed(true);
+    this.metrics.changes.inc({ to: 'redis' });
     this.logger.log({ msg: 'rate limit storage back' });
   }
 }
