@@ -66,8 +66,8 @@ export class SharedLimit {
   /** Commits a fault under load, and expects all that holds before, during and after every fault. */
   async examine(name: string, fault: Fault): Promise<void> {
     const tokens = await this.newTokens(2);
-    // A process that lost Redis at the end of what was before may say so a moment later.
-    await areShared(this.cluster.processes);
+    // Until then, a process does not ask Redis about tokens that have used up its part.
+    await this.settled();
     const loads = tokens.map((token) => this.hammer(token));
     try {
       const alone = await this.commit(name, fault);
@@ -98,10 +98,11 @@ export class SharedLimit {
     }
   }
 
-  /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 5 seconds. */
+  /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 2 seconds. */
   async settled(): Promise<void> {
     await areShared(this.cluster.processes);
-    if (this.changes().some(({ away }) => away > 0)) await delay(WINDOW + 5500);
+    const latest = this.cluster.processes.map((process) => Date.parse(String(process.linesOf(BACK).at(-1)?.['time'] ?? 0)));
+    await delay(Math.max(0, Math.max(...latest) + WINDOW + 2500 - Date.now()));
   }
 
   /** All processes together admit exactly the limit of a token. */

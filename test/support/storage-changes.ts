@@ -21,10 +21,14 @@ export function admittedAlone(processes: readonly ServiceProcess[]): Promise<num
   return sumOf(processes, 'items_rate_limit_decisions_total{decision="admitted",storage="process"}');
 }
 
-/** Responses of Redis that came too late to decide. */
-async function lateResponses(processes: readonly ServiceProcess[]): Promise<number> {
-  const all = await sumOf(processes, 'items_rate_limit_redis_duration_seconds_count');
-  return all - (await sumOf(processes, 'items_rate_limit_redis_duration_seconds_bucket{le="0.05"}'));
+/**
+ * Calls that slow responses of Redis made the processes decide. A process that was away also refuses calls beyond its part, as it
+ * should, so that only those that it admitted count.
+ */
+async function decidedAlone(processes: readonly ServiceProcess[]): Promise<number> {
+  const wasAway = storageChanges(processes).some(({ away }) => away > 0);
+  const refused = 'items_rate_limit_decisions_total{decision="refused",storage="process"}';
+  return (await admittedAlone(processes)) + (wasAway ? 0 : await sumOf(processes, refused));
 }
 
 async function sumOf(processes: readonly ServiceProcess[], metric: string): Promise<number> {
@@ -44,7 +48,7 @@ const ATTEMPTS = 5;
 export async function whileShared<T>(processes: readonly ServiceProcess[], attempt: () => Promise<T>): Promise<T> {
   for (let number = 0; number < ATTEMPTS; number += 1) {
     await areShared(processes);
-    const state = async () => JSON.stringify([storageChanges(processes), await lateResponses(processes)]);
+    const state = async () => JSON.stringify([storageChanges(processes), await decidedAlone(processes)]);
     const before = await state();
     const result = await attempt();
     if ((await state()) === before) {

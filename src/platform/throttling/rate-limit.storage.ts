@@ -25,8 +25,8 @@ const SLOW = { count: 5, time: 500 };
 /** Milliseconds between attempts to use Redis again. */
 const PROBE_INTERVAL = 250;
 
-/** Milliseconds within which all processes use Redis again; the nodes of a cluster return seconds apart. */
-const NOTICED_WITHIN = 5000;
+/** Milliseconds within which all processes use Redis again. */
+const NOTICED_WITHIN = 2000;
 
 /**
  * Counts the requests of each token: in Redis for all processes, without it in this process, which then has its part of the limit.
