@@ -101,8 +101,9 @@ export class SharedLimit {
   /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 2 seconds. */
   async settled(): Promise<void> {
     await areShared(this.cluster.processes);
-    const latest = this.cluster.processes.map((process) => Date.parse(String(process.linesOf(BACK).at(-1)?.['time'] ?? 0)));
-    await delay(Math.max(0, Math.max(...latest) + WINDOW + 2500 - Date.now()));
+    if (this.changes().some(({ back }) => back > 0)) {
+      await delay(Math.max(0, this.latestReturn() + WINDOW + 2500 - Date.now()));
+    }
   }
 
   /** All processes together admit exactly the limit of a token. */
@@ -130,15 +131,20 @@ export class SharedLimit {
     const ended = Date.now();
     await areShared(this.cluster.processes);
     const changes = this.changes().map(({ back }, place) => back - (before[place]?.back ?? 0));
-    const latest = Math.max(
-      ...this.cluster.processes.map((process) => Date.parse(String(process.linesOf(BACK).at(-1)?.['time']))),
-    );
+    const latest = this.latestReturn();
     measured(`all processes share the limit again after ${name}`, latest - ended, 'ms');
     expect(latest - ended).toBeLessThan(RECOVERY);
     expect(Math.min(...changes)).toBeGreaterThanOrEqual(1);
     for (const process of this.cluster.processes) {
       await eventually(async () => (await process.metric('items_rate_limit_shared')) === 1);
     }
+  }
+
+  /** When the last process used Redis again, in milliseconds since 1970. */
+  private latestReturn(): number {
+    return Math.max(
+      ...this.cluster.processes.flatMap((process) => process.linesOf(BACK).map(({ time }) => Date.parse(time as string))),
+    );
   }
 
   changes(): StorageChanges {
