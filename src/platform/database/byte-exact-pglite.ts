@@ -14,7 +14,7 @@ export class ByteExactPGlite extends PGlite {
     const bytes = await this.execProtocolRaw(message, options);
     const messages: unknown[] = [];
     const stream = Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]);
-    await parse(stream, (message) => messages.push(message));
+    await parse(stream, (parsed) => messages.push(parsed));
     return messages as Messages;
   }
 }
