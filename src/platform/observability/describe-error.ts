@@ -26,12 +26,17 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
   const errors = error instanceof AggregateError ? error.errors.filter((each) => !within.includes(each)) : [];
   return {
     type: name,
-    message: hideCredentials(message),
+    message: withoutSecrets(message),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...(stack !== undefined && { stack: hideCredentials(stack) }),
+    ...(stack !== undefined && { stack: withoutSecrets(stack) }),
     ...(cause !== undefined && !within.includes(cause) && { cause: describeError(cause, within) }),
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
   };
+}
+
+/** Redis repeats the arguments of a command that it does not know: the password, where AUTH is renamed or missing. */
+function withoutSecrets(text: string): string {
+  return hideCredentials(text).replaceAll(/(?<=with args beginning with: ).*/g, '***');
 }
 
 /** The message of an error and that of its cause, in one line. */

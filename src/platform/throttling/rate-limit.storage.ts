@@ -190,7 +190,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.isAway = true;
       this.failedKey = key;
       this.metrics.changes.inc({ to: 'process' });
-      this.logger.warn({ msg: 'rate limit storage away', err: withoutArguments(reason) });
+      this.logger.warn({ msg: 'rate limit storage away', err: reason });
     }
   }
 
@@ -209,13 +209,4 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.metrics.changes.inc({ to: 'redis' });
     this.logger.log({ msg: 'rate limit storage back' });
   }
-}
-
-/** Redis repeats the arguments of a command that it does not know: the password, where AUTH is renamed or missing. */
-function withoutArguments(reason: unknown): unknown {
-  if (Error.isError(reason)) {
-    reason.message = reason.message.replaceAll(/(?<=with args beginning with: ).*/g, '***');
-    reason.stack = reason.stack?.replaceAll(/(?<=with args beginning with: ).*/g, '***') ?? '';
-  }
-  return reason;
 }
