@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, DiscoveryModule, Reflector } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
@@ -18,6 +18,7 @@ import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationProblemsStage } from './openapi/operation-problems.stage.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import { RememberingReflector } from './throttling/remembering-reflector.js';
 import type { Stage } from './stages/stage.js';
 import { StagesGuard } from './stages/stages.guard.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
@@ -46,6 +47,7 @@ const STAGES = [InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyS
     Drain,
     Routes,
     BootChecks,
+    { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
