@@ -1,13 +1,49 @@
 import { cp } from 'node:fs/promises';
+import http from 'node:http';
+import { createRequire } from 'node:module';
 import { build } from 'rolldown';
+
+const { resolve } = createRequire(import.meta.url);
+
+/** Packages that Nest's core imports on demand, as a whole; the service uses parts of them. */
+const onDemand = new Set(['class-validator', '@nestjs/platform-express']);
+
+/** Leaves out what packages would load at the start for nothing. */
+const lean = {
+  name: 'lean',
+  /**
+   * @param {string} id
+   * @param {string | undefined} _importer
+   * @param {{ kind: string }} options
+   */
+  resolveId(id, _importer, { kind }) {
+    if (kind === 'dynamic-import' && onDemand.has(id)) {
+      return { id, external: true };
+    }
+    if (id === 'class-validator') {
+      // Its ES modules, of which validators that are not used can be left out.
+      return resolve('class-validator/esm5/index.js');
+    }
+    return kind === 'import-statement' && /^(?:node:)?http$/.test(id) ? '\0http' : null;
+  },
+  /** @param {string} id */
+  load(id) {
+    // An import statement reads everything that node:http exports, and its export WebSocket loads undici.
+    const names = Object.keys(http).filter((name) => Object.getOwnPropertyDescriptor(http, name)?.get === undefined);
+    return id === '\0http' ? `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');` : null;
+  },
+};
 
 // Makes what runs, in dist, of what is compiled, in build: the service and its packages in a few files. docs/adr/0024 tells why.
 await build({
   input: ['build/main.js', 'build/cli.js'],
   platform: 'node',
+  plugins: [lean],
+  // Multer, for uploads, is left out as long as no module uses it.
+  treeshake: { moduleSideEffects: [{ test: /@nestjs\/platform-express/, sideEffects: false }] },
   external: [
-    // Nest's mapped types ask for these by name, and must get the ones that the service has.
-    /^class-(transformer|validator)\b/,
+    // Nest's mapped types ask for it by name, and must get the one that the service has.
+    'class-transformer',
     // Loaded on demand, some with files beside their code.
     /^@electric-sql\/pglite\b/,
     /^@opentelemetry\/(?!api$)/,

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { Allow } from 'class-validator/cjs/decorator/common/Allow.js';
+import { Allow } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { isUnset, printable } from './secret.decorator.js';

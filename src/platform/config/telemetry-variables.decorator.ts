@@ -1,7 +1,7 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
+import { IsOptional } from 'class-validator';
 import { Rule } from '../validation/rule.js';
 import { parseKeyValues } from './key-values.js';
 import { Secret } from './secret.decorator.js';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
+import { IsOptional } from 'class-validator';
 import { isDecodable } from '../http/percent-encoding.js';
 import { Rule } from '../validation/rule.js';
 import { parseRedisUrl } from '../redis/redis-url.js';

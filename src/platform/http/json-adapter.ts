@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-// The package as a whole loads what takes uploads.
-import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Express, Response } from 'express';
 import { expressMessages } from './express-messages.js';
 import { sendJson } from './send-json.js';

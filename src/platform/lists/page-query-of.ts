@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
+import { IsOptional } from 'class-validator';
 import { RefusedValue } from '../validation/input-fault.js';
 import { Parsed } from '../validation/parsed.decorator.js';
 import type { Filter, FilterDefinition } from './filter/define-filter.js';

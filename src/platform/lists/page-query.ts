@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
+import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { RefusedValue } from '../validation/input-fault.js';
 import { Rule } from '../validation/rule.js';

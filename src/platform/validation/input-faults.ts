@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator/cjs/metadata/MetadataStorage.js';
+import { getMetadataStorage } from 'class-validator';
 import { classOf, documentedProperties } from '../openapi/documented-properties.js';
 import { nameOf, type Route } from '../routes/route.js';
 import { handlerInputs } from './handler-inputs.js';

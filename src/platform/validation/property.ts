@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator/cjs/decorator/common/IsOptional.js';
+import { IsOptional } from 'class-validator';
 import { Rule } from './rule.js';
 
 /** What is said of every property of a body. */

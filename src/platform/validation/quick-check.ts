@@ -1,6 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { ValidatorConstraintInterface } from 'class-validator';
-import { getMetadataStorage } from 'class-validator/cjs/metadata/MetadataStorage.js';
+import { getMetadataStorage, type ValidatorConstraintInterface } from 'class-validator';
 
 /** The rules of one property, each as a test. */
 interface Rules {

@@ -1,5 +1,4 @@
-import type { ValidationArguments } from 'class-validator';
-import { ValidateBy } from 'class-validator/cjs/decorator/common/ValidateBy.js';
+import { ValidateBy, type ValidationArguments } from 'class-validator';
 
 /** What a {@link Rule} checks: true when the value keeps it. `siblings` is the whole input being validated. */
 export type RuleTest = (value: unknown, siblings: object) => boolean;

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import type { ValidationError } from 'class-validator';
-import { Validator } from 'class-validator/cjs/validation/Validator.js';
+import { type ValidationError, Validator } from 'class-validator';
 import { quickCheckOf } from './quick-check.js';
 import { type InputFault, RefusedValue } from './input-fault.js';
 
