@@ -17,6 +17,11 @@ export type RequestFault = ValueFault &
     | { /** Name of the query, path or header parameter; empty for the query as a whole. */ parameter: string }
   );
 
+/** A JSON Pointer (RFC 6901) from property names and indexes. */
+export function jsonPointer(path: readonly (string | number)[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
 /** What one occurrence of a problem adds to its type. */
 export interface ProblemOptions {
   /** Sent with the answer, for example `Retry-After`. */

@@ -2,29 +2,30 @@ import type { Request } from 'express';
 import getRawBody from 'raw-body';
 import { badRequest, contentTooLarge } from './http-problem-types.js';
 import { invalidRequest } from './invalid-request.js';
-import { findStructureFault } from './json-structure.js';
 import { Problem } from './problem.js';
 
 /** Largest body that is read, in bytes. */
 export const BODY_LIMIT = 64 * 1024;
 
+/** Levels of arrays and objects that a body may nest: validation is recursive. */
+const MAXIMUM_DEPTH = 32;
+
+/** Names and elements that a body may have, over all its levels: each unknown name is an error of its own in the response. */
+const MAXIMUM_MEMBERS = 1000;
+
 /**
  * Reads a request body that must be one JSON object in UTF-8, sent as `application/json` without content coding.
- * Nothing is read before this is called, so whoever was refused earlier cost neither parsing nor memory.
+ * Nothing is read before this is called: a request that a guard refuses costs neither parsing nor memory.
  *
- * @throws Problem `invalid-body` with the code that says which of these is not so, or `content-too-large`
+ * @throws Problem `invalid-body` with a code that says what is wrong, or `content-too-large`
  */
 export async function readJsonObject(request: Request): Promise<Record<string, unknown>> {
   checkHeaders(request);
-  const text = decode(await readBytes(request));
-  const value = parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  const value = parse(decode(await readBytes(request)));
+  if (!isContainer(value) || Array.isArray(value)) {
     throw faulty('not_object', 'must be a JSON object');
   }
-  const fault = findStructureFault(text);
-  if (fault) {
-    throw invalidRequest([fault]);
-  }
+  checkSize(value);
   return value as Record<string, unknown>;
 }
 
@@ -60,7 +61,7 @@ async function readBytes(request: Request): Promise<Buffer> {
     if (type === 'entity.too.large') {
       throw contentTooLargeProblem();
     }
-    // Nobody reads this answer: the client is gone.
+    // The client is gone: this response is not read.
     throw type === 'request.aborted' || type === 'stream.not.readable'
       ? new Problem(badRequest, 'The request ended before its body did.')
       : error;
@@ -82,6 +83,26 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw faulty('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
+  }
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function checkSize(body: object): void {
+  let members = 0;
+  let level = [body];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    const values = level.flatMap((container) => Object.values(container) as unknown[]);
+    members += values.length;
+    level = values.filter(isContainer);
+    if (depth === MAXIMUM_DEPTH && level.length > 0) {
+      throw faulty('too_deep', `must not nest deeper than ${MAXIMUM_DEPTH} levels`);
+    }
+    if (members > MAXIMUM_MEMBERS) {
+      throw faulty('too_many', `must have at most ${MAXIMUM_MEMBERS} names and elements`);
+    }
   }
 }
 
