@@ -2,8 +2,7 @@ import '#service/platform/config/prepare-process';
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { createContext } from '#service/app';
-import { loadEnvironment } from '#service/platform/config/load-environment';
-import { readConfiguration } from '#service/platform/config/read-configuration';
+import { loadEnvironment, readConfiguration } from '#service/platform/config/read-configuration';
 import { Database } from '#service/platform/database/database';
 
 // For TypeORM's own commands, after `npm run build`: `npx typeorm migration:show -d ormconfig.ts`. The database, entities

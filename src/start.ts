@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { startApp } from './app.js';
-import { loadEnvironment } from './platform/config/load-environment.js';
-import { readConfiguration } from './platform/config/read-configuration.js';
+import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';
 import { reportFailure } from './platform/config/report-failure.js';
 import { Database } from './platform/database/database.js';
 import { Drain } from './platform/http/drain.js';

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { loadEnvFile } from 'node:process';
 import { validateInput } from '../validation/validate-input.js';
 import { Configuration } from './configuration.js';
 import { OperatorError } from './operator-error.js';
@@ -22,4 +24,12 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
     throw new ConfigurationError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
   }
   return value;
+}
+
+/** The environment of the process, completed from a file `.env` in the working directory if there is one. */
+export function loadEnvironment(): NodeJS.ProcessEnv {
+  if (existsSync('.env')) {
+    loadEnvFile('.env');
+  }
+  return process.env;
 }

@@ -60,3 +60,10 @@ export function firstId(milliseconds: number): string {
   const time = Math.max(milliseconds, 0).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Whether a text is a UUID (RFC 9562, section 4) in either case, of any version and variant, as PostgreSQL stores it. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}

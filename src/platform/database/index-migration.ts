@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { QueryRunner } from 'typeorm';
-import { ForwardMigration } from './forward-migration.js';
+import { ForwardMigration } from './sql-migration.js';
 import { sqlState } from './sql-state.js';
 
 /** SQLSTATE of an extension that may not be created here, or whose files are not installed (two codes, by version). */

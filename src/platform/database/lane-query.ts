@@ -1,5 +1,14 @@
 import { Query, type QueryArrayResult } from 'pg';
-import type { Statement } from './statement.js';
+
+/** A statement that is sent as it is, past TypeORM. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+  /** The same for the same text: a connection keeps the plan under it. Undefined where none is to be kept. */
+  readonly name?: string | undefined;
+  /** Whether its columns are all of types that `pg` leaves as text. */
+  readonly isText?: boolean;
+}
 
 /** What `pg` calls on a query, as `pg-cursor` and `pg-query-stream` know it, too. Its types leave that out. */
 interface Handlers extends Query {

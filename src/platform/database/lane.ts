@@ -1,7 +1,6 @@
 import { type ClientBase, DatabaseError, type QueryArrayResult } from 'pg';
 import { streamOf } from './database-client.js';
-import { LaneQuery } from './lane-query.js';
-import type { Statement } from './statement.js';
+import { LaneQuery, type Statement } from './lane-query.js';
 import { type DataSource, QueryFailedError } from 'typeorm';
 
 /** A statement that is sent and not answered yet. */

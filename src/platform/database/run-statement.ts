@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { borrow, Lane } from './lane.js';
-import type { Statement } from './statement.js';
+import type { Statement } from './lane-query.js';
 import { SharedReads } from './shared-reads.js';
 import { sqlState } from './sql-state.js';
 

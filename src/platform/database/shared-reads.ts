@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import type { DatabasePool } from './database-pool.js';
 import { borrow, Lane } from './lane.js';
-import type { Statement } from './statement.js';
+import type { Statement } from './lane-query.js';
 
 /** How many reads may wait on one lane before there is a second. */
 const ENOUGH_FOR_TWO = 4;

@@ -1,5 +1,13 @@
-import type { QueryRunner } from 'typeorm';
-import { ForwardMigration } from './forward-migration.js';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** A migration that is never taken back. The class name ends in 13 digits, milliseconds since 1970, that give its place in the order. */
+export abstract class ForwardMigration implements MigrationInterface {
+  abstract up(runner: QueryRunner): Promise<void>;
+
+  down(): Promise<void> {
+    throw new Error('Migrations go forward only. Write a new migration that undoes this one.');
+  }
+}
 
 /**
  * A forward-only migration in plain SQL. Old code must go on working on the new schema and new code must not need what a

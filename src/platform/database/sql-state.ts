@@ -14,3 +14,11 @@ export function sqlState(error: unknown): string {
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : undefined;
   return Error.isError(failure) && 'code' in failure ? String(failure.code) : '';
 }
+
+/** The name of the constraint or unique index because of which the database refused a statement; undefined for other errors. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const refusal: unknown = error instanceof QueryFailedError ? error.driverError : undefined;
+  return Error.isError(refusal) && 'constraint' in refusal && typeof refusal.constraint === 'string'
+    ? refusal.constraint
+    : undefined;
+}

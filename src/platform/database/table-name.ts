@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type ColumnOptions, DefaultNamingStrategy, getMetadataArgsStorage } from 'typeorm';
+import { type ColumnOptions, DefaultNamingStrategy, type EntityMetadata, getMetadataArgsStorage } from 'typeorm';
 
 /** How TypeORM names what an entity does not name itself. */
 const naming = new DefaultNamingStrategy();
@@ -33,4 +33,12 @@ export function columnNameOf(entity: Type, property: string): string | undefined
 /** Whether what was declared of a class holds for an entity: it is the entity or extended by it. */
 export function isOf(entity: Type, target: unknown): boolean {
   return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
+}
+
+/** Where an entity is kept, as SQL names it: with its schema, if it has one. */
+export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
+  return tablePath
+    .split('.')
+    .map((name) => driver.escape(name))
+    .join('.');
 }

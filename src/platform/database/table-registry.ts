@@ -1,6 +1,5 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { MigrationInterface, ObjectLiteral } from 'typeorm';
-import { migrationName, migrationPlace } from './migration-place.js';
 import { tableNameOf } from './table-name.js';
 
 /** What a module keeps in the database. */
@@ -59,4 +58,14 @@ export class TableRegistry {
 function pathOf(entity: Type): string | undefined {
   const table = tableNameOf(entity);
   return table && [table.schema, table.name].filter((name) => name !== undefined).join('.');
+}
+
+/** The name under which the database remembers a migration. */
+export function migrationName(migration: Type<MigrationInterface>): string {
+  return new migration().name ?? migration.name;
+}
+
+/** The 13 digits that end a migration's name and order it among all others; undefined for one without. */
+export function migrationPlace(migration: Type<MigrationInterface>): string | undefined {
+  return /\d{13}$/.exec(migrationName(migration))?.[0];
 }

@@ -3,8 +3,7 @@ import type { MigrationInterface } from 'typeorm';
 import { IndexMigration } from '../database/index-migration.js';
 import { SqlMigration } from '../database/sql-migration.js';
 import { columnNameOf, tableNameOf } from '../database/table-name.js';
-import { migrationPlace } from '../database/migration-place.js';
-import type { Tables } from '../database/table-registry.js';
+import { migrationPlace, type Tables } from '../database/table-registry.js';
 import type { FilterDefinition } from './filter/define-filter.js';
 import type { NamedField } from './filter/filter-fields.js';
 

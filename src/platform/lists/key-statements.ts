@@ -1,7 +1,7 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import { boundsKey, type Condition, conjuncts, keyComparison } from './filter/condition.js';
 import { conditionSql } from './filter/condition-sql.js';
-import { quotedTable } from './quoted-table.js';
+import { quotedTable } from '../database/table-name.js';
 
 /** A statement with named parameters, as TypeORM takes them. */
 export interface Statement {

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import type { DataSource, Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
-import type { Statement } from '../database/statement.js';
-import { quotedTable } from './quoted-table.js';
+import type { Statement } from '../database/lane-query.js';
+import { quotedTable } from '../database/table-name.js';
 
 type ColumnMetadata = EntityMetadata['columns'][number];
 

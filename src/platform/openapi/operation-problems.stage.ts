@@ -1,5 +1,5 @@
 import { HttpException, Injectable, Logger } from '@nestjs/common';
-import { violatedConstraint } from '../database/violated-constraint.js';
+import { violatedConstraint } from '../database/sql-state.js';
 import { Problem } from '../http/problem.js';
 import { nameOf, type Route } from '../routes/route.js';
 import type { Around, Stage } from '../stages/stage.js';

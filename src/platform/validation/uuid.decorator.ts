@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { isUuid } from './is-uuid.js';
+import { isUuid } from '../database/id.js';
 import { Property, type PropertyOptions } from './property.js';
 
 /**

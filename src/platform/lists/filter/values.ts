@@ -7,7 +7,7 @@ import { amongDoubles, amongInts } from './numbers.js';
 import type { Node } from './parse-expression.js';
 import { exactly, MICROSECOND, onClock, type Place } from './place.js';
 import { parseTimestamp } from '../../time/timestamp.js';
-import { isUuid } from '../../validation/is-uuid.js';
+import { isUuid } from '../../database/id.js';
 
 /**
  * The value that a field is compared with, as PostgreSQL reads it, in its place among those that the field's column keeps.
