@@ -23,12 +23,8 @@ import {
   UncheckedQueryController,
   WrappedController,
   AnsweringItselfController,
-  CopyModule,
   InheritingController,
   NoScopeController,
-  NoSectionController,
-  BlankSectionController,
-  OtherSectionController,
   WildcardController,
   TwoPathsController,
   AllMethodsController,
@@ -37,18 +33,11 @@ import {
   UndocumentedController,
   RepeatedNameController,
   RepeatedPathController,
-  namesake,
-  answering,
-  Renamed,
-  OtherAnswerController,
-  Box,
   KeysOfNobodyController,
   Thing,
   unplaced,
   misplaced,
   placed,
-  MiddlewareModule,
-  GlobalFilterModule,
   inSection,
 } from './fixtures/wrong-modules.js';
 import { ImportedAsTypeController } from './fixtures/imported-as-type.controller.js';
@@ -139,35 +128,11 @@ describe('does not start with', () => {
       'UndocumentedController.listThings is not documented: add @Operation({ summary, answer, problems }).',
     ],
     [
-      'a controller that nobody explains to newcomers',
-      NoSectionController,
-      'NoSectionController has no section: add @Section({ title, description }), which tells newcomers what it is about.',
-    ],
-    ['one whose explanation is blank', BlankSectionController, 'BlankSectionController has no section: add @Section('],
-    [
-      'two explanations of one section',
-      OtherSectionController,
-      'ItemsController and OtherSectionController describe the section Items differently: share one object, or choose another title.',
-    ],
-    [
       'the id of another operation',
       RepeatedNameController,
       "Two routes are named listItems, ItemsController.listItems and RepeatedNameController.listItems: give one handler another name, it is the operation's id.",
     ],
     ['the path of another route', RepeatedPathController, '/v1/items'],
-    [
-      'the schema name of another class',
-      answering(namesake('ItemDto')),
-      'AnsweringController.readThing and ItemsController.listItems document different classes that are named ItemDto: give one of them another name.',
-    ],
-    ['a schema that is given the name of another', answering(Renamed), 'document different classes that are named ItemDto'],
-    ['the same by another answer', OtherAnswerController, 'document different classes that are named ItemDto'],
-    ['the same deeper inside', answering(Box), 'document different classes that are named ItemDto'],
-    [
-      'the schema name of the platform',
-      answering(namesake('Problem')),
-      'AnsweringController.readThing documents a class Problem, as the platform does: give it another name.',
-    ],
     [
       'idempotency keys that belong to nobody',
       KeysOfNobodyController,
@@ -178,17 +143,6 @@ describe('does not start with', () => {
   });
 
   it.each<[string, Type | DynamicModule, string]>([
-    [
-      'middleware',
-      MiddlewareModule,
-      'MiddlewareModule.configure adds middleware, which runs before tokens are checked: use an interceptor, which runs after.',
-    ],
-    [
-      'a filter for the errors of all modules',
-      GlobalFilterModule,
-      'GlobalFilterModule provides APP_FILTER, which changes what all modules answer: put @UseInterceptors() or the like on its controllers.',
-    ],
-    ['a copy of what is shared', CopyModule, 'CopyModule provides another Database: leave it out, it can be injected without.'],
     ['a migration that has no place', tables(unplaced), 'The name of the migration CreateThings must end in the 13 digits'],
     [
       'a migration whose place is taken',
@@ -202,15 +156,6 @@ describe('does not start with', () => {
     ],
   ])('%s', async (_case, module, message) => {
     await expect(boot([], [module])).rejects.toThrow(message);
-  });
-
-  it('a problem type that no operation documents', async () => {
-    const problems = [defineProblemType({ name: 'broken', status: 409, title: 'Broken', remedy: 'Mend it.' })];
-    await expect(boot([])).rejects.toThrow(
-      'The problem type "broken" is documented by no operation: name it in the problems of the @Operation that raises it.',
-    );
-    Operation({ summary: 'Break a thing', problems });
-    await boot([]);
   });
 
   it('several faults, all of which it names', async () => {

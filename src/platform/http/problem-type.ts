@@ -27,9 +27,6 @@ const registry = new Map<string, ProblemType>();
 /** Those of features among them. */
 const ofFeatures = new Set<ProblemType>();
 
-/** Those that some operation says it raises. */
-const declared = new Set<ProblemType>();
-
 /** Name of the type that says no more than the status does. */
 export const BLANK = 'about:blank';
 
@@ -71,21 +68,6 @@ export function defineProblemType(definition: ProblemTypeDefinition): ProblemTyp
 export function blankProblemType(status: number, title: string): ProblemType {
   const definition: ProblemTypeDefinition = { name: BLANK, status, title, remedy: '' };
   return definition as ProblemType;
-}
-
-/** Notes that some operation documents these types. */
-export function noteDeclared(types: readonly ProblemType[]): void {
-  types.forEach((type) => declared.add(type));
-}
-
-/** What is wrong with the types of features: those that no operation documents. */
-export function problemTypeFaults(): string[] {
-  return [...ofFeatures]
-    .filter((type) => !declared.has(type))
-    .map(
-      ({ name }) =>
-        `The problem type "${name}" is documented by no operation: name it in the problems of the @Operation that raises it.`,
-    );
 }
 
 /** Every registered problem type, by status, then by name. */

@@ -5,7 +5,7 @@ import { describeAnswers } from './describe-answers.js';
 import { BEARER, describeScopes } from './describe-scopes.js';
 import type { Route } from '../routes/route.js';
 import { headers, schemas } from './platform-components.js';
-import { sectionsOf } from './sections.js';
+import { sectionsOf } from './section.decorator.js';
 
 /** What the document says of the service as a whole. */
 export interface ApiDescription {

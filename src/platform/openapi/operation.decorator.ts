@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { applyDecorators, HttpCode, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { noteDeclared, type ProblemType } from '../http/problem-type.js';
+import type { ProblemType } from '../http/problem-type.js';
 import { annotate, annotationOf, type Route } from '../routes/route.js';
 
 /** What only the route itself can say about an operation; everything else in the document is derived. */
@@ -27,9 +27,8 @@ const OPERATION = 'operation';
  * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `buildOpenApiDocument`.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
-  const { summary, description, answer, status = HttpStatus.OK, problems = [] } = options;
+  const { summary, description, answer, status = HttpStatus.OK } = options;
   const { answerDescription = STATUS_CODES[status] ?? '' } = options;
-  noteDeclared(problems);
   return applyDecorators(
     annotate(OPERATION, options),
     HttpCode(status),

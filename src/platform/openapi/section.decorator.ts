@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { annotate, annotationOf, type Route } from '../routes/route.js';
+import { isHidden } from './operation-faults.js';
 
 /** A part of the document and of the console: a tag of OpenAPI, with operations of one or several controllers. */
 export interface SectionOptions {
@@ -17,7 +18,10 @@ export function Section(options: SectionOptions): ClassDecorator {
   return applyDecorators(annotate(SECTION, options), ApiTags(options.title));
 }
 
-/** The section of a route; undefined for none. */
-export function sectionOf(route: Route): SectionOptions | undefined {
-  return annotationOf(SECTION, route) as SectionOptions | undefined;
+/** The sections of all documented routes, in the order of these. */
+export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
+  const sections = routes
+    .filter((route) => !isHidden(route))
+    .flatMap((route) => (annotationOf(SECTION, route) as SectionOptions | undefined) ?? []);
+  return [...new Map(sections.map((section) => [section.title, section])).values()];
 }
