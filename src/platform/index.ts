@@ -29,11 +29,16 @@ export { type DurationHistogram, type EventCounter, Metrics } from './observabil
 export { Operation, type OperationOptions } from './openapi/operation.decorator.js';
 export { Section, type SectionOptions } from './openapi/section.decorator.js';
 export { traced, tracedFetch } from './tracing/traced.js';
-export { Bool } from './validation/bool.decorator.js';
-export { Integer, type IntegerOptions } from './validation/integer.decorator.js';
-export { OneOf, type OneOfOptions } from './validation/one-of.decorator.js';
-export type { PropertyOptions } from './validation/property.js';
 export { Rule, type RuleTest } from './validation/rule.js';
-export { Text, type TextOptions } from './validation/text.decorator.js';
-export { Timestamp } from './validation/timestamp.decorator.js';
-export { Uuid } from './validation/uuid.decorator.js';
+export {
+  Bool,
+  Integer,
+  type IntegerOptions,
+  OneOf,
+  type OneOfOptions,
+  type PropertyOptions,
+  Text,
+  type TextOptions,
+  Timestamp,
+  Uuid,
+} from './validation/properties.decorators.js';

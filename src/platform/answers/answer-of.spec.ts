@@ -1,9 +1,7 @@
 import { newId } from '../database/id.js';
 import { documentedProperties } from '../openapi/documented-properties.js';
-import { Integer } from '../validation/integer.decorator.js';
-import { Text } from '../validation/text.decorator.js';
-import { Timestamp } from '../validation/timestamp.decorator.js';
 import { AnswerOf } from './answer-of.js';
+import { Integer, Text, Timestamp } from '../validation/properties.decorators.js';
 
 class Body {
   @Integer({ description: 'How many.', example: 1, minimum: 0, maximum: 9 })

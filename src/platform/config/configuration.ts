@@ -3,8 +3,20 @@ import { Allow } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { isUnset, printable } from './secret.decorator.js';
-import { CollectorUrl, HeaderPairs, KeyValues, Ratio } from './telemetry-variables.decorator.js';
-import { Addresses, Choice, Flag, HttpsUrl, PostgresUrl, PostgresUrls, RedisUrl, Seconds } from './variables.decorator.js';
+import {
+  Addresses,
+  Choice,
+  CollectorUrl,
+  Flag,
+  HeaderPairs,
+  HttpsUrl,
+  KeyValues,
+  PostgresUrl,
+  PostgresUrls,
+  Ratio,
+  RedisUrl,
+  Seconds,
+} from './variables.decorators.js';
 
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
 export const CUT_OFF = 0.9;
@@ -55,7 +67,7 @@ export class Configuration {
   @DecimalInteger(1, 1000)
   readonly DATABASE_POOL_SIZE: number = 10;
 
-  /** How long a request waits for a connection, be it a new one or one that comes free, before it is answered 503. */
+  /** How long a request waits for a connection, be it a new one or one that comes free, before it gets 503. */
   @Seconds(0.1, 60)
   readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
 

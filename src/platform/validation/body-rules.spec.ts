@@ -1,9 +1,4 @@
-import { Bool } from './bool.decorator.js';
-import { Integer } from './integer.decorator.js';
-import { OneOf } from './one-of.decorator.js';
-import { Text } from './text.decorator.js';
-import { Timestamp } from './timestamp.decorator.js';
-import { Uuid } from './uuid.decorator.js';
+import { Bool, Integer, OneOf, Text, Timestamp, Uuid } from './properties.decorators.js';
 import { validateInput } from './validate-input.js';
 
 const description = 'For the test.';

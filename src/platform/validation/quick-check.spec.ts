@@ -1,8 +1,8 @@
 import { IsInt, IsOptional, ValidateNested } from 'class-validator';
 import { assert, constantFrom, dictionary, oneof, property, string } from 'fast-check';
-import { Text } from './text.decorator.js';
 import { quickCheckOf } from './quick-check.js';
 import { validateInput } from './validate-input.js';
+import { Text } from './properties.decorators.js';
 
 class Thing {
   @Text({ description: 'x', example: 'x', maximumLength: 5, notBlank: true })

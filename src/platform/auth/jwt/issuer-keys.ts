@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet } from 'jose';
 import type { Configuration } from '../../config/configuration.js';
-import { isTrustworthyUrl } from '../../config/variables.decorator.js';
+import { isTrustworthyUrl } from '../../config/variables.decorators.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { tracedFetch } from '../../tracing/traced.js';
 
