@@ -1,9 +1,8 @@
-import type { PoolConfig } from 'pg';
+import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
-import { DatabasePool, type PoolObserver } from './database-pool.js';
 import type { StatementObserver } from './statement-observers.js';
 import type { TableRegistry } from './table-registry.js';
 
@@ -25,7 +24,6 @@ const PATIENCE_WITH_REPLICA = 0.2;
 /** Who is told of what goes on in a data source. */
 export interface DataSourceObservers {
   readonly statementObserver: StatementObserver;
-  readonly poolObserver: PoolObserver;
   /** A connection broke that nobody was using. */
   readonly onPoolError: (error: unknown) => void;
 }
@@ -49,13 +47,13 @@ export function dataSourceOptions(
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (isReplica ? PATIENCE_WITH_REPLICA : 1) * 1000,
-    poolErrorHandler: observers?.onPoolError ?? (() => undefined),
     // Of `pg`, TypeORM needs no more than this.
-    driver: { Pool: DatabasePool },
+    driver: { Pool },
+    poolErrorHandler: observers?.onPoolError ?? (() => undefined),
     extra: {
       ...('embedded' in location ? location.embedded : serverOptions(configuration, location.kind)),
       Client: DatabaseClient,
-      ...(observers && { statementObserver: observers.statementObserver, poolObserver: observers.poolObserver }),
+      ...(observers && { statementObserver: observers.statementObserver }),
     },
     installExtensions: false,
     entities: [...tables.entities],

@@ -1,42 +1,70 @@
 import { Injectable } from '@nestjs/common';
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { PoolMetrics, PRIMARY } from './pool-metrics.js';
 import { StatementMetrics } from './statement-metrics.js';
 import { StatementObservers } from './statement-observers.js';
 
-/** What the database costs, seen from here. */
+/** Statements, and the connections to the database and its replicas. */
 @Injectable()
 export class DatabaseMetrics {
-  readonly pools: PoolMetrics;
-  private readonly replicas: readonly string[];
-
   constructor(
     private readonly metrics: Metrics,
     statements: StatementObservers,
-    { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS }: Configuration,
+    private readonly configuration: Configuration,
   ) {
     statements.add(new StatementMetrics(metrics).observe);
-    this.replicas = DATABASE_REPLICA_URLS.map((_, index) => this.replicaName(index));
-    // The embedded database has one connection.
-    const size = DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE;
-    this.pools = new PoolMetrics(metrics, [PRIMARY, ...this.replicas], size);
   }
 
-  /** Of its pool: the URL is no name for a metric. @param index - its place in `DATABASE_REPLICA_URLS` */
-  replicaName(index: number): string {
-    return `replica-${index + 1}`;
-  }
-
-  /** @param isReady - whether the replica at a place in `DATABASE_REPLICA_URLS` is read from now */
-  watchReplicas(isReady: (index: number) => boolean): void {
+  /** @param dataSources - of the database, then of each of `DATABASE_REPLICA_URLS`; undefined while it is not used */
+  watch(dataSources: () => readonly (DataSource | undefined)[]): void {
+    const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS } = this.configuration;
+    const replicas = DATABASE_REPLICA_URLS.map((_, index) => `replica-${index + 1}`);
+    const names = ['primary', ...replicas];
+    const poolOf = (name: string) => {
+      const dataSource = dataSources()[names.indexOf(name)];
+      return dataSource && poolOfDataSource(dataSource);
+    };
+    this.metrics.gauge(
+      {
+        name: 'items_database_pool_connections',
+        help: 'Connections that the process holds, by what they do',
+        labels: { pool: names, state: ['used', 'idle'] },
+      },
+      ({ pool, state }) => {
+        const { totalCount = 0, idleCount = 0 } = poolOf(pool) ?? {};
+        return state === 'idle' ? idleCount : totalCount - idleCount;
+      },
+    );
+    this.metrics.gauge(
+      {
+        name: 'items_database_pool_limit',
+        help: 'Connections that it may hold: DATABASE_POOL_SIZE',
+        labels: { pool: names },
+      },
+      () => (DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE),
+    );
+    this.metrics.gauge(
+      {
+        name: 'items_database_pool_waiting',
+        help: 'Requests that wait for a connection to come free',
+        labels: { pool: names },
+      },
+      ({ pool }) => poolOf(pool)?.waitingCount ?? 0,
+    );
     this.metrics.gauge(
       {
         name: 'items_database_replica_ready',
         help: 'Whether lists are read from that replica (1), or it is away or lacks migrations (0)',
-        labels: { pool: this.replicas },
+        labels: { pool: replicas },
       },
-      ({ pool }) => Number(isReady(this.replicas.indexOf(pool))),
+      ({ pool }) => Number(poolOf(pool) !== undefined),
     );
   }
+}
+
+/** The pool of `pg` behind a data source, which TypeORM's types leave out. */
+export function poolOfDataSource({ driver }: DataSource): Pool {
+  return (driver as unknown as { master: Pool }).master;
 }

@@ -11,7 +11,6 @@ import type { EmbeddedDatabase } from './embedded-database.js';
 import { keepTrying } from './keep-trying.js';
 import { applyMigrations } from './migrate.js';
 import { openDataSource } from './open-data-source.js';
-import { PRIMARY } from './pool-metrics.js';
 import { ReadReplicas } from './read-replicas.js';
 import { StatementObservers } from './statement-observers.js';
 import { TableRegistry } from './table-registry.js';
@@ -126,7 +125,7 @@ export class Database implements OnApplicationShutdown {
    * @throws DataDirectoryInUseError or what else makes the embedded database unusable
    */
   async start(): Promise<void> {
-    this.metrics.watchReplicas((index) => this.replicas.isReady(index));
+    this.metrics.watch(() => [this.dataSource, ...this.replicas.dataSources]);
     if (this.isEmbedded) {
       await this.connect();
     } else {
@@ -147,9 +146,7 @@ export class Database implements OnApplicationShutdown {
       // `started` throws what ends the attempts.
       this.connecting.catch(() => undefined);
       const urls = this.configuration.DATABASE_REPLICA_URLS;
-      this.replicas = new ReadReplicas(
-        urls.map((url, index) => this.optionsFor({ url, kind: 'replica' }, this.metrics.replicaName(index))),
-      );
+      this.replicas = new ReadReplicas(urls.map((url) => this.optionsFor({ url, kind: 'replica' })));
       this.replicas.connect();
     }
   }
@@ -213,13 +210,12 @@ export class Database implements OnApplicationShutdown {
     await this.dataSource?.destroy();
   }
 
-  private optionsFor(location: DatabaseLocation, pool = PRIMARY): PostgresDataSourceOptions {
+  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
     const onPoolError = (error: unknown) => {
       this.logger.warn({ msg: 'database connection lost', err: error });
     };
     return dataSourceOptions(this.configuration, this.tables, location, {
       statementObserver: this.statements.observe,
-      poolObserver: this.metrics.pools.observerOf(pool),
       onPoolError,
     });
   }

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isAway } from './database-problem.js';
 import { ReadReplica } from './read-replica.js';
@@ -14,9 +14,9 @@ export class ReadReplicas {
     this.replicas = options.map((each) => new ReadReplica(each));
   }
 
-  /** Whether the one at that place can be used now. */
-  isReady(index: number): boolean {
-    return this.replicas[index]?.dataSource !== undefined;
+  /** Of each; undefined for one that cannot be used now. */
+  get dataSources(): readonly (DataSource | undefined)[] {
+    return this.replicas.map(({ dataSource }) => dataSource);
   }
 
   /** Connects to all, in the background, as often as it takes. */

@@ -1,5 +1,6 @@
+import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import type { DatabasePool } from './database-pool.js';
+import { poolOfDataSource } from './database-metrics.js';
 import { borrow, Lane } from './lane.js';
 import type { Statement } from './lane-query.js';
 
@@ -30,8 +31,8 @@ export class SharedReads {
     this.most = Math.ceil(this.pool.options.max / 2);
   }
 
-  private get pool(): DatabasePool {
-    return (this.dataSource.driver as unknown as { master: DatabasePool }).master;
+  private get pool(): Pool {
+    return poolOfDataSource(this.dataSource);
   }
 
   /** @throws QueryFailedError, or what the pool throws when it has no connection */
@@ -110,6 +111,6 @@ export class SharedReads {
 }
 
 /** Whether others need not wait for a connection that is kept for the reads to come. */
-function hasRoom({ idleCount, totalCount, options }: DatabasePool): boolean {
+function hasRoom({ idleCount, totalCount, options }: Pool): boolean {
   return idleCount > 0 || totalCount < options.max;
 }
