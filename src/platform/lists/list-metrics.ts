@@ -39,12 +39,16 @@ export class ListMetrics {
 
   /** There is such a list: from now on its rows are counted from 0. */
   listUsed(entity: Type): void {
-    this.created.inc(this.labelsOf(entity), 0);
+    this.labelsOf(entity);
   }
 
   private labelsOf(entity: Type): { readonly table: string } {
-    const labels = this.labels.get(entity) ?? { table: tableNameOf(entity)?.name ?? entity.name };
-    this.labels.set(entity, labels);
+    let labels = this.labels.get(entity);
+    if (!labels) {
+      labels = { table: tableNameOf(entity)?.name ?? entity.name };
+      this.labels.set(entity, labels);
+      this.created.inc(labels, 0);
+    }
     return labels;
   }
 }
