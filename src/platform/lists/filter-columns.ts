@@ -16,23 +16,10 @@ const COLUMN_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, readonly
   timestamp: ['timestamptz', 'timestamp with time zone'],
 };
 
-/** What to use instead of columns that no type of field fits. */
-const INSTEAD: readonly (readonly [reason: string, ...ColumnType[]])[] = [
-  ['TypeORM reads it as text: keep whole numbers in an integer or, up to 2^53, in double precision', 'bigint', 'int8'],
-  ['it rounds most decimal fractions, so that == misses them: keep them in double precision', 'real', 'float4'],
-  [
-    'TypeORM reads it as text: keep whole numbers of the smallest unit, such as cents, in an integer, or use double precision',
-    'numeric',
-    'decimal',
-  ],
-  ['without a zone it is no moment: keep it in timestamptz', 'timestamp', 'timestamp without time zone', Date],
-  ['the type would have to change with its values: keep them in text, with a CHECK', 'enum', 'simple-enum'],
-];
-
 /**
  * Checks that fields fit the columns of an entity and say how their rows are found.
  *
- * @throws Error that says how to mend it
+ * @throws Error that says how to fix it
  */
 export function checkFields(entity: Type, fields: FilterFields): void {
   const { inheritances } = getMetadataArgsStorage();
@@ -47,12 +34,7 @@ export function checkFields(entity: Type, fields: FilterFields): void {
   }
 }
 
-function checkColumn(
-  entity: Type,
-  name: string,
-  type: keyof typeof COLUMN_TYPES,
-  { nullable = false, values = [] }: FilterField,
-): void {
+function checkColumn(entity: Type, name: string, type: keyof typeof COLUMN_TYPES, { nullable = false }: FilterField): void {
   const path = `${entity.name}.${name}`;
   const options = columnOptionsOf(entity, name);
   if (!options) {
@@ -62,9 +44,6 @@ function checkColumn(
   if ((options.nullable ?? false) !== nullable) {
     throw new Error(`${path} and its column differ in whether it can be null: let the entity, its column and the filter agree.`);
   }
-  if (type === 'enum' && (values.length === 0 || new Set(values).size < values.length)) {
-    throw new Error(`${path} needs values that it can have, each once: add values: ['…'].`);
-  }
 }
 
 function checkColumnType(path: string, type: keyof typeof COLUMN_TYPES, options: ColumnOptions): void {
@@ -73,32 +52,17 @@ function checkColumnType(path: string, type: keyof typeof COLUMN_TYPES, options:
     throw new Error(`${path} is not kept as it is read: filter by columns without transformer or array.`);
   }
   if (options.type === undefined || !allowed.includes(options.type)) {
-    const [reason] = INSTEAD.find(([, ...types]) => types.some((other) => other === options.type)) ?? [];
-    throw new Error(
-      reason === undefined
-        ? `${path} is a column of another type: ${type} needs ${allowed[0]}.`
-        : `${path} cannot be filtered by in a column of its type: ${reason}.`,
-    );
+    throw new Error(`${path} is a column of another type: ${type} needs ${allowed[0]}. See docs/filtering.md.`);
   }
 }
 
-function checkIndexing(entity: Type, name: string, { type, indexes, unindexed }: FilterField): void {
-  const path = `${entity.name}.${name}`;
-  if (name === 'id' || type === 'creationTime') {
-    if (indexes !== undefined || unindexed !== undefined) {
-      throw new Error(`${path} is found by the primary key: leave out indexes and unindexed.`);
-    }
-    return;
-  }
-  const named = indexes !== undefined && indexes.length > 0;
-  const accepted = unindexed !== undefined && unindexed.trim() !== '';
-  if (!named && !accepted) {
+/** The types of `FieldsOf` refuse the rest. */
+function checkIndexing(entity: Type, name: string, { type, indexes = [], unindexed = '' }: FilterField): void {
+  const isFoundByKey = name === 'id' || type === 'creationTime';
+  if (!isFoundByKey && indexes.length === 0 && unindexed.trim() === '') {
     const index = [tableNameOf(entity)?.name ?? entity.name, columnNameOf(entity, name) ?? name, 'idx'].join('_');
     throw new Error(
-      `${path} can be filtered by and names no index: add indexes: ['${index}'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.`,
+      `${entity.name}.${name} can be filtered by and names no index: add indexes: ['${index}'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.`,
     );
-  }
-  if (named && accepted) {
-    throw new Error(`${path} names an index and says why there is none: leave out indexes or unindexed.`);
   }
 }
