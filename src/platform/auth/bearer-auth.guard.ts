@@ -2,7 +2,7 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/service-name.js';
-import { definePlatformProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { PerRoute } from '../routes/per-route.js';
 import { currentSpan, traced } from '../tracing/traced.js';
@@ -21,7 +21,7 @@ export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_
 }
 
 /** The token is absent or not valid. */
-const unauthorized = definePlatformProblemType({
+const unauthorized = defineProblemType({
   name: 'unauthorized',
   status: 401,
   title: 'Missing or invalid token',

@@ -1,13 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { definePlatformProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { PerRoute } from '../routes/per-route.js';
 import { challenge } from './bearer-auth.guard.js';
 import { scopesOf } from './token-policy.decorator.js';
 
 /** The token is valid, and not meant for this. */
-const insufficientScope = definePlatformProblemType({
+const insufficientScope = defineProblemType({
   name: 'insufficient-scope',
   status: 403,
   title: 'Insufficient scope',

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { blankProblemType, definePlatformProblemType, type ProblemType } from './problem-type.js';
+import { blankProblemType, defineProblemType, type ProblemType } from './problem-type.js';
 
 /** The request itself cannot be understood: its line, headers or URL. */
-export const badRequest = definePlatformProblemType({
+export const badRequest = defineProblemType({
   name: 'bad-request',
   status: 400,
   title: 'Bad request',
@@ -10,7 +10,7 @@ export const badRequest = definePlatformProblemType({
 });
 
 /** The body breaks a rule. */
-export const invalidBody = definePlatformProblemType({
+export const invalidBody = defineProblemType({
   name: 'invalid-body',
   status: 400,
   title: 'Invalid body',
@@ -19,7 +19,7 @@ export const invalidBody = definePlatformProblemType({
 });
 
 /** A query, path or header parameter breaks a rule. */
-export const invalidParameters = definePlatformProblemType({
+export const invalidParameters = defineProblemType({
   name: 'invalid-parameters',
   status: 400,
   title: 'Invalid parameters',
@@ -28,7 +28,7 @@ export const invalidParameters = definePlatformProblemType({
 });
 
 /** No such path. */
-export const notFound = definePlatformProblemType({
+export const notFound = defineProblemType({
   name: 'not-found',
   status: 404,
   title: 'Not found',
@@ -36,7 +36,7 @@ export const notFound = definePlatformProblemType({
 });
 
 /** The path exists, but not for this method. */
-export const methodNotAllowed = definePlatformProblemType({
+export const methodNotAllowed = defineProblemType({
   name: 'method-not-allowed',
   status: 405,
   title: 'Method not allowed',
@@ -44,7 +44,7 @@ export const methodNotAllowed = definePlatformProblemType({
 });
 
 /** The request did not arrive in time. */
-export const requestTimeout = definePlatformProblemType({
+export const requestTimeout = defineProblemType({
   name: 'request-timeout',
   status: 408,
   title: 'Request timeout',
@@ -52,7 +52,7 @@ export const requestTimeout = definePlatformProblemType({
 });
 
 /** The body is larger than the service reads. */
-export const contentTooLarge = definePlatformProblemType({
+export const contentTooLarge = defineProblemType({
   name: 'content-too-large',
   status: 413,
   title: 'Content too large',
@@ -60,7 +60,7 @@ export const contentTooLarge = definePlatformProblemType({
 });
 
 /** The header section is larger than the service reads. */
-export const headerFieldsTooLarge = definePlatformProblemType({
+export const headerFieldsTooLarge = defineProblemType({
   name: 'header-fields-too-large',
   status: 431,
   title: 'Request header fields too large',
@@ -68,7 +68,7 @@ export const headerFieldsTooLarge = definePlatformProblemType({
 });
 
 /** A fault of the service. */
-export const internalError = definePlatformProblemType({
+export const internalError = defineProblemType({
   name: 'internal-error',
   status: 500,
   title: 'Internal error',
@@ -76,7 +76,7 @@ export const internalError = definePlatformProblemType({
 });
 
 /** The service cannot answer now. */
-export const serviceUnavailable = definePlatformProblemType({
+export const serviceUnavailable = defineProblemType({
   name: 'service-unavailable',
   status: 503,
   title: 'Service unavailable',

@@ -24,9 +24,6 @@ export interface ProblemType extends ProblemTypeDefinition {
 
 const registry = new Map<string, ProblemType>();
 
-/** Those of features among them. */
-const ofFeatures = new Set<ProblemType>();
-
 /** Name of the type that says no more than the status does. */
 export const BLANK = 'about:blank';
 
@@ -34,33 +31,21 @@ export const BLANK = 'about:blank';
 export const PROBLEMS_PATH = '/docs/problems';
 
 /**
- * Declares a problem type of the platform and registers it, so that `/docs/problems` documents it. Call it once, at module
- * level, beside the code that raises the problem.
+ * Declares a problem type and registers it, so that `/docs/problems` documents it. Call it once, at module level, beside the code
+ * that raises the problem, and name it in the `problems` of every `@Operation` that does.
  *
- * @throws Error when another type has that name
- */
-export function definePlatformProblemType(definition: ProblemTypeDefinition): ProblemType {
-  if (registry.has(definition.name)) {
-    throw new Error(`The problem type "${definition.name}" is defined twice: give one of them another name.`);
-  }
-  const type = definition as ProblemType;
-  registry.set(type.name, type);
-  return type;
-}
-
-/**
- * Declares a problem type of a feature and registers it, so that `/docs/problems` documents it. Call it once, at module
- * level, and name it in the `problems` of every `@Operation` that raises it.
- *
- * @throws Error when another type has that name, or the status is none of an error
+ * @throws Error when another type has that name, or the status is not that of an error
  */
 export function defineProblemType(definition: ProblemTypeDefinition): ProblemType {
   const { name, status } = definition;
+  if (registry.has(name)) {
+    throw new Error(`The problem type "${name}" is defined twice: give one of them another name.`);
+  }
   if (!Number.isInteger(status) || status < 400 || status > 599) {
     throw new Error(`The problem type "${name}" has the status ${status}: problems have one from 400 to 599.`);
   }
-  const type = definePlatformProblemType(definition);
-  ofFeatures.add(type);
+  const type = definition as ProblemType;
+  registry.set(name, type);
   return type;
 }
 
@@ -73,11 +58,6 @@ export function blankProblemType(status: number, title: string): ProblemType {
 /** Every registered problem type, by status, then by name. */
 export function problemTypes(): ProblemType[] {
   return [...registry.values()].toSorted((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
-}
-
-/** The problem types that every service on this platform has, by status, then by name. */
-export function platformProblemTypes(): ProblemType[] {
-  return problemTypes().filter((type) => !ofFeatures.has(type));
 }
 
 /** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) that leads to the type's documentation. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { definePlatformProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import type { Route } from '../routes/route.js';
@@ -13,7 +13,7 @@ import { requestDigest } from './request-digest.js';
 const REPLAYED = 'Idempotent-Replayed';
 
 /** The key belongs to another request. */
-const idempotencyKeyReused = definePlatformProblemType({
+const idempotencyKeyReused = defineProblemType({
   name: 'idempotency-key-reused',
   status: 422,
   title: 'Idempotency key reused',

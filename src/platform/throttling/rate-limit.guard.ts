@@ -1,11 +1,11 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { definePlatformProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
 /** The token made too many requests. */
-const rateLimited = definePlatformProblemType({
+const rateLimited = defineProblemType({
   name: 'rate-limited',
   status: 429,
   title: 'Rate limited',
