@@ -60,13 +60,9 @@ it('tells which filters run and which wait, and counts those who get no turn, or
   const filtered = lists(3, 'name == "x"');
   await scrapeWhen((scrape) => scrape.sum('items_filters_running') === 1 && scrape.sum('items_filters_waiting') === 2);
   const plain = lists(3);
-  let refused = 0;
-  for (const list of plain) {
-    void list.then(({ status }) => {
-      refused += status === 503 ? 1 : 0;
-    });
-  }
-  const after = await scrapeWhen((scrape) => scrape.sum('items_filter_rejections_total') === 2 && refused === 2);
+  const refused: unknown[] = [];
+  for (const list of plain) void list.then(({ status }) => status === 503 && refused.push(list));
+  const after = await scrapeWhen((scrape) => scrape.sum('items_filter_rejections_total') === 2 && refused.length === 2);
   await unlock();
   expect(after.sum('items_filters_waiting')).toBe(0);
   const statuses = async (answers: typeof plain) => (await Promise.all(answers)).map(({ status }) => status).toSorted();
