@@ -25,7 +25,6 @@ import {
   AnsweringItselfController,
   InheritingController,
   NoScopeController,
-  WildcardController,
   TwoPathsController,
   AllMethodsController,
   TwoVersionsController,
@@ -102,7 +101,6 @@ describe('does not start with', () => {
       AnsweringItselfController,
       'AnsweringItselfController.listThings answers by itself: return the answer, and set headers with @Res({ passthrough: true }).',
     ],
-    ['a path that others are part of', WildcardController, 'WildcardController.listThings has a path with a wildcard'],
     [
       'a route that asks for no scope',
       NoScopeController,

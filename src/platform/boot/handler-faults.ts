@@ -1,11 +1,10 @@
-import { PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RESPONSE_PASSTHROUGH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { isHidden } from '../openapi/operation-faults.js';
 import { nameOf, type Route } from '../routes/route.js';
 
 /** What is wrong with the way in which a handler takes and answers requests. */
 export function handlerFaults(route: Route): string[] {
-  return [...wrapperFaults(route), ...answerFaults(route), ...pathFaults(route)];
+  return [...wrapperFaults(route), ...answerFaults(route)];
 }
 
 /** Under another name nothing is found that is said of the route. */
@@ -27,13 +26,5 @@ function answerFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, controller, handler.name) === true;
   return (takes(RouteParamtypes.RESPONSE) && !passesOn) || takes(RouteParamtypes.NEXT)
     ? [`${nameOf(route)} answers by itself: return the answer, and set headers with @Res({ passthrough: true }).`]
-    : [];
-}
-
-/** It would take the requests of other modules, and those that nobody takes. */
-function pathFaults(route: Route): string[] {
-  const paths = [route.controller, route.handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string[]);
-  return !isHidden(route) && paths.some((path) => path.includes('*'))
-    ? [`${nameOf(route)} has a path with a wildcard, which others' paths are part of: name its parts, as in ':id'.`]
     : [];
 }
