@@ -9,7 +9,7 @@ export const apiDescription: ApiDescription = {
 
 Everything below can be tried in the [console](docs); the examples work as they are.
 
-1. **Authorize.** Press _Authorize_ and paste an access token, which whoever runs the service can give you. The browser keeps it
+1. **Authorize.** Press _Authorize_ and paste an access token, which the operator of the service issues. The browser keeps it
    until you press _Logout_ in the same place.
 2. **Create.** Open _Create an item_ and press _Execute_. The answer holds the \`id\` and the time of creation.
 3. **List.** Open _List items_ and press _Execute_. While the answer has a \`nextCursor\`, there are more pages: pass it as \`cursor\`.

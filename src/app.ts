@@ -41,7 +41,7 @@ import { TracingModule } from './platform/tracing/tracing.module.js';
  * The configured application. It has opened nothing yet: no port, no database.
  *
  * @param root - the module with the platform and the features
- * @throws OperatorError when a module is wrong, with all that must be mended
+ * @throws OperatorError when a module is wrong, with all that must be fixed
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
@@ -54,7 +54,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       abortOnError: false,
       // The body is read after authentication, by the stage that validates it.
       bodyParser: false,
-      // The fallback takes what is left, whatever module is registered last.
+      // The fallback takes what is left, even if a module is registered later.
       routeResolutionStrategy: 'specificity',
       routeConflictPolicy: { duplicate: 'error' },
     },

@@ -69,7 +69,7 @@ function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Pro
   });
 }
 
-/** The database is the operator's to mend. */
+/** Errors of the database are for the operator to fix. */
 function explain(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;

@@ -17,7 +17,7 @@ export type RowOf<Body> = { readonly id: string } & {
 
 /** A class that documents an answer, and makes it of a row. */
 export interface AnswerType<Body> extends Type<Answer<Body>> {
-  /** What clients see of a row: `id`, `createdAt` and the properties of the body, whatever else the row has. */
+  /** What clients see of a row: `id`, `createdAt` and the properties of the body; other columns are left out. */
   from(this: void, row: RowOf<Body>): Answer<Body>;
 }
 

@@ -140,7 +140,7 @@ function replaceable(id: string, token: AccessToken | null): AccessToken {
   }
   if (token.replacedBy !== null) {
     throw new OperatorError(
-      `The token ${id} was rotated already, into ${token.replacedBy}. If nobody has that one, rotate it in turn, with --overlap 0h.`,
+      `The token ${id} was rotated already, into ${token.replacedBy}. If that one was lost, rotate it in turn, with --overlap 0h.`,
     );
   }
   const end = endOf(token);

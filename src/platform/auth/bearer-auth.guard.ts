@@ -41,7 +41,7 @@ function unauthorizedWith(value: string): Problem {
   return new Problem(unauthorized, 'A valid bearer token is required.', { headers: { 'WWW-Authenticate': value } });
 }
 
-/** Lets nobody in without a valid bearer token, except where a route is `@Public()`. Runs before the body is read. */
+/** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
   private readonly isPublic = new PerRoute((route) => tokenPolicyOf(route) === 'public');

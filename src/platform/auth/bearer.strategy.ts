@@ -61,9 +61,9 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 
   /**
-   * Who makes a request, where nothing has to be looked up to tell: then there is no need for the ways of Passport.
+   * The principal of a request, where no look-up is needed: Passport can be left out then.
    *
-   * @returns false if it may not be let in, undefined if nobody can tell yet
+   * @returns false if it is refused, undefined if a look-up has to decide
    */
   decide(request: Request): Principal | false | undefined {
     const credential = credentialOf(request);

@@ -3,7 +3,7 @@ import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { AccessTokensService } from './access-tokens.service.js';
 
-/** Gives whoever starts the service for the first time, on the embedded database, a token to try it with. */
+/** Issues a token to try the service with, at its first start on the embedded database. */
 @Injectable()
 export class QuickstartToken {
   private readonly logger = new Logger('Quickstart');

@@ -28,7 +28,7 @@ type LookUp = () => Promise<Verdict>;
  * Tells who presents a credential. Valid ones are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes
  * on working; invalid ones are never remembered, so that inventing them fills no memory. A refusal costs one look-up or one
  * signature check at most, and none of either once its address has used up its budget for failures. What was valid before
- * is looked up without a budget, so that nobody is locked out by others behind the same address.
+ * is looked up without a budget, so that clients are not locked out by others behind the same address.
  */
 @Injectable()
 export class TokenAuthenticator implements OnApplicationShutdown {

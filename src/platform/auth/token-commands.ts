@@ -189,7 +189,7 @@ function identify(text: string): { id: string } | { digest: Buffer } {
   return { id: text };
 }
 
-/** @throws OperatorError when the file at `AUTH_TOKENS_FILE` lets in whoever has the token, whatever the database says */
+/** @throws OperatorError when the file at `AUTH_TOKENS_FILE` still accepts the token */
 async function refuseDeclared(app: INestApplicationContext, digest: Buffer): Promise<void> {
   const { AUTH_TOKENS_FILE: path } = app.get(Configuration);
   if (path === undefined) {

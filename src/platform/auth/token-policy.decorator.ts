@@ -39,7 +39,7 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
   };
 }
 
-/** The policy of a route; undefined where nobody stated one, which lets only holders of a valid token in. */
+/** The policy of a route; undefined without one: any valid token is accepted. */
 export function tokenPolicyOf(route: Route): TokenPolicy | undefined {
   return annotationOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
 }

@@ -185,7 +185,7 @@ export class Configuration {
   @Ratio()
   readonly OTEL_TRACES_SAMPLER_ARG: number = 1;
 
-  /** Whether no traces are made, whatever else is set. */
+  /** Turns traces off, regardless of the other variables. */
   @Flag()
   readonly OTEL_SDK_DISABLED: boolean = false;
 
@@ -197,7 +197,7 @@ export class Configuration {
   @Choice('auto', 'json', 'pretty')
   readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
 
-  /** For print-outs, in which nobody shall read a password. */
+  /** For print-outs, without passwords. */
   toJSON(): object {
     return printable(this);
   }

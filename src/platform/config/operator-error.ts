@@ -1,4 +1,4 @@
-/** An error that whoever runs the service can mend: its message says how, and is shown without a stack. */
+/** An error that the operator can fix: its message says how, and is printed without a stack. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError';
 }

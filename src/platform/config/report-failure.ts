@@ -8,7 +8,7 @@ export function reportFailure(error: unknown): never {
   process.exit(1);
 }
 
-/** What is said of an error: how to mend it if the operator can, otherwise its stack and those of its causes. */
+/** What is said of an error: how to fix it if the operator can, otherwise its stack and those of its causes. */
 export function failureText(error: unknown): string {
   return error instanceof OperatorError ? hideCredentials(error.message) : stacks(describeError(error));
 }

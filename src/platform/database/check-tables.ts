@@ -23,7 +23,7 @@ export async function checkTables(dataSource: DataSource): Promise<void> {
 
 function explain(error: Error, { name }: EntityMetadata): OperatorError {
   return new OperatorError(
-    `The entity ${name} does not fit the database: ${error.message}. Write a migration that mends it; one that was applied is not ` +
+    `The entity ${name} does not fit the database: ${error.message}. Write a migration that fixes it; one that was applied is not ` +
       'applied again. Where nothing is to be kept, remove the database, which is DATA_DIR when it is embedded.',
     { cause: error },
   );

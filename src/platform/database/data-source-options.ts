@@ -15,7 +15,7 @@ export type ServerKind = 'server' | 'pooler' | 'replica';
 /** Where a database is: a URL, or what makes `pg` talk to the embedded one. */
 export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: PoolConfig };
 
-/** How long a connection to a server is kept that nobody uses, in milliseconds. */
+/** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
 
 /** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
@@ -24,14 +24,14 @@ const PATIENCE_WITH_REPLICA = 0.2;
 /** Who is told of what goes on in a data source. */
 export interface DataSourceObservers {
   readonly statementObserver: StatementObserver;
-  /** A connection broke that nobody was using. */
+  /** An idle connection broke. */
   readonly onPoolError: (error: unknown) => void;
 }
 
 /**
  * Options of a data source.
  *
- * @param observers - nobody is told when there are none
+ * @param observers - of statements and connections
  */
 export function dataSourceOptions(
   configuration: Configuration,

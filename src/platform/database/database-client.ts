@@ -30,11 +30,11 @@ export class ConnectionFailedError extends Error {
  * - A connection that cannot be made is a {@link ConnectionFailedError}: its causes, such as `ECONNREFUSED`, could come
  *   from anything else that the service talks to.
  * - A connection that ends at the moment at which it changes hands, from the pool to TypeORM, has no listener: the error
- *   would end the process. Whoever uses the connection next is told.
+ *   would end the process. The next use of the connection fails.
  * - When a statement is not answered in time, it closes its connection. `pg`, with `query_timeout`, keeps it: the next statement
  *   then waits behind the one that is never answered. It also keeps the memory of every statement until the next thorough
  *   collection, by writing a function as the value of a property, which V8 takes to live long.
- * - When the server turns out to have become a replica, it closes its connection: the next one is made to whatever server
+ * - When the server turns out to have become a replica, it closes its connection: the next one is made to the server that
  *   has the address by then.
  */
 export class DatabaseClient extends Client {

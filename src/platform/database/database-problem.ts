@@ -46,7 +46,7 @@ export function asDatabaseProblem(error: unknown): Problem | undefined {
   return isUnavailable(error) ? databaseUnavailable(error) : undefined;
 }
 
-/** Whether an error says that a server cannot be reached, or takes nobody: another server may do better. */
+/** Whether an error says that a server cannot be reached, or takes no connections: another server may do better. */
 export function isAway(error: unknown): boolean {
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return (

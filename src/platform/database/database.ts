@@ -70,7 +70,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Does all of some work or nothing: whatever it does with repositories that it takes from here meanwhile becomes one
+   * Does all of some work or nothing: all that it does with repositories from here meanwhile becomes one
    * transaction. Inside another transaction it becomes part of that.
    *
    * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile

@@ -98,9 +98,9 @@ async function openCluster(directory: string): Promise<PGlite> {
   return pglite;
 }
 
-/** What goes wrong with the directory is for the operator to mend. */
+/** What goes wrong with the directory is for the operator to fix. */
 function unusable(directory: string, error: unknown): OperatorError {
   // PGlite also throws what is no error, on a full disk for example.
   const reason = Error.isError(error) ? error.message : inspect(error);
-  return new OperatorError(`The data directory ${directory} cannot be used: ${reason}. Mend it or choose another with DATA_DIR.`);
+  return new OperatorError(`The data directory ${directory} cannot be used: ${reason}. Fix it or choose another with DATA_DIR.`);
 }

@@ -25,7 +25,7 @@ export class LaneQuery extends QueryWithHandlers {
   private readonly texts: unknown[][] = [];
 
   constructor({ text, values, name, isText = false }: Statement) {
-    // `pg` copies whatever is no text, property by property.
+    // `pg` copies a query that is not a text, property by property.
     super(...(isText ? [text, values] : [{ text, values, rowMode: 'array' }]));
     this.name = name;
     this.isText = isText;

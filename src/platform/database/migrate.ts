@@ -8,13 +8,13 @@ import { DatabaseClient } from './database-client.js';
 import { isUnavailable } from './database-problem.js';
 import { explain } from './transactions.js';
 
-/** Key of the advisory lock that lets one migrator work at a time, whatever number of replicas start at once. */
+/** Key of the advisory lock that lets one migrator work at a time, however many replicas start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
-/** How often to ask for that lock while somebody else has it, in milliseconds. */
+/** How often to ask for that lock while another migrator has it, in milliseconds. */
 const LOCK_INTERVAL = 200;
 
-/** Give up on a table that somebody else keeps locked, rather than queue all other queries on it behind the migration. */
+/** Give up on a table that another session keeps locked, rather than queue all other queries on it behind the migration. */
 const LOCK_TIMEOUT = '10s';
 
 /** How often to log that a migration is still running, in milliseconds. */

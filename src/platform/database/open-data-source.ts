@@ -6,7 +6,7 @@ import { pendingMigrations } from './migrate.js';
 /**
  * Opens a data source that is fit for use, and leaves none open that is not.
  *
- * @param onPending - called with the names of the migrations that the database does not have yet, if there are any: mends that,
+ * @param onPending - called with the names of the migrations that the database does not have yet, if there are any: applies them,
  *   or throws
  * @param signal - ends the attempt
  */

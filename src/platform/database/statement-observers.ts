@@ -8,7 +8,7 @@ import { Injectable } from '@nestjs/common';
  */
 export type StatementObserver = (text: string) => (error?: unknown) => void;
 
-/** Where whoever measures or traces statements registers; asked on every statement of this process. */
+/** Observers of all statements of this process register here, for metrics and traces. */
 @Injectable()
 export class StatementObservers {
   private readonly observers: StatementObserver[] = [];

@@ -60,8 +60,8 @@ export async function readOnly<T>(
     throw explain(error, runner);
   } finally {
     signal?.removeEventListener('abort', cancel);
-    // A transaction that wrote nothing ends one way as well as the other, and nobody need wait for that. The server must have
-    // cancelled before: it would cancel whatever the connection is used for next.
+    // A transaction that wrote nothing ends one way as well as the other, and the caller need not wait for that. The server must have
+    // cancelled before: it would cancel the next use of the connection.
     void Promise.resolve(cancelled).then(() => rollBack(session));
   }
 }

@@ -37,7 +37,7 @@ export class HealthIndicators {
     this.attempts.push(attempt.withTimeout(CHECK_TIMEOUT));
   }
 
-  /** The service is not ready any more, whatever the indicators say. @param reason - in the response */
+  /** The service is not ready any more, regardless of the indicators. @param reason - in the response */
   endWith(reason: string): void {
     this.end = [reason];
   }

@@ -7,7 +7,7 @@ interface Layer {
 }
 
 /**
- * The methods that a request's path has, whatever its own method: the value of `Allow` (RFC 9110, section 10.2.1).
+ * The methods that a request's path has: the value of `Allow` (RFC 9110, section 10.2.1).
  *
  * @param request - as its own route sees it, which does not count: it is the fallback
  */

@@ -66,7 +66,7 @@ export class Connections {
     this.open.forEach(endWithLatest);
   }
 
-  /** Closes every connection on which nobody waits for an answer. */
+  /** Closes every connection on which no response is pending. */
   closeIdle(): void {
     for (const [socket, { pending }] of this.open) {
       if (pending.size === 0) {

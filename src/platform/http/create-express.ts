@@ -2,7 +2,7 @@ import express, { type Express } from 'express';
 import { parseQueryString } from './query-string.js';
 
 /**
- * Express with one URL for each resource, no answers that depend on headers nobody sent, and parameters that are plain text.
+ * Express with one URL for each resource, no responses that depend on conditional headers, and parameters that are plain text.
  *
  * @param trustedProxies - addresses and networks whose `X-Forwarded-For` is believed
  */

@@ -63,10 +63,10 @@ export class Drain implements BeforeApplicationShutdown {
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       this.exitAtNextSignal();
-      // Whatever else hangs.
+      // Even if a module hangs.
       setTimeout(() => process.exit(0), configuration.SHUTDOWN_TIMEOUT * 1000).unref();
     }
-    // An interrupt comes from somebody at a terminal: there is no load balancer to wait for.
+    // An interrupt comes from a terminal: there is no load balancer to wait for.
     if (signal === 'SIGTERM') {
       await delay(configuration.SHUTDOWN_DELAY * 1000);
     }

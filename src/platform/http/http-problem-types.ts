@@ -15,7 +15,7 @@ export const invalidBody = defineProblemType({
   status: 400,
   title: 'Invalid body',
   remedy:
-    'The request body is not a valid JSON object for this operation. Each entry of `errors` points at one fault (`pointer`, a JSON Pointer), names it (`code`) and says what to write instead (`detail`). Mend all of them and send the request again.',
+    'The request body is not a valid JSON object for this operation. Each entry of `errors` points at one fault (`pointer`, a JSON Pointer), names it (`code`) and says what to write instead (`detail`). Fix all of them and send the request again.',
 });
 
 /** A query, path or header parameter breaks a rule. */

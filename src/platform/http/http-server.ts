@@ -105,7 +105,7 @@ export function configureHttpServer(
     refuse(socket, new Problem(type, 'The request could not be read.'), logger);
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    // Node leaves the connection, and its errors, to whoever takes it.
+    // Node leaves the connection, and its errors, to this listener.
     socket.on('error', () => socket.destroy());
     if (connections.isBusy(socket)) {
       socket.destroy();
@@ -115,7 +115,7 @@ export function configureHttpServer(
     refuse(socket, new Problem(badRequest, 'This is no proxy.'), logger);
   });
 
-  // The body is asked for only once somebody wants to read it: whoever is refused need not send it.
+  // The body is asked for only when it is read: a client that is refused need not send it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     server.emit('request', request, response);
   });

@@ -1,7 +1,7 @@
 import { isDecodable } from './percent-encoding.js';
 
 /**
- * The path and query of a request target, whatever its form (RFC 9112, section 3.2), in a spelling that every part of the
+ * The path and query of a request target, in any form (RFC 9112, section 3.2), in a spelling that every part of the
  * application can parse. Without it Express answers some targets by itself, before authentication.
  *
  * @param target - as it stands in the request line: `/path?query`, `http://host/path`, `*`, or nonsense

@@ -8,7 +8,7 @@ export interface ProblemTypeDefinition {
   readonly status: number;
   /** Short summary that is the same for every occurrence. */
   readonly title: string;
-  /** What happened and how the client mends it, in full sentences for the documentation. */
+  /** What happened and how the client fixes it, in full sentences for the documentation. */
   readonly remedy: string;
   /**
    * Name of a constraint or unique index: where the database refuses what an operation does because of it, and the operation

@@ -42,7 +42,7 @@ export class Problem extends Error {
 
   /**
    * @param type - from `defineProblemType`
-   * @param detail - what is wrong this time and how to mend it, for the client's developer
+   * @param detail - what is wrong this time and how to fix it, for the client's developer
    */
   constructor(
     readonly type: ProblemType,
@@ -50,7 +50,7 @@ export class Problem extends Error {
     options: ProblemOptions = {},
   ) {
     const { stackTraceLimit } = Error;
-    // Nobody reads its stack, which takes as long as the rest of a refusal: what is logged is the cause.
+    // Its stack is not used, and takes as long as the rest of a refusal: what is logged is the cause.
     Error.stackTraceLimit = 0;
     super(detail, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;

@@ -39,7 +39,7 @@ export function isIdempotent(route: Route): boolean {
   return annotationOf(IDEMPOTENT, route) === true;
 }
 
-/** What is wrong with a route whose keys would belong to nobody. */
+/** What is wrong with a route whose keys would have no owner. */
 export function idempotencyFaults(route: Route): string[] {
   return isIdempotent(route) && tokenPolicyOf(route) === 'public'
     ? [`${nameOf(route)} is both @Idempotent() and @Public(): keys belong to tokens, so ask for one with @RequireScopes().`]

@@ -14,7 +14,7 @@ export class KeptAnswer {
   @Column('bytea')
   declare digest: Buffer;
 
-  /** HTTP status code. Null while the request is under way, which nobody else sees. */
+  /** HTTP status code. Null while the request is under way, which other transactions do not see. */
   @Column('smallint', { nullable: true })
   declare status: number | null;
 

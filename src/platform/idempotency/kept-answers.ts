@@ -124,9 +124,9 @@ export class KeptAnswers implements OnApplicationShutdown {
   }
 
   /**
-   * Takes the key, if nobody has it, or no longer. Waits while somebody is about to take it.
+   * Takes the key, if it is free or has expired. Waits while another request is about to take it.
    *
-   * @returns false when it belongs to somebody
+   * @returns false when it is taken
    */
   private async claim({ ownerId, key, digest }: RepeatableRequest): Promise<boolean> {
     const rows = (await this.answers.query(

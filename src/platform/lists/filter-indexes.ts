@@ -8,7 +8,7 @@ import type { FilterDefinition } from './filter/define-filter.js';
 import type { NamedField } from './filter/filter-fields.js';
 
 /**
- * What is wrong with the indexes that filters name, each with how to mend it: the last statement of the registered migrations
+ * What is wrong with the indexes that filters name, each with how to fix it: the last statement of the registered migrations
  * that builds or drops an index must build it, on the table and with the column. Filters of entities that no module registered are left out.
  */
 export function missingIndexes(definitions: readonly FilterDefinition[], { entities, migrations }: Tables): string[] {

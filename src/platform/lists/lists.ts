@@ -40,7 +40,7 @@ export class Lists {
     metrics: Metrics,
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-    // Whatever is filtered, half of the connections are left for all else.
+    // Half of the connections are left for requests without a filter.
     this.bulkhead = new Bulkhead({
       total: Math.ceil(DATABASE_POOL_SIZE / 2),
       perOwner: MAX_FILTERS_OF_TOKEN,
@@ -51,7 +51,7 @@ export class Lists {
 
   /**
    * One page of an entity whose `id` is a UUIDv7, newest first. Going by key and backwards in time, a walk sees each row
-   * that existed when it began exactly once, whatever is written meanwhile, and deep pages cost what the first one costs.
+   * that existed when it began exactly once, also while others write, and deep pages cost what the first one costs.
    *
    * @param entity - that some module registered
    * @param query - which page, as validation left it
@@ -81,7 +81,7 @@ export class Lists {
    * @throws Problem 503 while the database is away
    */
   async add<Entity extends { id: string }>(entity: Type<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
-    // Whatever the values have: keys come from nowhere else.
+    // An `id` among the values is ignored.
     const row = { ...values, id: newId() };
     await insertRow(this.database.manager, entity, row);
     this.database.afterCommit(() => {
@@ -113,7 +113,7 @@ export class Lists {
     const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     const settings = {
       statement_timeout: Math.round(timeout * 1000),
-      // Waiting for somebody else is not the filter's fault, and is answered as a database that is away.
+      // Waiting for a lock is not the filter's fault: it is a 503, as for a database that is away.
       lock_timeout: Math.round(timeout * 500),
       jit: 'off',
       plan_cache_mode: 'force_custom_plan',

@@ -16,7 +16,7 @@ export const schemas: NonNullable<Components['schemas']> = {
       },
       title: { type: 'string', description: 'Short summary of the kind.' },
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code.' },
-      detail: { type: 'string', description: 'What is wrong this time and how to mend it.' },
+      detail: { type: 'string', description: 'What is wrong this time and how to fix it.' },
       instance: { type: 'string', format: 'uri-reference', description: 'Path of the request.' },
       requestId: {
         type: 'string',
@@ -34,7 +34,7 @@ export const schemas: NonNullable<Components['schemas']> = {
       pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the request body.' },
       parameter: { type: 'string', description: 'Name of the query, path or header parameter; empty for the query as a whole.' },
       code: { type: 'string', description: 'The rule that is broken.' },
-      detail: { type: 'string', description: 'How to mend it.' },
+      detail: { type: 'string', description: 'How to fix it.' },
       start: {
         type: 'integer',
         minimum: 0,

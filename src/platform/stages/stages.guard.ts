@@ -6,7 +6,7 @@ import type { Around, Before, Stage } from './stage.js';
 
 /**
  * Takes requests through the stages of the platform, in their order: at once through what comes before the handler, and through
- * what is around it once it is called. It is the last guard, and lets in whatever passes.
+ * what is around it once it is called. It is the last guard, and lets in what passes.
  */
 export class StagesGuard implements CanActivate {
   private readonly ways: PerRoute<{ readonly before: readonly Before[]; readonly around: Around }>;

@@ -18,7 +18,7 @@ export function currentTrace(): { traceId: string; spanId: string } | undefined 
 /**
  * Does some work in a span of its own, as part of the current request. Without a sampled trace it only does the work.
  *
- * @param name - one of few, whatever clients send
+ * @param name - one of few, independent of what clients send
  * @param work - may set attributes of its span, but no values of rows, filters or bodies. If it throws, the span has failed
  */
 export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {

@@ -30,7 +30,7 @@ function compile(type: Type<object>): QuickCheck {
   const isKnown = metadata.every(
     ({ type: kind, each, groups, constraintCls }) =>
       !each &&
-      // Undefined for some kinds, whatever its type says.
+      // Undefined for some kinds, in spite of its type.
       ((groups as readonly string[] | undefined) ?? []).length === 0 &&
       (kind === 'conditionalValidation' ||
         kind === 'whitelistValidation' ||

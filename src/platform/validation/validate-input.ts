@@ -20,7 +20,7 @@ export interface ValidatedInput<T> {
  * @param plain - untrusted input; must not nest deeply (see `readJsonObject`)
  */
 export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
-  // What the class computes, and what every object has, nobody may set.
+  // What the class computes, and what every object has, cannot be set.
   const isTaken = (name: string) => name in type.prototype;
   const dropped = Object.keys(plain).filter(isTaken);
   const rest = dropped.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !isTaken(name)));
@@ -46,7 +46,7 @@ function faultsOf(error: ValidationError, parents: readonly string[]): InputFaul
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, path))];
 }
 
-/** The fault of a property that nobody declared. */
+/** The error of a property that is not declared. */
 export function unknownProperty(path: readonly string[]): InputFault {
   return { path, code: 'unknown', detail: 'is not known here: check its spelling or leave it out' };
 }

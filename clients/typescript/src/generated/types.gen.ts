@@ -63,7 +63,7 @@ export type Problem = {
      */
     status: number;
     /**
-     * What is wrong this time and how to mend it.
+     * What is wrong this time and how to fix it.
      */
     detail: string;
     /**
@@ -97,7 +97,7 @@ export type RequestFault = {
      */
     code: string;
     /**
-     * How to mend it.
+     * How to fix it.
      */
     detail: string;
     /**
@@ -132,7 +132,7 @@ export type ListItemsData = {
          *
          * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`; search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, ignoring case, `.icontains("…")`; put `.lowerAscii()` before any of these to compare in lower case; join with `&&`, `||`, `!` and `( )`. Text is compared by code point, and no character in it is a wildcard.
          *
-         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. A filter that is refused, or that takes too long, is answered 400, with the place (`start`, `end`) and how to mend it. Percent-encode it: `curl -G --data-urlencode` does.
+         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. A filter that is refused, or that takes too long, is answered 400, with the place (`start`, `end`) and how to fix it. Percent-encode it: `curl -G --data-urlencode` does.
          */
         filter?: string;
     };

@@ -22,7 +22,7 @@ const ExplainedProblems = () => ({
       (ResponseBody, { React: { createElement, Fragment } }) =>
       (properties) => {
         const problem = problemOf(properties);
-        const link = problem && createElement('a', { href: problem.href }, `What “${problem.title}” means, and how to mend it`);
+        const link = problem && createElement('a', { href: problem.href }, `What “${problem.title}” means, and how to fix it`);
         return createElement(
           Fragment,
           null,

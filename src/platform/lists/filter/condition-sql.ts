@@ -68,7 +68,7 @@ function comparisonSql({ operand, operator, value }: Condition & { kind: 'compar
 
 function membershipSql({ operand, values }: Condition & { kind: 'membership' }, names: SqlNames): string {
   const column = comparable(operand, names);
-  // PostgreSQL finds no error in an empty array, whatever is looked for.
+  // PostgreSQL never gives NULL for an empty array.
   const membership =
     values.length === 0
       ? `${column} <> ${column}`

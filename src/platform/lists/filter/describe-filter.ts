@@ -11,7 +11,7 @@ export function describeFilter({ fields }: FilterDefinition): string {
     'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank is no filter. Fields:',
     lines.join('\n'),
     'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`; search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, ignoring case, `.icontains("…")`; put `.lowerAscii()` before any of these to compare in lower case; join with `&&`, `||`, `!` and `( )`. Text is compared by code point, and no character in it is a wildcard.',
-    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. A filter that is refused, or that takes too long, is answered 400, with the place (\`start\`, \`end\`) and how to mend it. Percent-encode it: \`curl -G --data-urlencode\` does.`,
+    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. A filter that is refused, or that takes too long, is answered 400, with the place (\`start\`, \`end\`) and how to fix it. Percent-encode it: \`curl -G --data-urlencode\` does.`,
   ].join('\n\n');
 }
 

@@ -7,7 +7,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** A filter expression is refused; the message says how to mend it, to be read after the word "filter". */
+/** A filter expression is refused; the message says how to fix it, to be read after the word "filter". */
 export class FilterError extends Error implements Span {
   override readonly name = 'FilterError';
   readonly start: number;

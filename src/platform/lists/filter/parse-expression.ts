@@ -9,7 +9,7 @@ export const MAXIMUM_LENGTH = 2000;
 /** Parentheses, lists, calls or negations around one another, at most. */
 export const MAXIMUM_DEPTH = 16;
 
-/** How to mend an expression that nests deeper. */
+/** How to fix an expression that nests deeper. */
 export const TOO_DEEP = `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`;
 
 /** Names, values, operators and calls of an expression, at most. */

@@ -25,7 +25,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 /** What is quoted of an expression at most, in characters: `start` and `end` show the place, and there may be a secret in it. */
 const LONGEST_QUOTE = 8;
 
-/** How to mend an expression that the parser could not read, to be read after the word "filter". */
+/** How to fix an expression that the parser could not read, to be read after the word "filter". */
 export function describeSyntaxError(error: ParseError, { start, end }: Span, expression: string): string {
   if (error.code === 'unterminated_string' || error.code === 'unterminated_triple_quoted_string') {
     const isRaw = /\br$/i.test(expression.slice(0, start).slice(-2));
