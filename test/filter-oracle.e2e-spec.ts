@@ -11,7 +11,7 @@ import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } fr
 import { type Service, startService } from './support/service.js';
 
 /** More of them take minutes: `FUZZ_FILTERS=20000 npm test -- filter-oracle`. */
-const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 5000);
+const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 1000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
 
 /** A busy machine takes longer than tests usually may, in milliseconds. */
@@ -73,7 +73,7 @@ it(
     const random = new Random(SEED + 1);
     const { metadata } = service.app.get(Database).repository(Item);
     const differences: object[] = [];
-    for (let number = 0; number < FILTERS / 10; number += 1) {
+    for (let number = 0; number < FILTERS / 5; number += 1) {
       const { condition, expression } = itemFilter.parse(new RandomFilter(random, rows).expression());
       const after = random.of([undefined, random.of(rows).id]);
       const expected = matchesOf(expression, rows)
@@ -96,13 +96,13 @@ it(
 );
 
 it(
-  `finds the same with fields of every type, nullable ones too, for ${FILTERS / 5} random filters`,
+  `finds the same with fields of every type, nullable ones too, for ${FILTERS / 2} random filters`,
   async () => {
     const random = new Random(SEED + 2);
     const { metadata } = service.app.get(Database).repository(Sample);
     const differences: object[] = [];
     let matched = 0;
-    for (let number = 0; number < FILTERS / 5; number += 1) {
+    for (let number = 0; number < FILTERS / 2; number += 1) {
       const { condition, expression } = sampleFilter.parse(new RandomSampleFilter(random, samples).expression());
       const expected = matchesOf(expression, samples, sampleBindings).map(({ id }) => id);
       const statement = new KeyStatements(metadata, condition ?? { kind: 'constant', value: true }, undefined, 100).fenced();
@@ -113,7 +113,7 @@ it(
       matched += ids.length > 0 && ids.length < samples.length ? 1 : 0;
     }
     expect(differences.slice(0, 5)).toEqual([]);
-    expect(matched).toBeGreaterThan(FILTERS / 15);
+    expect(matched).toBeGreaterThan(FILTERS / 6);
   },
   PATIENCE,
 );

@@ -1,18 +1,23 @@
-import { mkdtemp, readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { ItemBody } from './support/api.js';
 import { loadedBy } from './support/loaded-modules.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/service.js';
-import { testDirectory } from './support/test-database.js';
-
-const emptyDirectory = () => mkdtemp(join(testDirectory(), 'first-start-'));
+import { createEmbedded, testDirectory } from './support/test-database.js';
+import { issueToken } from './support/tokens.js';
 
 describe('the first start', () => {
-  it('creates the database, shows a token once, and a curl line that works', async () => {
-    const DATA_DIR = join(await emptyDirectory(), 'made', 'by', 'the', 'service');
+  it('creates the database even after one that was cut short, shows a token once, and a curl line that works', async () => {
+    const directory = await mkdtemp(join(testDirectory(), 'first-start-'));
+    const DATA_DIR = join(directory, 'made', 'by', 'the', 'service');
+    const interrupted = ServiceProcess.spawn({ DATA_DIR });
+    await eventually(() => existsSync(join(DATA_DIR, 'postgresql.unfinished')));
+    expect(await interrupted.end('SIGKILL')).toBeNull();
+    expect(existsSync(join(DATA_DIR, 'postgresql'))).toBe(false);
+
     const first = await ServiceProcess.start({ DATA_DIR });
     await eventually(() => first.has('Try it'));
     const token = /shown this once: (items_\w{36})/.exec(messages(first))?.[1] ?? '';
@@ -29,47 +34,27 @@ describe('the first start', () => {
     expect((await second.client(token).list()).body.items).toEqual([body]);
     expect(await second.end('SIGINT')).toBe(0);
   });
-
-  it('can be repeated after it was cut short', async () => {
-    const DATA_DIR = await emptyDirectory();
-    const { child } = await startThenKill(DATA_DIR);
-    expect(child.signalCode).toBe('SIGKILL');
-    const service = await ServiceProcess.start({ DATA_DIR });
-    await eventually(() => service.has('Your access token, shown this once'));
-    expect(await service.end('SIGTERM')).toBe(0);
-  });
 });
-
-/** Kills a first start as soon as it has begun to create the database. */
-async function startThenKill(DATA_DIR: string): Promise<ServiceProcess> {
-  const service = ServiceProcess.spawn({ DATA_DIR });
-  await eventually(async () => (await readdir(DATA_DIR)).includes('postgresql.unfinished'));
-  await service.end('SIGKILL');
-  return service;
-}
 
 describe('a data directory', () => {
   it('belongs to one process: a second one refuses to start, and nothing is lost', async () => {
-    const DATA_DIR = await emptyDirectory();
-    const token = (await runCli(['token', 'issue', '--name', 'x'], { DATA_DIR })).stdout.trim();
-    const first = await ServiceProcess.start({ DATA_DIR });
+    const { environment } = await createEmbedded();
+    const token = await issueToken(environment);
+    const first = await ServiceProcess.start(environment);
     const client = first.client(token);
-    const created: ItemBody[] = [];
-    for (let attempt = 0; attempt < 3; attempt += 1) {
-      created.unshift((await client.create({ name: `item ${attempt}` })).body);
-      const second = await runServiceToEnd({ DATA_DIR });
-      expect([second.code, second.stdout]).toEqual([1, '']);
-      expect(second.stderr.trim()).toBe(
-        `Another process is using the data directory ${DATA_DIR}. Stop it first, choose another directory with DATA_DIR, ` +
-          'or use a PostgreSQL server with DATABASE_URL.',
-      );
-    }
-    expect((await runCli(['token', 'list'], { DATA_DIR })).code).toBe(1);
-    expect((await client.list()).body.items).toEqual(created);
+    const { body: created } = await client.create({ name: 'kept' });
+    const second = await runServiceToEnd(environment);
+    expect([second.code, second.stdout]).toEqual([1, '']);
+    expect(second.stderr.trim()).toBe(
+      `Another process is using the data directory ${environment.DATA_DIR}. Stop it first, choose another directory with ` +
+        'DATA_DIR, or use a PostgreSQL server with DATABASE_URL.',
+    );
+    expect((await runCli(['token', 'list'], environment)).code).toBe(1);
+    expect((await client.list()).body.items).toEqual([created]);
     await first.end('SIGKILL');
 
-    const heir = await ServiceProcess.start({ DATA_DIR });
-    expect((await heir.client(token).list()).body.items).toEqual(created);
+    const heir = await ServiceProcess.start(environment);
+    expect((await heir.client(token).list()).body.items).toEqual([created]);
     expect(await heir.end('SIGTERM')).toBe(0);
   });
 });
