@@ -2,27 +2,29 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { Api, type PageBody } from './support/api.js';
-import { runCli, ServiceProcess } from './support/process.js';
+import { ServiceProcess } from './support/process.js';
 import { eventually, startService } from './support/service.js';
 import { createEmbedded, createTestDatabase } from './support/test-database.js';
+import { declareToken } from './support/tokens.js';
 
 const KILLS = 4;
 
 describe('kill -9 during creates', () => {
   it(`loses no acknowledged item, ${KILLS} times`, async () => {
     const database = await createTestDatabase();
-    const token = (await runCli(['token', 'issue', '--name', 'x'], database.environment)).stdout.trim();
+    const { token, variables } = await declareToken();
+    const environment = { ...database.environment, ...variables };
     const acknowledged: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
       const before = acknowledged.length;
-      const service = await ServiceProcess.startReady(database.environment);
+      const service = await ServiceProcess.startReady(environment);
       const writers = Array.from({ length: 8 }, () => write(service.client(token), acknowledged));
       // At another moment each time: after 100, 137, 174, … acknowledged items.
       await eventually(() => acknowledged.length >= before + 100 + kill * 37);
       expect(await service.end('SIGKILL')).toBeNull();
       await Promise.all(writers);
     }
-    const survivor = await ServiceProcess.startReady(database.environment);
+    const survivor = await ServiceProcess.startReady(environment);
     const stored = await namesOf(survivor.client(token));
     expect(await survivor.end('SIGTERM')).toBe(0);
     await database.drop();

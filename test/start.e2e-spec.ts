@@ -7,7 +7,7 @@ import { loadedBy } from './support/loaded-modules.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/service.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
-import { issueToken } from './support/tokens.js';
+import { declareToken } from './support/tokens.js';
 
 describe('the first start', () => {
   it('creates the database even after one that was cut short, shows a token once, and a curl line that works', async () => {
@@ -38,8 +38,9 @@ describe('the first start', () => {
 
 describe('a data directory', () => {
   it('belongs to one process: a second one refuses to start, and nothing is lost', async () => {
-    const { environment } = await createEmbedded();
-    const token = await issueToken(environment);
+    const database = await createEmbedded();
+    const { token, variables } = await declareToken();
+    const environment = { ...database.environment, ...variables };
     const first = await ServiceProcess.start(environment);
     const client = first.client(token);
     const { body: created } = await client.create({ name: 'kept' });

@@ -143,7 +143,11 @@ function start(script: string, args: string[], environment: NodeJS.ProcessEnv, l
   // What V8 compiled in one process is there for all that come after it: hundreds are started.
   const env = { PATH, NODE_COMPILE_CACHE: join(cwd, 'compiled'), LOG_FORMAT: 'json', ...environment };
   const stdout = log === undefined ? 'pipe' : openSync(log, 'a');
-  const child = spawn(process.execPath, [...LESS_OPTIMISATION, resolve(script), ...args], { env, cwd, stdio: ['pipe', stdout, 'pipe'] });
+  const child = spawn(process.execPath, [...LESS_OPTIMISATION, resolve(script), ...args], {
+    env,
+    cwd,
+    stdio: ['pipe', stdout, 'pipe'],
+  });
   children.add(child);
   const output = { stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));

@@ -56,7 +56,9 @@ export async function onServerDatabase(serverUrl: string, statement: string): Pr
 }
 
 /** A database without rows in a directory of its own. */
-export async function createEmbedded(template: 'empty' | 'migrated' = 'migrated'): Promise<TestDatabase & { environment: { DATA_DIR: string } }> {
+export async function createEmbedded(
+  template: 'empty' | 'migrated' = 'migrated',
+): Promise<TestDatabase & { environment: { DATA_DIR: string } }> {
   const directory = testDirectory();
   const DATA_DIR = await mkdtemp(join(directory, 'data-'));
   // In a process of its own: the functions of Node take several times as long for a thousand files.

@@ -1,7 +1,18 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/database/id.js';
 import { runCli } from './process.js';
+import { testDirectory } from './test-database.js';
+
+/** A token that a service with these variables accepts, whatever its database is. */
+export async function declareToken(): Promise<{ token: string; variables: { AUTH_TOKENS_FILE: string } }> {
+  const token = generateToken();
+  const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'declared-')), 'tokens');
+  await writeFile(AUTH_TOKENS_FILE, `test:${token}\n`);
+  return { token, variables: { AUTH_TOKENS_FILE } };
+}
 
 /**
  * Issues a token as an operator does, which also applies the migrations.
