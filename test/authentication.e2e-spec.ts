@@ -106,6 +106,19 @@ describe('an access token', () => {
     expect(performance.now() - revoked).toBeLessThan(CACHE_SECONDS * 1000 + 500);
   });
 
+  it('cannot be rotated twice, nor once it is revoked, nor by an id that no token has', async () => {
+    const tokens = service.app.get(AccessTokensService);
+    const rotate = (id: string) => tokens.rotate(id, { overlap: 0 }, TESTER);
+    await service.newClient('rotated once');
+    const id = (await tokens.list()).find(({ name }) => name === 'rotated once')?.id ?? '';
+    await rotate(id);
+    const next = (await tokens.list()).at(-1)?.id ?? '';
+    await expect(rotate(id)).rejects.toThrow(`rotated already, into ${next}`);
+    await tokens.revoke({ id: next }, TESTER);
+    await expect(rotate(next)).rejects.toThrow('is revoked: issue a new one');
+    await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('No token has the id');
+  });
+
   it('is stored as a digest, with the day of its last use', async () => {
     await api.list();
     const tokens = service.app.get(AccessTokensService);

@@ -1,32 +1,20 @@
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
-import { createTestDatabase, type TestDatabase } from './support/test-database.js';
+import { createEmptyDatabase, createTestDatabase } from './support/test-database.js';
 
-let database: TestDatabase;
+/** For commands that end before they need a database. */
+const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
+
+const misplaced = generateToken();
+const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln';
+
 let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  ({ environment } = database);
+  ({ environment } = await createTestDatabase());
 });
 
-afterAll(() => database.drop());
-
-interface ListedToken {
-  id: string;
-  name: string;
-  token: string;
-  expiresAt: string | null;
-  revokedAt: string | null;
-  replacedBy: string | null;
-  scopes: string[] | null;
-}
-
-/** The tokens of that name, oldest first. */
-async function tokensNamed(wanted: string): Promise<ListedToken[]> {
-  const { stdout } = await cli('token', 'list', '--json');
-  return (JSON.parse(stdout) as ListedToken[]).filter(({ name }) => name === wanted);
-}
+const cli = (...args: string[]): Promise<Outcome> => runCli(args, environment);
 
 /** The lines that a command left in the audit log. */
 function auditOf({ stderr }: Outcome): LogLine[] {
@@ -34,185 +22,169 @@ function auditOf({ stderr }: Outcome): LogLine[] {
   return lines.map((line) => JSON.parse(line) as LogLine).filter(({ context }) => context === 'Audit');
 }
 
-function hoursUntil(time: string | null | undefined): number {
-  return (Date.parse(time ?? '') - Date.now()) / 3_600_000;
+function hoursUntil(time: unknown): number {
+  return (Date.parse(String(time)) - Date.now()) / 3_600_000;
 }
 
-const cli = (...args: string[]): Promise<Outcome> => runCli(args, environment);
+const PRINTED = { code: 0, stdout: expect.stringMatching(/^items_[0-9A-Za-z]{36}\n$/) };
 
 describe('token', () => {
-  const given: Record<'ended' | 'reader' | 'rotated' | 'replaced' | 'last', string> = {
-    ended: '',
-    reader: '',
-    rotated: '',
-    replaced: '',
-    last: '',
-  };
+  const given = { revoked: '', reader: '', rotated: '', last: '' };
+  const ids = { revoked: '', reader: '', rotated: '', last: '' };
 
-  it('issue prints the token alone, list shows all but it, and revoke ends it', async () => {
-    const issued = await runCli(['token', 'issue', '--name', 'ci', '--expires', '90d'], { ...environment, LOG_LEVEL: 'error' });
-    expect(issued).toMatchObject({ code: 0, stdout: expect.stringMatching(/^items_[0-9A-Za-z]{36}\n$/) });
-    given.ended = issued.stdout.trim();
-    const reader = await cli('token', 'issue', '--name', 'reader', '--expires', 'never', '--scope', 'items:read');
+  it('issue prints the token alone, and list shows all but it', async () => {
+    const variables = { ...environment, LOG_LEVEL: 'error' };
+    const issued = await runCli(['token', 'issue', '--name', 'ci', '--expires', '90d'], variables);
+    expect(issued).toMatchObject(PRINTED);
+    const options = ['--scope', 'items:read', '--expires', '36h', '--actor', jwt, '--reason', `for ${misplaced}`];
+    const reader = await cli('token', 'issue', '--name', 'reader', ...options);
+    given.revoked = issued.stdout.trim();
     given.reader = reader.stdout.trim();
 
     const listed = await cli('token', 'list');
-    const [head, first, second, ...rest] = listed.stdout.split('\n').map((line) => line.split('\t'));
+    const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split('\t'));
+    ids.revoked = first[0] ?? '';
+    ids.reader = second[0] ?? '';
     expect(head).toEqual(['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES']);
-    expect([first?.[1], second?.[1], rest]).toEqual(['ci', 'reader', [['']]]);
-    expect(first?.[2]).toBe(`items_…${given.ended.slice(-4)}`);
-    expect(Date.parse(first?.[4] ?? '') - Date.parse(first?.[3] ?? '')).toBeGreaterThan(89.9 * 86_400_000);
-    expect([first?.slice(5), second?.slice(4)]).toEqual([
+    expect([first[1], second[1], rest]).toEqual(['ci', 'reader', [['']]]);
+    expect(first[2]).toBe(`items_…${given.revoked.slice(-4)}`);
+    expect(Date.parse(first[4] ?? '') - Date.parse(first[3] ?? '')).toBeGreaterThan(89.9 * 86_400_000);
+    expect([first.slice(5), second.slice(5)]).toEqual([
       ['-', '-', '-'],
-      ['-', '-', '-', 'items:read'],
+      ['-', '-', 'items:read'],
     ]);
-    expect(listed.stdout).not.toContain(given.ended.slice(6, 36));
+    expect(listed.stdout).not.toContain(given.revoked.slice(6, 36));
 
-    const id = first?.[0] ?? '';
     // By default the user of the operating system, and at any level of the log.
-    const details = { level: 'info', actor: expect.stringMatching(/.@./), reason: 'not given', tokenId: id, name: 'ci' };
+    const details = { level: 'info', actor: expect.stringMatching(/.@./), reason: 'not given', tokenId: ids.revoked, name: 'ci' };
     expect(auditOf(issued)).toEqual([expect.objectContaining({ msg: 'token.issued', ...details })]);
     expect(issued.stderr).not.toContain('database ready');
-    expect(await cli('token', 'revoke', id)).toMatchObject({ code: 0, stdout: '' });
-    const again = await cli('token', 'revoke', id);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining(`No token with the id ${id}`) });
+    expect(auditOf(reader)).toEqual([expect.objectContaining({ reason: 'for ***', actor: '***' })]);
+    expect(reader.stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
 
   it('rotate gives a token in place of another, which goes on working for the overlap', async () => {
-    const restrictions = ['--scope', 'items:read', 'items:write', '--expires', '36h'];
-    given.rotated = (await cli('token', 'issue', '--name', 'rotating', ...restrictions)).stdout.trim();
-    const [old] = await tokensNamed('rotating');
-    expect(old).toEqual({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      name: 'rotating',
-      token: `items_…${given.rotated.slice(-4)}`,
-      createdAt: expect.stringMatching(/Z$/),
-      expiresAt: expect.stringMatching(/Z$/),
-      lastUsedOn: null,
-      revokedAt: null,
-      replacedBy: null,
-      scopes: ['items:read', 'items:write'],
-    });
-    expect(hoursUntil(old?.expiresAt)).toBeCloseTo(36, 1);
-
-    const id = old?.id ?? '';
-    const rotated = await cli('token', 'rotate', id, '--overlap', '24h', '--actor', 'alice', '--reason', 'yearly');
-    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringMatching(/^items_[0-9A-Za-z]{36}\n$/) });
-    given.replaced = rotated.stdout.trim();
+    const rotated = await cli('token', 'rotate', ids.reader, '--overlap', '24h', '--actor', 'alice', '--reason', 'yearly');
+    expect(rotated).toMatchObject(PRINTED);
+    given.rotated = rotated.stdout.trim();
     const [event] = auditOf(rotated);
-    const next = String(event?.['tokenId']);
-    expect(event).toMatchObject({ msg: 'token.rotated', actor: 'alice', reason: 'yearly', replaces: id });
-    const again = await cli('token', 'rotate', id);
-    expect(again).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`rotated already, into ${next}`) });
-    given.last = (await cli('token', 'rotate', next, '--overlap', '0h', '--expires', 'never')).stdout.trim();
-
-    const [first, second, third] = await tokensNamed('rotating');
-    expect(first).toMatchObject({ id, replacedBy: next, revokedAt: null, expiresAt: event?.['replacedExpiresAt'] });
-    expect(hoursUntil(first?.expiresAt)).toBeCloseTo(24, 1);
-    expect(hoursUntil(String(event?.['expiresAt']))).toBeCloseTo(36, 1);
-    expect(second).toMatchObject({ id: next, replacedBy: third?.id });
-    expect(third).toMatchObject({ replacedBy: null, expiresAt: null, scopes: ['items:read', 'items:write'] });
+    ids.rotated = String(event?.['tokenId']);
+    expect(event).toMatchObject({ msg: 'token.rotated', actor: 'alice', reason: 'yearly', replaces: ids.reader });
+    expect([hoursUntil(event?.['replacedExpiresAt']), hoursUntil(event?.['expiresAt'])]).toEqual([
+      expect.closeTo(24, 1),
+      expect.closeTo(36, 1),
+    ]);
+    const again = await cli('token', 'rotate', ids.rotated, '--overlap', '0h', '--expires', 'never');
+    given.last = again.stdout.trim();
+    ids.last = String(auditOf(again)[0]?.['tokenId']);
   });
 
   it('revoke takes a leaked token itself, also from standard input, and names it to the audit log', async () => {
-    const leaked = (await cli('token', 'issue', '--name', 'leaked')).stdout.trim();
-    const revoked = await cli('token', 'revoke', leaked, '--actor', 'bob', '--reason', 'found in a log');
+    const revoked = await cli('token', 'revoke', given.revoked, '--actor', 'bob', '--reason', 'found in a log');
     expect(revoked).toMatchObject({ code: 0, stdout: '' });
-    const [event] = auditOf(revoked);
-    expect(event).toMatchObject({ msg: 'token.revoked', actor: 'bob', reason: 'found in a log', name: 'leaked', scopes: 'all' });
-    const again = await runCli(['token', 'revoke', '-'], environment, `${leaked}\n`);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is revoked already') });
-    const rotated = await cli('token', 'rotate', String(event?.['tokenId']));
-    expect(rotated).toMatchObject({ code: 1, stderr: expect.stringContaining('is revoked: issue a new one') });
+    const event = { msg: 'token.revoked', actor: 'bob', reason: 'found in a log', name: 'ci', scopes: 'all' };
+    expect(auditOf(revoked)).toEqual([expect.objectContaining(event)]);
+    const again = await runCli(['token', 'revoke', '-'], environment, `${given.revoked}\n`);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('was not issued here, or is revoked already') });
   });
 
   it('does what the service follows', async () => {
     const service = await ServiceProcess.startReady(environment);
     const statusOf = async (token: string) => (await service.client(token).list()).status;
-    expect(await Promise.all(Object.values(given).map(statusOf))).toEqual([401, 200, 200, 401, 200]);
+    expect(await Promise.all(Object.values(given).map(statusOf))).toEqual([401, 200, 401, 200]);
     expect((await service.client(given.reader).create({ name: 'x' })).status).toBe(403);
     expect(await service.end('SIGTERM')).toBe(0);
     const refusals = service.linesOf('request').flatMap(({ refusal }) => refusal ?? []);
     expect(refusals).toEqual(
       expect.arrayContaining([
-        { reason: 'revoked', tokenId: expect.any(String), address: '127.0.0.1' },
-        { reason: 'rotated', tokenId: expect.any(String), address: '127.0.0.1' },
+        { reason: 'revoked', tokenId: ids.revoked, address: '127.0.0.1' },
+        { reason: 'rotated', tokenId: ids.rotated, address: '127.0.0.1' },
       ]),
     );
   });
 
-  it('revoke says that it could not look into the file of tokens, and has revoked all the same', async () => {
-    const token = (await cli('token', 'issue', '--name', 'beside a file')).stdout.trim();
-    const outcome = await runCli(['token', 'revoke', token], { ...environment, AUTH_TOKENS_FILE: '/nowhere/tokens' });
+  it('revoke takes an id, or says that it could not look into the file of tokens and has revoked all the same', async () => {
+    expect(await cli('token', 'revoke', ids.last)).toMatchObject({ code: 0, stdout: '' });
+    const outcome = await runCli(['token', 'revoke', given.reader], { ...environment, AUTH_TOKENS_FILE: '/nowhere/tokens' });
     const message = /^The file \/nowhere\/tokens of AUTH_TOKENS_FILE cannot be used/m;
     expect([outcome.code, outcome.stderr]).toEqual([1, expect.stringMatching(message)]);
-    expect(auditOf(outcome)).toEqual([expect.objectContaining({ msg: 'token.revoked', name: 'beside a file' })]);
+    expect(auditOf(outcome)).toEqual([expect.objectContaining({ msg: 'token.revoked', name: 'reader' })]);
   });
 
-  it('generate makes a token that is valid nowhere', async () => {
-    const { code, stdout } = await cli('token', 'generate');
-    expect([code, isWellFormedToken(stdout.trim())]).toEqual([0, true]);
-    const revoked = await cli('token', 'revoke', stdout.trim());
-    expect(revoked).toMatchObject({ code: 1, stderr: expect.stringContaining('was not issued here') });
-  });
-
-  it('repeats no token that was written in a wrong place', async () => {
-    const token = generateToken();
-    const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln';
-    const outcomes = await Promise.all([
-      cli('token', token),
-      cli('token', 'revoke', `--token=${token}`),
-      cli('token', 'revoke', jwt, '--reason', jwt),
-      cli('token', 'revoke', `${token.slice(0, -1)}!`),
-      cli('token', 'rotate', token),
-      cli('token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', token),
-      cli('token', 'issue', '--name', token),
-      cli('token', 'issue', '--name', 'x', '--scope', 'items:read', token),
+  it('list --json shows what became of every token', async () => {
+    const { stdout } = await cli('token', 'list', '--json');
+    const time = expect.stringMatching(/Z$/);
+    const today = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
+    const reader = { name: 'reader', createdAt: time, expiresAt: time, revokedAt: null, scopes: ['items:read'] };
+    const shortened = (token: string) => `items_…${token.slice(-4)}`;
+    expect(JSON.parse(stdout)).toEqual([
+      {
+        ...reader,
+        id: ids.revoked,
+        name: 'ci',
+        token: shortened(given.revoked),
+        lastUsedOn: null,
+        revokedAt: time,
+        replacedBy: null,
+        scopes: null,
+      },
+      { ...reader, id: ids.reader, token: shortened(given.reader), lastUsedOn: today, revokedAt: time, replacedBy: ids.rotated },
+      { ...reader, id: ids.rotated, token: shortened(given.rotated), lastUsedOn: null, replacedBy: ids.last },
+      {
+        ...reader,
+        id: ids.last,
+        token: shortened(given.last),
+        lastUsedOn: today,
+        expiresAt: null,
+        revokedAt: time,
+        replacedBy: null,
+      },
     ]);
-    const reasoned = await cli('token', 'issue', '--name', 'misplaced', '--reason', `for ${token}`, '--actor', jwt);
-    expect(outcomes.map(({ code }) => code)).toEqual(outcomes.map(() => 1));
-    expect(auditOf(reasoned)).toEqual([expect.objectContaining({ reason: 'for ***', actor: '***' })]);
-    const said = [...outcomes, reasoned].map(({ stdout, stderr }) => stdout + stderr).join('\n');
-    expect([said.includes(token.slice(6, 36)), said.includes(jwt)]).toEqual([false, false]);
+  });
+
+  it('generate makes a token without a database', async () => {
+    const { code, stdout } = await runCli(['token', 'generate'], AWAY);
+    expect([code, isWellFormedToken(stdout.trim())]).toEqual([0, true]);
+  });
+
+  it('issue knows the scopes that there are', async () => {
+    const { code, stdout, stderr } = await cli('token', 'issue', '--name', 'x', '--scope', 'items:read', misplaced);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('There is no scope ***. There are items:read, items:write.');
   });
 
   it.each([
-    [['token', 'issue'], '--name'],
-    [['token', 'issue', '--name', 'x', '--expires', '3 weeks'], 'like 90d or 24h, or never'],
-    [
-      ['token', 'issue', '--name', 'x', '--scope', 'items:raed'],
-      'There is no scope items:raed. There are items:read, items:write.',
-    ],
-    [['token', 'issue', '--name', 'x', '--expires', '0d'], 'like 90d or 24h, or never'],
-    [['token', 'rotate', 'x', '--overlap', 'never'], 'like 24h or 7d'],
-    [['token', 'revoke', 'x'], 'An id looks like'],
-    [['token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91'], 'No token has the id'],
-    [['token', 'issue', '--name', 'a\tb'], 'printable'],
-    [['token', 'issue', '--name', ' '], 'printable'],
-    [['tokne'], 'unknown command'],
-  ])('says what is wrong with %j', async (args, message) => {
-    expect(await cli(...args)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(message) });
+    [[misplaced], 'unknown command'],
+    [['issue'], '--name'],
+    [['issue', '--name', misplaced], 'names are listed and logged'],
+    [['issue', '--name', 'a\tb'], 'printable'],
+    [['issue', '--name', 'x', '--expires', '3 weeks'], 'like 90d or 24h, or never'],
+    [['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced], 'like 24h or 7d'],
+    [['rotate', misplaced], 'An id looks like'],
+    [['revoke', jwt, '--reason', jwt], 'A JWT ends where it was issued'],
+  ])('says what is wrong with %j, and repeats no token', async (args, message) => {
+    const { code, stdout, stderr } = await runCli(['token', ...args], AWAY);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)]);
+    expect(stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
 });
 
 describe('migrate', () => {
   it('applies what is missing, also when the service would not, and can be repeated', async () => {
-    const other = await createTestDatabase();
-    const unmigrated = { ...other.environment, MIGRATE_ON_START: 'false' };
+    const database = await createEmptyDatabase();
+    const unmigrated = { ...database.environment, MIGRATE_ON_START: 'false' };
     expect(await runCli(['token', 'list'], unmigrated)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('Waiting for "migrate"'),
     });
     const first = await runCli(['migrate'], unmigrated);
-    expect([first.code, first.stdout]).toEqual([0, '']);
-    expect(first.stderr).toContain('"migration":"CreateItems');
+    expect([first.code, first.stdout, first.stderr]).toEqual([0, '', expect.stringContaining('"migration":"CreateItems')]);
     const second = await runCli(['migrate'], unmigrated);
     expect([second.code, second.stderr.includes('migration applied'), second.stderr.includes('nothing to apply')]).toEqual([
       0,
       false,
       true,
     ]);
-    expect((await runCli(['token', 'list'], unmigrated)).code).toBe(0);
-    await other.drop();
+    await database.drop();
   });
 });

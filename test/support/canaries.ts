@@ -85,7 +85,7 @@ function search(bytes: Buffer, length: number, pieces: ReadonlyMap<string, Sight
   for (const piece of pieces.keys()) beginnings[Buffer.from(piece, 'latin1').readUInt16BE()] = 1;
   const found: Sighting[] = [];
   for (let start = 0; start <= bytes.length - length; start += 1) {
-    if (beginnings[bytes.readUInt16BE(start)] === 1) {
+    if (beginnings[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 1) {
       found.push(...[pieces.get(bytes.toString('latin1', start, start + length)) ?? []].flat());
     }
   }

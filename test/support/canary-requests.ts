@@ -7,24 +7,8 @@ const HEADERS = 20_000;
 /** Makes a trace, and with it its state, pass on. */
 const TRACEPARENT = `traceparent: 00-${'12'.repeat(16)}-${'34'.repeat(8)}-01`;
 
-/**
- * Requests that carry a credential wherever a client may put it by mistake, and provoke every kind of refusal.
- *
- * @param credential - in every place
- * @param valid - token of somebody else, which lets the request in
- */
-export function canaryRequests(credential: string, valid: string): string[] {
-  const authorization = `Authorization: Bearer ${valid}`;
-  return [
-    ...asCredential(credential),
-    ...unreadable(credential),
-    ...elsewhere(credential),
-    ...elsewhere(credential, authorization),
-  ];
-}
-
 /** As `Authorization`, in many spellings. */
-function asCredential(credential: string): string[] {
+export function asCredential(credential: string): string[] {
   const values = [
     `Bearer ${credential}`,
     `bearer  ${credential}`,
@@ -47,6 +31,11 @@ function asCredential(credential: string): string[] {
   ];
 }
 
+/** Wherever else a client may put it by mistake. @param valid - token of somebody else, which lets the request in */
+export function elsewhere(credential: string, valid: string): string[] {
+  return [...unreadable(credential), ...within(credential), ...within(credential, `Authorization: Bearer ${valid}`)];
+}
+
 /** In requests that no application gets to see. */
 function unreadable(credential: string): string[] {
   return [
@@ -59,7 +48,7 @@ function unreadable(credential: string): string[] {
 }
 
 /** In the path, the query, other headers and the body. */
-function elsewhere(credential: string, ...headers: string[]): string[] {
+function within(credential: string, ...headers: string[]): string[] {
   const text = encodeURIComponent(credential);
   const json = [...headers, 'Content-Type: application/json'];
   const targets = [
