@@ -154,15 +154,15 @@ describe('token', () => {
   });
 
   it.each([
-    [[misplaced], 'unknown command'],
-    [['issue'], '--name'],
-    [['issue', '--name', misplaced], 'names are listed and logged'],
-    [['issue', '--name', 'a\tb'], 'printable'],
-    [['issue', '--name', 'x', '--expires', '3 weeks'], 'like 90d or 24h, or never'],
-    [['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced], 'like 24h or 7d'],
-    [['rotate', misplaced], 'An id looks like'],
-    [['revoke', jwt, '--reason', jwt], 'A JWT ends where it was issued'],
-  ])('says what is wrong with %j, and repeats no token', async (args, message) => {
+    ['unknown command', [misplaced]],
+    ['--name', ['issue']],
+    ['names are listed and logged', ['issue', '--name', misplaced]],
+    ['printable', ['issue', '--name', 'a\tb']],
+    ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
+    ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
+    ['An id looks like', ['rotate', misplaced]],
+    ['A JWT ends where it was issued', ['revoke', jwt, '--reason', jwt]],
+  ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
     const { code, stdout, stderr } = await runCli(['token', ...args], AWAY);
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)]);
     expect(stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));

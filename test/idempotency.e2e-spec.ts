@@ -11,11 +11,67 @@ import { AccessTokensService } from '../src/platform/auth/access-tokens.service.
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
 
+class Receipt {
+  @ApiProperty({ type: Number })
+  declare readonly attempt: number;
+}
+
+class ReceiptsQuery extends PageQueryOf(itemFilter) {}
+
+/** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
+@Section({ title: 'Receipts', description: 'What the tests call.' })
+@Controller('receipts')
+@RequireScopes('receipts')
+class ReceiptsController {
+  static attempts = 0;
+  static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';
+
+  constructor(
+    private readonly database: Database,
+    private readonly lists: Lists,
+  ) {}
+
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Write a receipt', status: 201, answer: Receipt, answerDescription: 'The receipt.' })
+  async writeReceipt(): Promise<Receipt | undefined> {
+    ReceiptsController.attempts += 1;
+    const items = this.database.repository(Item);
+    await items.insert({ id: newId(), name: 'receipt', description: null });
+    await items.save({ id: newId(), name: 'receipt', description: null });
+    if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
+    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT 1 / 0').catch(() => undefined);
+    if (ReceiptsController.outcome === 'fails in part') {
+      const many = async () => {
+        for (let index = 0; index < 20; index += 1) {
+          await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
+        }
+      };
+      await Promise.all([many(), items.query('SELECT 1 / 0')]);
+    }
+    if (ReceiptsController.outcome === 'answers nothing') return undefined;
+    return { attempt: ReceiptsController.attempts };
+  }
+
+  @Post('listed')
+  @Idempotent()
+  @Operation({ summary: 'Write and list', status: 201, answer: Receipt, answerDescription: 'Its place in the list.' })
+  async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
+    const id = newId();
+    await this.database.repository(Item).insert({ id, name: 'listed', description: null });
+    const { items } = await this.lists.findPage(Item, query);
+    return { attempt: items.findIndex((item) => item.id === id) };
+  }
+}
+
+@Module({ imports: [AppModule], controllers: [ReceiptsController] })
+class WithReceipts {}
+
 let service: Service;
 let counter = 0;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({}, undefined, WithReceipts);
 });
 
 afterAll(() => service.stop());
@@ -183,74 +239,10 @@ describe('with a time to live of 1 second', () => {
   });
 });
 
-class Receipt {
-  @ApiProperty({ type: Number })
-  declare readonly attempt: number;
-}
-
-class ReceiptsQuery extends PageQueryOf(itemFilter) {}
-
-/** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
-@Section({ title: 'Receipts', description: 'What the tests call.' })
-@Controller('receipts')
-@RequireScopes('receipts')
-class ReceiptsController {
-  static attempts = 0;
-  static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';
-
-  constructor(
-    private readonly database: Database,
-    private readonly lists: Lists,
-  ) {}
-
-  @Post()
-  @Idempotent()
-  @Operation({ summary: 'Write a receipt', status: 201, answer: Receipt, answerDescription: 'The receipt.' })
-  async writeReceipt(): Promise<Receipt | undefined> {
-    ReceiptsController.attempts += 1;
-    const items = this.database.repository(Item);
-    await items.insert({ id: newId(), name: 'receipt', description: null });
-    await items.save({ id: newId(), name: 'receipt', description: null });
-    if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
-    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT 1 / 0').catch(() => undefined);
-    if (ReceiptsController.outcome === 'fails in part') {
-      const many = async () => {
-        for (let index = 0; index < 20; index += 1) {
-          await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
-        }
-      };
-      await Promise.all([many(), items.query('SELECT 1 / 0')]);
-    }
-    if (ReceiptsController.outcome === 'answers nothing') return undefined;
-    return { attempt: ReceiptsController.attempts };
-  }
-
-  @Post('listed')
-  @Idempotent()
-  @Operation({ summary: 'Write and list', status: 201, answer: Receipt, answerDescription: 'Its place in the list.' })
-  async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
-    const id = newId();
-    await this.database.repository(Item).insert({ id, name: 'listed', description: null });
-    const { items } = await this.lists.findPage(Item, query);
-    return { attempt: items.findIndex((item) => item.id === id) };
-  }
-}
-
-@Module({ imports: [AppModule], controllers: [ReceiptsController] })
-class WithReceipts {}
-
 describe("another module's handler", () => {
-  let other: Service;
-
-  beforeAll(async () => {
-    other = await startService({}, undefined, WithReceipts);
-  });
-
-  afterAll(() => other.stop());
-
   const write = (key: string) =>
-    other.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
-  const countReceipts = () => other.app.get(Database).repository(Item).countBy({ name: 'receipt' });
+    service.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
+  const countReceipts = () => service.app.get(Database).repository(Item).countBy({ name: 'receipt' });
 
   it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
     'leaves nothing behind when it %s, and is carried out again',
@@ -283,7 +275,7 @@ describe("another module's handler", () => {
   it.each(['', '&filter=name == "listed"'])('may list what it has just written%s', async (filter) => {
     const keys = Array.from({ length: 20 }, (_, index) => `${encodeURIComponent(filter)}-${index}`);
     const writeAndList = (key: string) =>
-      other.api.call<Receipt>('POST', `/v1/receipts/listed?limit=100${filter}`, { headers: { 'Idempotency-Key': key } });
+      service.api.call<Receipt>('POST', `/v1/receipts/listed?limit=100${filter}`, { headers: { 'Idempotency-Key': key } });
     const answers = await Promise.all(keys.map(writeAndList));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
@@ -292,6 +284,6 @@ describe("another module's handler", () => {
   it('needs its own key for each path', async () => {
     ReceiptsController.outcome = 'answers';
     await write('path');
-    expect((await other.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);
+    expect((await service.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);
   });
 });

@@ -1,15 +1,15 @@
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { freePort } from './support/free-port.js';
-import { type LogLine, runCli, ServiceProcess } from './support/process.js';
-import { eventually } from './support/service.js';
+import { type LogLine, ServiceProcess } from './support/process.js';
+import { eventually } from './support/eventually.js';
 import { createTestDatabase } from './support/test-database.js';
-import { issueToken } from './support/tokens.js';
+import { declareToken } from './support/tokens.js';
 
 it('writes one JSON line for each request, and never a token, a query or a body', async () => {
   const database = await createTestDatabase();
-  const token = (await runCli(['token', 'issue', '--name', 'logged'], database.environment)).stdout.trim();
-  const service = await ServiceProcess.startReady(database.environment);
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({ ...database.environment, ...variables });
   const client = service.client(token);
 
   const { headers } = await client.create({ name: 'a secret name' });
@@ -20,8 +20,7 @@ it('writes one JSON line for each request, and never a token, a query or a body'
   expect(await service.end('SIGTERM')).toBe(0);
 
   const requests = service.log.filter(({ msg, route }) => msg === 'request' && route !== '/readyz');
-  const { stdout } = await runCli(['token', 'list'], database.environment);
-  const [principalId] = /^\S+(?=\tlogged)/m.exec(stdout) ?? [];
+  const [principalId = ''] = service.linesOf('token.declared').map(({ tokenId }) => tokenId);
   const line = (expected: Partial<LogLine>) => ({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -70,9 +69,9 @@ it('has the cause of an error once, in a line of its own', async () => {
 
 it('goes on when its log cannot be written, counts what is dropped, and says so once', async () => {
   const database = await createTestDatabase();
-  const token = await issueToken(database.environment);
+  const { token, variables } = await declareToken();
   const [PORT, METRICS_PORT] = [String(await freePort()), String(await freePort())];
-  const service = ServiceProcess.spawn({ ...database.environment, PORT, METRICS_PORT }, '/dev/full');
+  const service = ServiceProcess.spawn({ ...database.environment, ...variables, PORT, METRICS_PORT }, '/dev/full');
   const api = new Api(`http://127.0.0.1:${PORT}`, token);
   await eventually(async () => (await api.send('GET', '/readyz').catch(() => undefined))?.status === 200);
   expect((await api.create({ name: 'x' })).status).toBe(201);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { ItemsModule } from '../src/items/items.module.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
-import { Database, HealthIndicators } from '../src/platform/index.js';
+import { Database, HealthIndicators, Metrics } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Api } from './support/api.js';
@@ -136,8 +136,14 @@ describe('authentication', () => {
 });
 
 describe('the rate limit', () => {
-  it('counts what it decides, in this process, and is not degraded without a Redis', async () => {
-    const limited = await startMeasured({ RATE_LIMIT: '3' });
+  it('is neither shared nor degraded without a Redis', async () => {
+    const scrape = await service.scrape();
+    expect([scrape.sum('items_rate_limit_shared'), scrape.sum('items_rate_limit_degraded')]).toEqual([0, 0]);
+    expect(scrape.of('items_rate_limit_storage_changes_total').map(({ value }) => value)).toEqual([0, 0]);
+  });
+
+  it('counts what it decides in this process, and is degraded, while its Redis is away', async () => {
+    const limited = await startMeasured({ RATE_LIMIT: '3', REDIS_URL: 'redis://127.0.0.1:1' });
     for (let call = 0; call < 5; call += 1) await limited.api.list();
     const scrape = await limited.scrape();
     await limited.stop();
@@ -145,17 +151,7 @@ describe('the rate limit', () => {
     expect(decisions({ decision: 'admitted', storage: 'process' })).toBe(3);
     expect(decisions({ decision: 'refused', storage: 'process' })).toBe(2);
     expect(decisions({ storage: 'redis' })).toBe(0);
-    expect(scrape.sum('items_rate_limit_shared')).toBe(0);
-    expect(scrape.sum('items_rate_limit_degraded')).toBe(0);
-    expect(scrape.of('items_rate_limit_storage_changes_total').map(({ value }) => value)).toEqual([0, 0]);
-  });
-
-  it('is degraded while the Redis that it is configured with is away', async () => {
-    const degraded = await startMeasured({ REDIS_URL: 'redis://127.0.0.1:1' });
-    const scrape = await degraded.scrape();
-    await degraded.stop();
-    expect(scrape.sum('items_rate_limit_shared')).toBe(0);
-    expect(scrape.sum('items_rate_limit_degraded')).toBe(1);
+    expect([scrape.sum('items_rate_limit_shared'), scrape.sum('items_rate_limit_degraded')]).toEqual([0, 1]);
     expect(scrape.sum('items_rate_limit_storage_changes_total', { to: 'process' })).toBe(1);
   });
 });
@@ -254,15 +250,13 @@ describe('readiness', () => {
   });
 
   it('is read without waiting for an indicator that hangs', async () => {
-    const other = await startMeasured();
-    const indicators = other.app.get(HealthIndicators);
     let release = (): void => undefined;
-    indicators.add('slow', () => new Promise<void>((resolve) => (release = resolve)));
-    expect((await other.scrape()).sum('items_ready')).toBe(1);
-    expect((await other.api.send('GET', '/readyz')).body.detail).toBe('Not ready: slow.');
-    expect((await other.scrape()).sum('items_ready')).toBe(0);
+    const hanging = new Promise<void>((resolve) => (release = resolve));
+    service.app.get(HealthIndicators).add('slow', () => hanging);
+    expect((await service.scrape()).sum('items_ready')).toBe(1);
+    expect((await service.api.send('GET', '/readyz')).body.detail).toBe('Not ready: slow.');
+    expect((await service.scrape()).sum('items_ready')).toBe(0);
     release();
-    await other.stop();
   });
 });
 
@@ -289,5 +283,56 @@ describe('the process', () => {
     expect(scrape.sum('process_resident_memory_bytes')).toBeLessThanOrEqual(scrape.sum('items_memory_limit_bytes'));
     expect(scrape.sum('nodejs_heap_size_used_bytes')).toBeLessThan(scrape.sum('nodejs_heap_size_limit_bytes'));
     expect(Math.abs(scrape.sum('process_start_time_seconds') - (Date.now() / 1000 - process.uptime()))).toBeLessThan(5);
+  });
+});
+
+describe('a feature', () => {
+  it('has metrics of its own, with a series for each listed label value from the start', async () => {
+    const metrics = service.app.get(Metrics);
+    const labels = { size: ['small', 'large'] } as const;
+    const sold = metrics.counter({ name: 'items_widgets_sold_total', help: 'Widgets sold', labels });
+    const packing = metrics.histogram({ name: 'items_widgets_packing_seconds', help: 'Time to pack one', labels }, [1, 5]);
+    metrics.gauge({ name: 'items_widgets_in_stock', help: 'Widgets in stock', labels }, ({ size }) => size.length);
+    sold.inc({ size: 'small' }, 2);
+    packing.observe({ size: 'small' }, 3);
+    const scrape = await service.scrape();
+    const values = (name: string) => scrape.of(name).map(({ value }) => value);
+    expect(values('items_widgets_sold_total')).toEqual([2, 0]);
+    expect(values('items_widgets_packing_seconds_bucket')).toEqual([0, 1, 1, 0, 0, 0]);
+    expect(values('items_widgets_packing_seconds_sum')).toEqual([3, 0]);
+    expect(values('items_widgets_in_stock')).toEqual([5, 5]);
+  });
+
+  it('cannot take the name of another metric', () => {
+    const make = () => service.app.get(Metrics).counter({ name: 'items_authentications_total', help: 'x' });
+    expect(make).toThrow(/already been registered/);
+  });
+});
+
+describe('the port of the metrics', () => {
+  it.each([
+    ['GET', '/metrics', 200],
+    ['GET', '/metrics?name[]=x', 200],
+    ['HEAD', '/metrics', 200],
+    ['GET', '/', 404],
+    ['GET', '/metrics/', 404],
+    ['POST', '/metrics', 404],
+    ['POST', '/v1/items', 404],
+  ])('responds to %s %s with %i', async (method, path, status) => {
+    const response = await fetch(`http://127.0.0.1:${service.metricsPort}${path}`, { method });
+    expect(response.status).toBe(status);
+    if (status === 200) {
+      expect((await response.text()).includes('items_build_info')).toBe(method === 'GET');
+      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    }
+  });
+
+  it('fails a scrape with a metric that cannot be read, and no other', async () => {
+    let isBroken = true;
+    service.app.get(Metrics).gauge({ name: 'items_broken', help: 'x' }, () => (isBroken ? Promise.reject(new Error('no')) : 1));
+    const status = async () => (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).status;
+    expect(await status()).toBe(500);
+    isBroken = false;
+    expect(await status()).toBe(200);
   });
 });

@@ -88,7 +88,7 @@ describe('a limit of 3 in 2 seconds', () => {
   it('never admits more than 3 in any 2 seconds, however it is hammered', async () => {
     const client = await service.newClient();
     const admitted: { sent: number; received: number }[] = [];
-    const end = Date.now() + 6000;
+    const end = Date.now() + 4500;
     const hammer = async () => {
       while (Date.now() < end) {
         const sent = performance.now();
@@ -104,6 +104,6 @@ describe('a limit of 3 in 2 seconds', () => {
       return fourth && fourth.received - first.sent < 2000;
     });
     expect(tooMany).toEqual([]);
-    expect(admitted.length).toBeGreaterThanOrEqual(9);
+    expect(admitted.length).toBeGreaterThanOrEqual(6);
   });
 });

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceProcess } from './support/process.js';
-import { eventually } from './support/service.js';
+import { eventually } from './support/eventually.js';
 import { createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { loadedBy } from './support/loaded-modules.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
-import { eventually } from './support/service.js';
+import { eventually } from './support/eventually.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 

@@ -6,16 +6,23 @@ import {
   ProblemError,
   walk,
 } from '../../clients/typescript/src/index.js';
+import { Item } from '../../src/items/item.entity.js';
+import { Database, newId } from '../../src/platform/index.js';
 import { Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
 let service: Service;
+let gateway: Gateway;
 
 beforeAll(async () => {
   service = await startService();
+  gateway = await Gateway.start(service.port);
 });
 
-afterAll(() => service.stop());
+afterAll(async () => {
+  await gateway.stop();
+  await service.stop();
+});
 
 const connect = (token: string | (() => string | Promise<string>) = service.api.token, baseUrl = service.api.origin) =>
   createItemsClient({ baseUrl, token });
@@ -78,7 +85,6 @@ describe('a ProblemError', () => {
   });
 
   it('is made of answers that have no problem details, too', async () => {
-    const gateway = await Gateway.start(service.port);
     const client = connect(service.api.token, gateway.origin);
     for (const [type, body] of [
       ['text/html', '<h1>No</h1>'],
@@ -90,7 +96,6 @@ describe('a ProblemError', () => {
       expect(message).toBe('403 Forbidden: The answer has no problem details.');
       expect(problem).toMatchObject({ type: 'about:blank', status: 403, instance: `${gateway.origin}/v1/items` });
     }
-    await gateway.stop();
   });
 
   it('is not made with `throwOnError: false`, which gives the problem itself', async () => {
@@ -136,5 +141,120 @@ describe('the types', () => {
     const item: ItemDto | undefined = value ?? undefined;
     // @ts-expect-error -- no such property.
     expect(item?.colour).toBeUndefined();
+  });
+});
+
+describe('a walk', () => {
+  const through = (token?: () => string) => connect(token, gateway.origin);
+
+  beforeAll(async () => {
+    const items = service.app.get(Database).repository(Item);
+    await items.clear();
+    const rows = Array.from({ length: 500 }, (_, index) => ({
+      id: newId(),
+      name: `${index % 2 ? 'odd' : 'even'} ${index}`,
+      description: null,
+    }));
+    await items.insert(rows);
+  });
+
+  beforeEach(() => gateway.failNext());
+
+  const EVEN = Array.from({ length: 250 }, (_, index) => `even ${498 - 2 * index}`);
+  const query = { filter: 'name.startsWith("even")', limit: 100 };
+
+  async function namesOf(items: AsyncIterable<ItemDto>): Promise<string[]> {
+    const names: string[] = [];
+    for await (const { name } of items) names.push(name);
+    return names;
+  }
+
+  it('gives every item once, of as many pages as it takes', async () => {
+    expect(await namesOf(walk(listItems, { client: through(), query }))).toEqual(EVEN);
+    expect(gateway.keys).toHaveLength(3);
+  });
+
+  it('gives nothing of an empty list, and needs no query', async () => {
+    expect(await namesOf(walk(listItems, { client: through(), query: { filter: 'name == "none"' } }))).toEqual([]);
+    expect(await namesOf(walk(listItems, { client: through() }))).toHaveLength(500);
+  });
+
+  it('survives lost answers', async () => {
+    gateway.failNext('lose', 'halve', { status: 503 });
+    expect(await namesOf(walk(listItems, { client: through(), query }))).toEqual(EVEN);
+  });
+
+  it('goes on from a cursor', async () => {
+    const client = through();
+    const { data } = await listItems({ client, query });
+    expect(await namesOf(walk(listItems, { client, query: { ...query, cursor: data.nextCursor ?? '' } }))).toEqual(
+      EVEN.slice(100),
+    );
+  });
+
+  it('asks for nothing more when it is left', async () => {
+    for await (const { name } of walk(listItems, { client: through(), query })) {
+      if (name === EVEN[99]) break;
+    }
+    expect(gateway.keys).toHaveLength(1);
+  });
+
+  it('gives what comes before an error', async () => {
+    const tokens = [service.api.token, 'wrong'];
+    const names: string[] = [];
+    const interrupted = async () => {
+      for await (const { name } of walk(listItems, { client: through(() => tokens.shift() ?? ''), query })) names.push(name);
+    };
+    await expect(interrupted()).rejects.toMatchObject({ name: 'ProblemError', problem: { status: 401 } });
+    expect(names).toEqual(EVEN.slice(0, 100));
+  });
+
+  it('ends with its signal', async () => {
+    const controller = new AbortController();
+    const names: string[] = [];
+    const interrupted = async () => {
+      for await (const { name } of walk(listItems, { client: through(), query, signal: controller.signal })) {
+        names.push(name);
+        if (names.length === 100) controller.abort();
+      }
+    };
+    await expect(interrupted()).rejects.toMatchObject({ name: 'AbortError' });
+    expect([names.length, gateway.keys.length]).toEqual([100, 1]);
+  });
+
+  it('tells of a cursor that is refused', async () => {
+    const refused = namesOf(walk(listItems, { client: through(), query: { ...query, cursor: 'x' } }));
+    await expect(refused).rejects.toBeInstanceOf(ProblemError);
+    await expect(refused).rejects.toMatchObject({ problem: { errors: [{ parameter: 'cursor' }] } });
+  });
+
+  describe('an answer that is no page', () => {
+    const json = { 'Content-Type': 'application/json' };
+
+    it.each([
+      ['leads to itself', json, '{"items":[],"nextCursor":"same"}', 'TypeError', 2],
+      ['has no items', json, '{"data":[]}', 'TypeError', 1],
+      ['is empty', json, '', 'TypeError', 1],
+      ['is nothing', json, 'null', 'TypeError', 1],
+      ['is a page of HTML', { 'Content-Type': 'text/html' }, '<p>Please log in.</p>', 'SyntaxError', 1],
+    ])('ends the walk when it %s', async (_case, headers, body, name, requests) => {
+      gateway.decide = () => ({ status: 200, headers, body });
+      await expect(namesOf(walk(listItems, { client: through() }))).rejects.toMatchObject({ name });
+      expect(gateway.keys).toHaveLength(requests);
+    });
+  });
+
+  it('walks through any list of the service', async () => {
+    const client = through();
+    // As generated code has it for a list that another team adds.
+    const listNames = (options: { query?: { cursor?: string; limit?: number } }) =>
+      client.get<{ 200: { items: { name: string }[]; nextCursor?: string } }, unknown, true>({
+        security: [{ scheme: 'bearer', type: 'http' }],
+        url: '/v1/items',
+        ...options,
+      });
+    const names: string[] = [];
+    for await (const { name } of walk(listNames, { query: { limit: 100 } })) names.push(name);
+    expect(names).toHaveLength(500);
   });
 });

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Api } from './api.js';
-import { eventually, serverDefaults } from './service.js';
+import { serverDefaults } from './defaults.js';
+import { eventually } from './eventually.js';
 import { testDirectory } from './test-database.js';
 
 /** The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains. */
@@ -137,11 +138,10 @@ function spawnToEnd(script: string, args: string[], environment: NodeJS.ProcessE
 }
 
 function start(script: string, args: string[], environment: NodeJS.ProcessEnv, log?: string) {
-  const { PATH } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   // From another directory, so that a developer's .env and ./data stay out of it.
   const cwd = testDirectory();
-  // What V8 compiled in one process is there for all that come after it: hundreds are started.
-  const env = { PATH, NODE_COMPILE_CACHE: join(cwd, 'compiled'), LOG_FORMAT: 'json', ...environment };
+  const env = { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment };
   const stdout = log === undefined ? 'pipe' : openSync(log, 'a');
   const child = spawn(process.execPath, [...LESS_OPTIMISATION, resolve(script), ...args], {
     env,

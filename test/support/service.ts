@@ -1,5 +1,4 @@
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { startApp } from '../../src/app.js';
@@ -8,7 +7,11 @@ import { AccessTokensService } from '../../src/platform/auth/access-tokens.servi
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { OperationProblemsStage } from '../../src/platform/openapi/operation-problems.stage.js';
 import { Api } from './api.js';
+import { serverDefaults } from './defaults.js';
+import { eventually } from './eventually.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
+
+export { eventually, serverDefaults };
 
 /** The real application, in this process, on a real port and a real database. */
 export interface Service {
@@ -23,9 +26,6 @@ export interface Service {
 
 /** Who issues and revokes tokens in tests. */
 export const TESTER = { actor: 'a test', reason: 'test' };
-
-/** Any free ports, a limit that is not in the way, and no wait for load balancers. */
-export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '0' };
 
 /**
  * Starts it with an empty database and a generous rate limit.
@@ -73,14 +73,4 @@ export async function startAwayFromDatabase(): Promise<{ origin: string; stop():
   );
   const { port } = app.getHttpServer().address() as AddressInfo;
   return { origin: `http://127.0.0.1:${port}`, stop: () => app.close() };
-}
-
-/** Waits until something is so, for so many seconds at most. */
-export async function eventually(isSo: () => Promise<boolean> | boolean, patience = 60): Promise<void> {
-  for (const deadline = Date.now() + patience * 1000; Date.now() < deadline; await delay(20)) {
-    if (await isSo()) {
-      return;
-    }
-  }
-  throw new Error(`Not so after ${patience} seconds: ${isSo.toString()}`);
 }

@@ -62,7 +62,7 @@ export async function createEmbedded(
   const directory = testDirectory();
   const DATA_DIR = await mkdtemp(join(directory, 'data-'));
   // In a process of its own: the functions of Node take several times as long for a thousand files.
-  await promisify(execFile)('cp', ['-r', join(directory, template, '.'), DATA_DIR]);
+  await promisify(execFile)('cp', ['-r', `${join(directory, template)}/.`, DATA_DIR]);
   // Removed with the directory of the whole run: the process that used it may still be ending.
   return { environment: { DATA_DIR }, drop: () => Promise.resolve() };
 }

@@ -18,6 +18,18 @@ const RIGHT = {
   'src/main.ts': "import './apples/apple.js';\nimport './pears/pear.js';\n",
 };
 
+/** What breaks one rule each. */
+const WRONG = {
+  'src/plums/plum.ts': "import { apple } from '../apples/apple.js';\nexport const plum = apple;\n",
+  'src/cherries/cherry.ts': "import { secret } from '../platform/secret.js';\nexport const cherry = secret;\n",
+  'src/platform/nosy.ts': "import { apple } from '../apples/apple.js';\nexport const nosy: unknown = apple;\n",
+  'src/figs/fig.ts':
+    "import { NotFoundException } from '@nestjs/common';\nexport function fig(): never {\n  throw new NotFoundException();\n}\n",
+  'src/main.ts': ['plums/plum', 'cherries/cherry', 'platform/nosy', 'figs/fig']
+    .map((path) => `import './${path}.js';\n`)
+    .join(''),
+};
+
 async function lint(files: Record<string, string>): Promise<string> {
   const directory = await mkdtemp(join(testDirectory(), 'conventions-'));
   for (const name of ['.dependency-cruiser.js', '.oxlintrc.json', 'tsconfig.json', 'package.json']) {
@@ -40,34 +52,31 @@ it('have nothing against features that use the door', async () => {
   expect(await lint({})).toBe('');
 });
 
-it.each([
-  [
-    'a feature that imports the internals of another',
-    { 'src/pears/pear.ts': "import { apple } from '../apples/apple.js';\nexport const pear = apple;\n" },
-    ['features-stand-alone', 'src/pears/pear.ts', 'What both need belongs to the', 'platform.'],
-  ],
-  [
-    'a feature that goes behind the door of the platform',
-    { 'src/pears/pear.ts': "import { secret } from '../platform/secret.js';\nexport const pear = secret;\n" },
-    ['features-use-the-door', 'src/pears/pear.ts', 'Export it there'],
-  ],
-  [
-    'a platform that knows a feature',
-    {
-      'src/platform/secret.ts': "import { apple } from '../apples/apple.js';\nexport const secret: unknown = apple;\n",
-      'src/apples/apple.ts': 'export const apple = 1;\n',
-    },
-    ['platform-knows-no-feature', 'the platform names none'],
-  ],
-  [
-    'a feature that throws an exception of Nest, which no document tells of',
-    {
-      'src/pears/pear.ts':
-        "import { NotFoundException } from '@nestjs/common';\nexport function pear(): never {\n  throw new NotFoundException();\n}\n",
-    },
-    ['no-restricted-imports', 'raise a Problem of a type from defineProblemType'],
-  ],
-])('stop %s', async (_case, files, messages) => {
-  const output = await lint(files);
-  for (const message of messages) expect(output).toContain(message);
+describe('stop', () => {
+  let output: string;
+
+  beforeAll(async () => {
+    output = await lint(WRONG);
+  });
+
+  it.each([
+    [
+      'a feature that imports the internals of another',
+      ['features-stand-alone: src/plums/plum.ts → src/apples/apple.ts', 'What both need belongs to the', 'platform.'],
+    ],
+    [
+      'a feature that goes behind the door of the platform',
+      ['features-use-the-door: src/cherries/cherry.ts → src/platform/secret.ts', 'Export it there'],
+    ],
+    [
+      'a platform that knows a feature',
+      ['platform-knows-no-feature: src/platform/nosy.ts → src/apples/apple.ts', 'the platform names none'],
+    ],
+    [
+      'a feature that throws an exception of Nest, which no document tells of',
+      ['src/figs/fig.ts', 'no-restricted-imports', 'raise a Problem of a type from defineProblemType'],
+    ],
+  ])('%s', (_case, messages) => {
+    for (const message of messages) expect(output).toContain(message);
+  });
 });

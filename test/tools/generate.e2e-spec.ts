@@ -25,6 +25,8 @@ beforeAll(async () => {
     await cp(path, join(project, path), { recursive: true });
   }
   await writeFile(join(project, 'src/app.module.ts'), APP_MODULE);
+  // A migration of the future must not be overtaken.
+  await writeFile(join(project, 'src/items/migrations/4102444800000-later.ts'), '');
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
   const openapi = 'node -p "Date.now()" > openapi.json';
   await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { generate: scripts['generate'], openapi } }));
@@ -71,55 +73,49 @@ const filesOf = (plural: string, singular: string) => [
   `test/${plural}.e2e-spec.ts`,
 ];
 
-describe('npm run generate', () => {
-  it('writes nothing on a dry run', async () => {
+describe('a feature', () => {
+  it('is not written on a dry run', async () => {
     const before = await snapshot();
-    const { code, output } = await generate('widgets', '--dry-run');
+    const { code, output } = await schematic('widgets', '--dry-run');
     expect([code, output]).toEqual([0, expect.stringContaining('CREATE src/widgets/widgets.module.ts')]);
     expect(await snapshot()).toEqual(before);
   });
 
-  it('writes one feature after the other, formatted, with openapi.json', async () => {
-    // A migration of the future must not be overtaken.
-    await writeFile(join(project, 'src/items/migrations/4102444800000-later.ts'), '');
-    const before = await snapshot();
-    const { code, output } = await generate('order-lines');
-    expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
-    const first = await snapshot();
-    expect(changed(before, first).toSorted()).toEqual(filesOf('order-lines', 'order-line').toSorted());
-    expect(first.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
+  const longName = 'very-long-names-of-things-that-break-li';
 
-    const longName = 'very-long-names-of-things-that-break-li';
-    expect((await generate('people', '--singular', longName)).code).toBe(0);
-    const second = await snapshot();
-    expect(changed(first, second).toSorted()).toEqual(filesOf('people', longName).toSorted());
+  it.each([
+    ['npm run generate', generate, ['order-lines'], 'order-lines', 'order-line'],
+    ['schematics', schematic, ['people', '--singular', longName], 'people', longName],
+    ['nest generate', nestGenerate, ['Batteries'], 'batteries', 'battery'],
+  ])('is written by %s after those before it, with openapi.json', async (_command, write, args, plural, singular) => {
+    const before = await snapshot();
+    const { code, output } = await write(...args);
+    expect([code, output]).toEqual([0, expect.stringContaining(`One of the ${plural} is called ${singular}.`)]);
+    expect(changed(before, await snapshot()).toSorted()).toEqual(filesOf(plural, singular).toSorted());
+  });
+
+  it('is formatted, has the last migration of all, and is registered', async () => {
+    const files = await snapshot();
+    expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
     const last = "import { PlatformModule } from './platform/platform.module.js';";
     const lines = [
       last,
       "import { OrderLinesModule } from './order-lines/order-lines.module.js';",
       "import { PeopleModule } from './people/people.module.js';",
+      "import { BatteriesModule } from './batteries/batteries.module.js';",
     ];
-    const registered = APP_MODULE.replace(last, lines.join('\n'));
-    expect(second.get('src/app.module.ts')).toBe(
-      registered.replace('ItemsModule]', 'ItemsModule, OrderLinesModule, PeopleModule]'),
+    const registered = APP_MODULE.replace(last, lines.join('\n')).replace(
+      'ItemsModule]',
+      'ItemsModule, OrderLinesModule, PeopleModule, BatteriesModule]',
     );
-    expect(await run('npx', 'prettier', '--check', 'src', 'test')).toMatchObject({ code: 0 });
-  });
-});
-
-describe('nest generate', () => {
-  it('does the same', async () => {
-    const before = await snapshot();
-    expect((await nestGenerate('batteries', '--dry-run')).output).toContain('CREATE src/batteries/battery.entity.ts');
-    expect(await snapshot()).toEqual(before);
-    expect((await nestGenerate('Batteries')).output).toContain('One of the batteries is called battery.');
-    expect(changed(before, await snapshot()).toSorted()).toEqual(filesOf('batteries', 'battery').toSorted());
+    expect(files.get('src/app.module.ts')).toBe(registered);
+    const written = ['src/app.module.ts', 'src/order-lines', 'src/people', 'src/batteries', 'test'];
+    expect(await run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
   });
 });
 
 describe('a feature that cannot be', () => {
   it.each([
-    ['sheep', [], 'npm run generate -- sheep --singular <name>'],
     ['items', [], 'src/items exists already: choose another name, or remove it first.'],
     ['access-tokens', [], 'A table access_tokens exists already, made by src/platform/auth/migrations/'],
     ['pages', [], 'would have two classes Page: choose another name, such as service-pages.'],

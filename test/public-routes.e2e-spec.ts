@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { generateToken } from '../src/platform/auth/token-format.js';
+import { HealthIndicators } from '../src/platform/index.js';
+import { Api } from './support/api.js';
 import { sendRaw, request } from './support/raw-http.js';
-import { type Service, startService } from './support/service.js';
+import { type Service, startAwayFromDatabase, startService } from './support/service.js';
 
 let service: Service;
 
@@ -55,8 +58,9 @@ describe('the page at /', () => {
     for (const host of ['x$(id)', 'x;id', "x'id", 'x"id', 'x<b>', 'x&y', '`id`', '']) {
       expect(await callOf(`X-Forwarded-Host: ${host}`)).toMatch(/ http:\/\/(?:localhost|x)\/v1\/items$/);
     }
-    const untrusted = await startService();
-    const { body } = await sendRaw(untrusted.port, request('GET /', ['X-Forwarded-Host: evil.example']));
+    const untrusted = await startAwayFromDatabase();
+    const port = Number(new URL(untrusted.origin).port);
+    const { body } = await sendRaw(port, request('GET /', ['X-Forwarded-Host: evil.example']));
     await untrusted.stop();
     expect(body).not.toContain('evil');
   });
@@ -73,6 +77,50 @@ describe('the page at /', () => {
     for (const path of ['/index.html', '/docs/', '/favicon.ico', '/v1', '//']) {
       expect([path, (await service.api.send('GET', path)).status]).toEqual([path, 401]);
       expect([path, (await service.api.call('GET', path)).body.type]).toEqual([path, '/docs/problems#not-found']);
+    }
+  });
+});
+
+describe('the probes', () => {
+  it.each(['/livez', '/readyz'])('%s responds with 200 without a token', async (path) => {
+    expect(await service.api.send('GET', path)).toMatchObject({ status: 200, body: { status: 'ok' } });
+  });
+
+  it.each<[string, () => Promise<void>]>([
+    ['fails', () => Promise.reject(new Error('secret cause'))],
+    ['throws', () => fail()],
+    ['never ends', () => new Promise<void>(() => undefined)],
+  ])('show that the service is not ready, and name the cause, while an indicator of a feature %s', async (what, check) => {
+    let isWell = true;
+    const name = `warehouse that ${what}`;
+    service.app.get(HealthIndicators).add(name, () => (isWell ? Promise.resolve() : check()));
+    expect((await service.api.send('GET', '/readyz')).status).toBe(200);
+    isWell = false;
+    const { status, body, headers } = await service.api.send('GET', '/readyz');
+    expect([status, body.detail, headers.get('retry-after')]).toEqual([503, `Not ready: ${name}.`, '1']);
+    expect((await service.api.send('GET', '/livez')).status).toBe(200);
+    isWell = true;
+  });
+});
+
+function fail(): never {
+  throw new Error('before there is a promise');
+}
+
+describe('without a database from the start, the service', () => {
+  it('stays up, lives, is not ready, and responds with 503 to tokens that could be valid', async () => {
+    const service = await startAwayFromDatabase();
+    const api = new Api(service.origin, generateToken());
+    try {
+      expect((await api.send('GET', '/livez')).status).toBe(200);
+      expect((await api.send('GET', '/readyz')).status).toBe(503);
+      for (const answer of [await api.list(), await api.create({ name: 'x' })]) {
+        expect(answer.status).toBe(503);
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      expect((await new Api(service.origin, 'items_mistyped').list()).status).toBe(401);
+    } finally {
+      await service.stop();
     }
   });
 });

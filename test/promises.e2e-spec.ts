@@ -1,3 +1,0 @@
-import { describePromises } from './support/promises.js';
-
-describePromises('/v1/items');
