@@ -194,6 +194,26 @@ describe('the body of POST /v1/items', () => {
     expect(answer.body.errors?.map((fault) => fault.code)).toEqual([code]);
   });
 
+  it.each([
+    ['{"name":{"x":[0,{"a":1},{"a":1,"b":{},"a":2}]}}', '/name/x/2/a', 'duplicate_name'],
+    ['{"a/b":{"~":1,"~":2}}', '/a~1b/~0', 'duplicate_name'],
+    ['{"a\\"":1,"b":"\\\\","a\\u0022":2}', '/a"', 'duplicate_name'],
+    ['{"name":[{"\\u005f_proto__":1}]}', '/name/0/__proto__', 'reserved_name'],
+    [`{"name":${'['.repeat(32)}${']'.repeat(32)}}`, `/name${'/0'.repeat(31)}`, 'too_deep'],
+    // What looks like a fault in JSON and is none is refused for its type alone.
+    ['{"name":[{"a":1},{"a":1},"a","a"]}', '/name', 'type'],
+    [`{"name":${'['.repeat(31)}${']'.repeat(31)}}`, '/name', 'type'],
+  ])('is refused at the place of the fault: %s', async (body, pointer, code) => {
+    const { status, body: problem } = await api.post(body);
+    expect([status, problem.errors]).toEqual([400, [{ pointer, code, detail: expect.any(String) }]]);
+  });
+
+  it('may have in its texts what looks like JSON', async () => {
+    const text = '"name":1,{[\\"}]';
+    const { status, body } = await api.create({ name: text, description: '\\"\\' });
+    expect([status, body.name, body.description]).toEqual([201, text, '\\"\\']);
+  });
+
   it.each([['application/json'], ['application/json; charset=UTF-8'], ['Application/JSON;charset="utf-8"']])(
     'is accepted as %s',
     async (type) => {

