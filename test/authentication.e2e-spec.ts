@@ -1,6 +1,6 @@
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
-import { Api } from './support/api.js';
+import type { Api } from './support/api.js';
 import { sendRaw } from './support/raw-http.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
 
@@ -29,62 +29,19 @@ const routes = [
 const missing = 'Bearer realm="items"';
 const invalid = 'Bearer realm="items", error="invalid_token"';
 
-describe.each(routes)('%s %s', (method, path) => {
-  it.each<[string, (token: string) => Record<string, string>, string]>([
-    ['no header', () => ({}), missing],
-    ['an empty header', () => ({ Authorization: '' }), missing],
-    ['the scheme alone', () => ({ Authorization: 'Bearer' }), missing],
-    ['another scheme', (token) => ({ Authorization: `Basic ${btoa(`user:${token}`)}` }), missing],
-    ['the token alone', (token) => ({ Authorization: token }), missing],
-    ['a token in another header', (token) => ({ 'X-Access-Token': token }), missing],
-    ['a token that was never issued', () => ({ Authorization: `Bearer ${generateToken()}` }), invalid],
-    ['a mistyped token', (token) => ({ Authorization: `Bearer ${token.slice(0, -1)}-` }), invalid],
-    ['a shortened token', (token) => ({ Authorization: `Bearer ${token.slice(0, -1)}` }), invalid],
-    ['a token and more', (token) => ({ Authorization: `Bearer ${token} x` }), invalid],
-    ['two tokens in one header', (token) => ({ Authorization: `Bearer ${token}, Bearer ${token}` }), invalid],
-    ['a token in quotes', (token) => ({ Authorization: `Bearer "${token}"` }), invalid],
-    ['a long token', () => ({ Authorization: `Bearer ${'x'.repeat(8000)}` }), invalid],
-    ['bytes beyond ASCII', (token) => ({ Authorization: `Bearer ${token}\u00e9` }), invalid],
-    ['a JSON Web Token', () => ({ Authorization: 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.' }), invalid],
-  ])('answers 401 with a challenge to %s', async (_case, headers, challenge) => {
-    const answer = await api.send(method, path, { headers: headers(api.token) });
+it.each(routes)('%s %s responds with 401 and a challenge to requests without a valid token', async (method, path) => {
+  const tokens = [undefined, generateToken(), `${api.token.slice(0, -1)}-`];
+  for (const token of tokens) {
+    const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const answer = await api.send(method, path, { headers });
     expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toBe(challenge);
+    expect(answer.headers.get('www-authenticate')).toBe(token === undefined ? missing : invalid);
     expect(answer.headers.get('ratelimit')).toBeNull();
     expect(answer.body.type).toBe('/docs/problems#unauthorized');
-  });
+  }
 });
 
 describe('an access token', () => {
-  it.each(['Bearer', 'bearer', 'BEARER', 'Bearer  '])('is accepted behind the scheme "%s"', async (scheme) => {
-    expect((await api.send('GET', '/v1/items', { headers: { Authorization: `${scheme} ${api.token}` } })).status).toBe(200);
-  });
-
-  it.each(['access_token=TOKEN', 'access_token[]=TOKEN', 'access_token=TOKEN&access_token=TOKEN'])(
-    'does not authenticate in the query: %s',
-    async (query) => {
-      const path = `/v1/items?${query.replaceAll('TOKEN', api.token)}`;
-      expect((await api.send('GET', path)).status).toBe(401);
-      expect((await api.call('GET', path)).status).toBe(400);
-    },
-  );
-
-  it.each(['{"name":"x","access_token":"TOKEN"}', '{"name":"x","access_token":["TOKEN"]}'])(
-    'does not authenticate in the body: %s',
-    async (json) => {
-      const body = json.replaceAll('TOKEN', api.token);
-      expect((await api.send('POST', '/v1/items', { body, headers: { 'Content-Type': 'application/json' } })).status).toBe(401);
-      expect((await api.post(body)).status).toBe(400);
-    },
-  );
-
-  it('is refused when two headers carry one', async () => {
-    const header = `Authorization: Bearer ${api.token}\r\n`;
-    const { status, headers } = await sendRaw(service.port, `GET /v1/items HTTP/1.1\r\nHost: x\r\n${header}${header}\r\n`);
-    expect(status).toBe(401);
-    expect(headers).toContain('error="invalid_token"');
-  });
-
   it('is refused once it has expired, though it was in use', async () => {
     const client = await service.newClient('short', { expiresAt: new Date(Date.now() + 1500) });
     expect((await client.list()).status).toBe(200);
@@ -129,12 +86,6 @@ describe('an access token', () => {
 });
 
 describe('authentication', () => {
-  it('is decided before the body is read, be it malformed, of another type or too large', async () => {
-    for (const body of ['{"name":', 'x'.repeat(100_000)]) {
-      expect((await api.send('POST', '/v1/items', { body })).status).toBe(401);
-    }
-  });
-
   it('answers before the body has arrived', async () => {
     const head = 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{';
     expect((await sendRaw(service.port, head)).status).toBe(401);
@@ -147,12 +98,5 @@ describe('authentication', () => {
     expect(refused.status).toBe(401);
     expect(refused.headers).toContain('connection: close');
     expect((await sendRaw(service.port, head(`Authorization: Bearer ${api.token}\r\n`))).status).toBe(100);
-  });
-
-  it('is not disturbed by unknown tokens, which are refused alike beyond the budget of their address', async () => {
-    const strangers = Array.from({ length: 500 }, () => new Api(api.origin, generateToken()));
-    const statuses = await Promise.all(strangers.map(async (stranger) => (await stranger.list()).status));
-    expect(new Set(statuses)).toEqual(new Set([401]));
-    expect((await api.list()).status).toBe(200);
   });
 });

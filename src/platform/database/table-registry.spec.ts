@@ -7,8 +7,6 @@ class Migration extends SqlMigration {
   readonly statements = [];
 }
 class CreateA1700000000001 extends Migration {}
-class CreateB1700000000001 extends Migration {}
-class CreateC170000000000 extends Migration {}
 class CreateD extends Migration {
   name = 'CreateD1700000000001';
 }
@@ -33,12 +31,6 @@ const add = (entities: Type[], migrations: Type<Migration>[]) => new TableRegist
 
 describe('the tables of all modules', () => {
   it.each<[string, Type<Migration>[], string]>([
-    ['without a place', [CreateC170000000000], 'CreateC170000000000 must end in the 13 digits that order it'],
-    [
-      'with the place of another',
-      [CreateA1700000000001, CreateB1700000000001],
-      'CreateA1700000000001 and CreateB1700000000001 end in the same 13 digits',
-    ],
     [
       'with the place of another by a name of its own',
       [CreateA1700000000001, CreateD],

@@ -13,16 +13,6 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-it('writes lines as they are', () => {
-  const path = join(directory, 'log');
-  const fd = openSync(path, 'a');
-  const output = new LogOutput(fd);
-  output.write('first\n');
-  output.write('zweite: ä\n');
-  closeSync(fd);
-  expect([readFileSync(path, 'utf8'), output.dropped]).toEqual(['first\nzweite: ä\n', 0]);
-});
-
 it('waits for a reader that is slow', async () => {
   const [pipe, path] = [join(directory, 'pipe'), join(directory, 'log')];
   execFileSync('mkfifo', [pipe]);

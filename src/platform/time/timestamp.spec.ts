@@ -1,5 +1,4 @@
-import { MICROSECOND, onClock } from '../lists/filter/place.js';
-import { MILLISECOND, parseTimestamp } from './timestamp.js';
+import { parseTimestamp } from './timestamp.js';
 
 describe('a timestamp', () => {
   it.each<[string, bigint]>([
@@ -15,20 +14,6 @@ describe('a timestamp', () => {
     ['9999-12-31T23:59:59.999999999Z', 253_402_300_799_999_999_999n],
   ])('is %s, to the nanosecond', (text, nanoseconds) => {
     expect(parseTimestamp(text)).toBe(nanoseconds);
-  });
-
-  it.each<[bigint, bigint, bigint, boolean]>([
-    [0n, MILLISECOND, 0n, true],
-    [1n, MILLISECOND, 0n, false],
-    [1_999_999n, MILLISECOND, 1_000_000n, false],
-    [2_000_000n, MILLISECOND, 2_000_000n, true],
-    [-1n, MILLISECOND, -1_000_000n, false],
-    [-1_000_000n, MILLISECOND, -1_000_000n, true],
-    [1_999n, MICROSECOND, 1_000n, false],
-    [-1n, MICROSECOND, -1_000n, false],
-    [-2_000n, MICROSECOND, -2_000n, true],
-  ])('of %d ns lies on a clock with ticks of %d ns at or after %d ns', (nanoseconds, tick, floor, exact) => {
-    expect(onClock(nanoseconds, tick)).toEqual({ floor, exact });
   });
 
   it.each([
