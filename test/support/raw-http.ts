@@ -1,5 +1,8 @@
 import { connect } from 'node:net';
 
+/** Milliseconds without a byte after which a response counts as whole. */
+const SILENCE = 300;
+
 /** What came back on a connection: everything until the server closed it. */
 export interface RawAnswer {
   status: number;
@@ -10,9 +13,9 @@ export interface RawAnswer {
 /**
  * Sends bytes that no HTTP client would send, and reads until the server closes the connection or falls silent.
  *
- * @param silence - milliseconds without a byte after which the answer counts as whole
+ * @param end - whether to read no further when the first response is as long as its `Content-Length` says
  */
-export function sendRaw(port: number, bytes: string | Buffer, silence = 300): Promise<RawAnswer> {
+export function sendRaw(port: number, bytes: string | Buffer, end: 'whole' | 'silence' = 'silence'): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const chunks: Buffer[] = [];
@@ -23,7 +26,11 @@ export function sendRaw(port: number, bytes: string | Buffer, silence = 300): Pr
     socket.on('connect', () => socket.write(bytes));
     socket.on('data', (chunk) => {
       chunks.push(Buffer.from(chunk));
-      socket.setTimeout(silence);
+      if (end === 'whole' && isWhole(Buffer.concat(chunks).toString('latin1'))) {
+        finish();
+      } else {
+        socket.setTimeout(SILENCE);
+      }
     });
     socket.on('end', finish);
     socket.on('error', (error) => (chunks.length > 0 ? finish() : reject(error)));
@@ -37,6 +44,12 @@ export function request(line: string, headers: readonly string[], body = ''): st
   const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
   const fields = ['Host: x', 'Connection: close', ...headers, ...length];
   return `${line} HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`;
+}
+
+function isWhole(text: string): boolean {
+  const [head = '', body = ''] = text.split(/\r\n\r\n([^]*)/);
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+  return length !== undefined && body.length >= Number(length);
 }
 
 function parse(text: string): RawAnswer {

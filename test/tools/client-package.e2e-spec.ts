@@ -2,21 +2,24 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type Service, startService } from '../support/service.js';
-import { testDirectory } from '../support/test-database.js';
+import type { Api } from '../support/api.js';
+import { ServiceProcess } from '../support/process.js';
+import { createTestDatabase, testDirectory } from '../support/test-database.js';
+import { declareToken } from '../support/tokens.js';
 
 const PACKAGE = 'clients/typescript';
 const run = promisify(execFile);
 
-let service: Service;
+let api: Api;
 let directory: string;
 
 beforeAll(async () => {
-  service = await startService();
+  const { environment } = await createTestDatabase();
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({ ...environment, ...variables });
+  api = service.client(token);
   directory = await mkdtemp(join(testDirectory(), 'client-'));
 });
-
-afterAll(() => service.stop());
 
 /** Every file below a directory, by its path. */
 async function filesOf(root: string): Promise<Record<string, string>> {
@@ -49,7 +52,7 @@ it('packs, installs, compiles strictly without any types of Node, and does what 
   await writeFile(join(directory, 'package.json'), '{"type":"module"}');
   await run('npm', ['install', '--offline', './items-service-client-1.0.0.tgz'], { cwd: directory });
   const [, example = ''] = /```ts\n([^]*?)```/.exec(await readFile(resolve(PACKAGE, 'README.md'), 'utf8')) ?? [];
-  const program = example.replace('http://localhost:3000', service.api.origin).replace('items_…', service.api.token);
+  const program = example.replace('http://localhost:3000', api.origin).replace('items_…', api.token);
   await writeFile(join(directory, 'example.ts'), program);
   const options = [
     '--target',
@@ -64,6 +67,6 @@ it('packs, installs, compiles strictly without any types of Node, and does what 
   const compiler = [resolve('node_modules/typescript/bin/tsc'), ...options, 'example.ts'];
   await run(process.execPath, compiler, { cwd: directory });
   const { stdout } = await run(process.execPath, ['example.js'], { cwd: directory });
-  const { items } = (await service.api.list()).body;
+  const { items } = (await api.list()).body;
   expect(stdout.split('\n')).toEqual([items[0]?.id, 'Blue bicycle', expect.stringContaining('/name'), '']);
 });
