@@ -15,9 +15,8 @@ beforeAll(async () => {
 
 it('prints a line for each check, or JSON, and nothing else; its exit code says what was found', async () => {
   const shared = { DATA_DIR, PORT: '0', METRICS_PORT: '0', RATE_LIMIT_REPLICAS: '3' };
-  const fine = await doctor({ DATA_DIR, SHUTDOWN_TIMEOUT: '16', FILTER_TIMEOUT: '4' }, '--strict');
   const [lenient, strict] = await Promise.all([runCli(['doctor'], shared), doctor(shared, '--strict')]);
-  expect([fine.outcome, fine.faults, strict.outcome]).toEqual([[0, 'ok', ''], '', [1, 'warn', '']]);
+  expect(strict.outcome).toEqual([1, 'warn', '']);
   expect([lenient.code, lenient.stderr]).toEqual([0, '']);
   expect(lenient.stdout).toMatch(
     /^ok {4}configuration {7}valid\n(?:ok {4}.*\n)+warn {2}limiter\.connection {2}REDIS_URL is unset, .* 3\n {26}→ Set.*\n$/,
@@ -40,7 +39,6 @@ it.each([
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
   [{ SHUTDOWN_TIMEOUT: '15' }, /^warn time-outs: .*SHUTDOWN_TIMEOUT to 16 or more.*$/],
   [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: ENOTDIR: not a directory.*$/],
-  [patched(`promises.access = async () => { throw new Error('EROFS: read-only file system') }`), /^fail data-.*: EROFS: .*$/],
   [patched('promises.statfs = async () => ({ bavail: 15_000, bsize: 4096 })'), /^fail data-.*: no space left .* 61 MB, .*$/],
 ])('of %j it finds %s', async (environment, faults) => {
   expect((await doctor({ DATA_DIR, ...environment })).faults).toMatch(faults);
@@ -70,13 +68,19 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
 
 it("fetches the issuer's keys", async () => {
   const provider = await IdentityProvider.start();
-  const of = (settings: NodeJS.ProcessEnv) => doctor({ DATA_DIR, ...provider.environment, ...settings });
+  // The limit of the shutdown is the least that the others allow.
+  const limits = { SHUTDOWN_TIMEOUT: '16', FILTER_TIMEOUT: '4' };
+  const of = (settings: NodeJS.ProcessEnv) => doctor({ DATA_DIR, ...provider.environment, ...limits, ...settings }, '--strict');
   const issuers = [provider.issuer, `${provider.issuer}/`, 'http://127.0.0.1:1'];
   const [fine, other, away] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
   provider.fail('error', ['keys']);
   const failing = await of({ AUTH_JWT_JWKS_URL: provider.keysUrl });
   await provider.stop();
-  expect([fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([`3 keys of ${provider.issuer}`, '']);
+  expect([fine?.outcome, fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([
+    [0, 'ok', ''],
+    `3 keys of ${provider.issuer}`,
+    '',
+  ]);
   expect(other?.faults).toMatch(/^fail auth\.issuer-keys: 3 keys of http.* → Check AUTH_JWT_ISSUER.*$/);
   expect(away?.faults).toMatch(/^fail auth\.issuer-keys: fetch failed .*$/);
   expect(failing.faults).toMatch(/^fail auth\.issuer-keys: .*status 500.*$/);

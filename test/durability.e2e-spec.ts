@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { Api, type PageBody } from './support/api.js';
+import type { Api, PageBody } from './support/api.js';
 import { ServiceProcess } from './support/process.js';
-import { eventually, startService } from './support/service.js';
+import { eventually } from './support/eventually.js';
 import { createEmbedded, createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 
@@ -37,20 +37,18 @@ describe('kill -9 during creates', () => {
 describe('a copy of the data directory of a service that has ended', () => {
   it('is the database as it was, made and restored as docs/operations.md says', async () => {
     const database = await createEmbedded();
-    const service = await startService({ DATABASE_URL: '' }, database);
-    const { token } = service.api;
-    expect((await service.api.create({ name: 'kept' })).status).toBe(201);
-    await service.stop();
+    const { DATA_DIR } = database.environment;
+    const { token, variables } = await declareToken();
+    const service = await ServiceProcess.startReady({ DATA_DIR, ...variables });
+    expect((await service.client(token).create({ name: 'kept' })).status).toBe(201);
+    await service.end('SIGTERM');
     const handbook = await readFile('docs/operations.md', 'utf8');
     const [, command = ''] = /^### Embedded\n.*?^```sh\n(.*?)^```$/ms.exec(handbook) ?? [];
-    const { DATA_DIR } = database.environment;
     await promisify(execFile)('sh', ['-euc', command], { env: { PATH: process.env['PATH'], DATA_DIR } });
 
-    const copy = { environment: { DATA_DIR: `${DATA_DIR}.backup` }, drop: () => Promise.resolve() };
-    const restored = await startService({ DATABASE_URL: '' }, copy);
-    const client = new Api(`http://127.0.0.1:${restored.port}`, token);
-    const { status, body } = await client.list();
-    await restored.stop();
+    const restored = await ServiceProcess.startReady({ DATA_DIR: `${DATA_DIR}.backup`, ...variables });
+    const { status, body } = await restored.client(token).list();
+    await restored.end('SIGTERM');
     expect([status, body.items.map(({ name }) => name)]).toEqual([200, ['kept']]);
   });
 });

@@ -2,14 +2,15 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { ItemsModule } from '../src/items/items.module.js';
-import { generateToken } from '../src/platform/auth/token-format.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { Database, HealthIndicators, Metrics } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Api } from './support/api.js';
 import { sendRaw } from './support/raw-http.js';
 import { type Labels, type MeasuredService, startMeasured } from './support/scrape.js';
-import { eventually } from './support/service.js';
+import { eventually, TESTER } from './support/service.js';
 
 @Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
 class AppModule {}
@@ -114,12 +115,19 @@ describe('authentication', () => {
   it('counts who was let in, and why others were not', async () => {
     const refusals = 'items_authentication_refusals_total';
     const refused = (token: string) => new Api(service.api.origin, token).list();
+    const tokens = service.app.get(AccessTokensService);
+    const [revoked, rotated] = [(await service.newClient()).token, (await service.newClient('rotated')).token];
+    await tokens.revoke({ digest: digestOf(revoked) }, TESTER);
+    const id = (await tokens.list()).find(({ name }) => name === 'rotated')?.id ?? '';
+    await tokens.rotate(id, { overlap: 0 }, TESTER);
     const work = async () => {
       await service.api.list();
       await service.api.send('GET', '/v1/items');
       await refused('x');
       await refused(generateToken());
       await refused('items_0123456789012345678901234567890123456789');
+      await refused(revoked);
+      await refused(rotated);
     };
     const grown = await growth(
       work,
@@ -129,9 +137,11 @@ describe('authentication', () => {
       [refusals, { reason: 'malformed' }],
       [refusals, { reason: 'unknown' }],
       [refusals, { reason: 'checksum' }],
+      [refusals, { reason: 'revoked' }],
+      [refusals, { reason: 'rotated' }],
       [refusals],
     );
-    expect(grown).toEqual([1, 0, 1, 1, 1, 1, 4]);
+    expect(grown).toEqual([1, 0, 1, 1, 1, 1, 1, 1, 6]);
   });
 });
 

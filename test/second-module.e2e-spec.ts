@@ -20,7 +20,6 @@ class AppModule {}
 
 const FOLDER = 'test/fixtures/widgets';
 
-describePromises('/v1/items', AppModule);
 describePromises('/v1/widgets', AppModule);
 
 describe('a second module', () => {
