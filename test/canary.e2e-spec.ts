@@ -111,7 +111,7 @@ async function reach({ environment }: TestDatabase) {
 }
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env;
-const RATE_LIMIT = 500;
+const RATE_LIMIT = 200;
 const REDIS_KEY_PREFIX = `canary-${process.pid}-${Date.now()}:`;
 
 let tokens: Awaited<ReturnType<typeof issueTokens>>;

@@ -3,7 +3,9 @@ import { itemFilter } from '../src/items/item.filter.js';
 import { Database } from '../src/platform/database/database.js';
 import { Item } from '../src/items/item.entity.js';
 import { KeyStatements, type Statement } from '../src/platform/lists/key-statements.js';
+import type { ProblemBody } from './support/api.js';
 import { type ItemRow, matchesOf } from './support/cel-oracle.js';
+import { hostileFilter } from './support/hostile-filter.js';
 import { Random } from './support/random.js';
 import { RandomFilter, randomText } from './support/random-filter.js';
 import { randomSample, RandomSampleFilter, sampleBindings } from './support/random-sample.js';
@@ -24,14 +26,14 @@ let samples: SampleRow[];
 beforeAll(async () => {
   service = await startService({}, undefined, SamplesModule);
   const random = new Random(SEED);
-  rows = Array.from({ length: 80 }, (_, index) => ({
+  rows = Array.from({ length: 50 }, (_, index) => ({
     // Several within a millisecond, some in the next one, some far away.
     id: v7({ msecs: 1_767_225_600_000 + random.of([0, 1, 2, 999, 86_400_000]), seq: index }),
     name: randomText(random) || 'x',
     description: random.below(3) === 0 ? null : randomText(random, 6),
   }));
   await service.app.get(Database).repository(Item).insert(rows);
-  samples = Array.from({ length: 80 }, (_, index) => randomSample(random, index));
+  samples = Array.from({ length: 50 }, (_, index) => randomSample(random, index));
   await insertSamples(service.app.get(Database), samples);
 });
 
@@ -117,3 +119,48 @@ it(
   },
   PATIENCE,
 );
+
+const CODES = ['syntax', 'limit', 'unknown_field', 'type', 'value', 'unsupported'];
+
+/** Sends hostile filters. @returns how often each outcome was */
+async function outcomes(path: string, nextFilter: () => string): Promise<Record<string, number>> {
+  const wrong: object[] = [];
+  const counts: Record<string, number> = {};
+  for (let number = 0; number < FILTERS; number += 1) {
+    const filter = nextFilter();
+    const query = new URLSearchParams({ filter }).toString();
+    const { status, body } = await service.api.call<Partial<ProblemBody>>('GET', `${path}?${query}`);
+    const [fault] = body.errors ?? [];
+    const isExplained = fault?.parameter === 'filter' && CODES.includes(fault.code) && isWithin(filter, fault);
+    if (status !== 200 && !(status === 400 && body.errors?.length === 1 && isExplained)) {
+      wrong.push({ filter, status, body });
+    }
+    const outcome = status === 200 ? 'answered' : (fault?.code ?? 'none');
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+  }
+  expect(wrong.slice(0, 5)).toEqual([]);
+  // Every kind of refusal is among them.
+  expect(Object.keys(counts).toSorted()).toEqual([...CODES, 'answered'].toSorted());
+  return counts;
+}
+
+it(`refuses or answers ${FILTERS} hostile filters, and none reaches the database as SQL`, async () => {
+  const random = new Random(SEED + 3);
+  const counts = await outcomes('/v1/items', () => hostileFilter(random, new RandomFilter(random, rows).expression()));
+  expect(counts['answered']).toBeLessThan(FILTERS / 3);
+  // The table is still there, with its rows.
+  expect((await service.api.list({ limit: '100' })).body.items).toHaveLength(rows.length);
+});
+
+it(`refuses or answers ${FILTERS} more with fields of every type, and no value is more than the database takes`, async () => {
+  const random = new Random(SEED + 4);
+  const fields = Object.keys(sampleFilter.fields);
+  const counts = await outcomes('/v1/samples', () =>
+    hostileFilter(random, new RandomSampleFilter(random, samples).expression(), fields),
+  );
+  expect(counts['answered']).toBeLessThan(FILTERS / 2);
+});
+
+function isWithin(filter: string, { start = -1, end = -1 }: { start?: number; end?: number }): boolean {
+  return start >= 0 && start <= end && end <= Array.from(filter).length;
+}
