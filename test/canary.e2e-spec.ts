@@ -21,8 +21,8 @@ import { createTestDatabase, onServerDatabase, type TestDatabase, testDirectory 
 const run = promisify(execFile);
 
 const canaries = new Canaries();
-/** Everything that the service told anybody, by where. */
-const told = new Map<string, string>();
+/** All output of the service, by its place. */
+const outputs = new Map<string, string>();
 /** What is stored: the digests of tokens belong there. */
 const stored = new Map<string, string | Buffer>();
 const statuses = new Set<number>();
@@ -58,11 +58,11 @@ const list = (token: string) => request('GET /v1/items', [`Authorization: Bearer
 async function send(origin: string, bytes: string): Promise<void> {
   const { status, headers, body } = await sendRaw(Number(new URL(origin).port), bytes);
   statuses.add(status);
-  told.set('answers', `${told.get('answers') ?? ''}${status}\n${headers}\n\n${body}\n`);
+  outputs.set('answers', `${outputs.get('answers') ?? ''}${status}\n${headers}\n\n${body}\n`);
 }
 
 function keep(name: string, { stdout, stderr }: Omit<Outcome, 'code'>): void {
-  told.set(`standard output of ${name}`, stdout).set(`standard error of ${name}`, stderr);
+  outputs.set(`standard output of ${name}`, stdout).set(`standard error of ${name}`, stderr);
 }
 
 /** Where a process writes its diagnostic report on SIGUSR2, which takes all that Node can say of it. */
@@ -71,18 +71,18 @@ async function reporting(): Promise<{ directory: string; NODE_OPTIONS: string }>
   return { directory, NODE_OPTIONS: `--report-on-signal --report-uncaught-exception --report-directory=${directory}` };
 }
 
-/** What only a running service tells. */
+/** The output of a running service alone. */
 async function askEverything(name: string, service: ServiceProcess, reports: string): Promise<void> {
   for (const path of ['/', '/openapi.json', '/docs', '/docs/problems', '/readyz', '/livez']) {
     const response = await fetch(service.origin + path);
-    told.set(`${path} of ${name}`, await response.text());
+    outputs.set(`${path} of ${name}`, await response.text());
   }
-  told.set(`metrics of ${name}`, await service.metrics());
+  outputs.set(`metrics of ${name}`, await service.metrics());
   service.child.kill('SIGUSR2');
   await eventually(async () => {
     const [file] = await readdir(reports);
     const report = file === undefined ? '' : await readFile(join(reports, file), 'utf8');
-    told.set(`report of ${name}`, report);
+    outputs.set(`report of ${name}`, report);
     // Only the last brace of all is not indented.
     return report.trimEnd().endsWith('\n}');
   });
@@ -147,7 +147,7 @@ beforeAll(async () => {
   canaries.add('idempotency key', key);
 
   collector.fault = 403;
-  await tellAway(Object.values(credentials));
+  await keepAway(Object.values(credentials));
   collector.fault = undefined;
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
   const digest = createHash('sha256').update(watchToken('digested token of the file', generateToken())).digest('hex');
@@ -189,7 +189,7 @@ beforeAll(async () => {
   await askEverything('the service', service, directory);
   expect(await service.end('SIGTERM')).toBe(0);
   keep('the service', service.output);
-  told.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
+  outputs.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await proxy?.stop();
   await keepStored(database);
   await database.drop();
@@ -197,7 +197,7 @@ beforeAll(async () => {
 
 /** Asks for a look-up, whatever is remembered. */
 function callWithNewToken(service: ServiceProcess): Promise<void> {
-  return send(service.origin, list(watchToken('token that nobody knows', generateToken())));
+  return send(service.origin, list(watchToken('unknown token', generateToken())));
 }
 
 /** The second time with another body, which is refused. */
@@ -216,7 +216,7 @@ async function failStatements(url: string, service: ServiceProcess): Promise<voi
 }
 
 /** A service whose database and Redis refuse it, and commands and a start that fail. */
-async function tellAway(credentials: readonly string[]): Promise<void> {
+async function keepAway(credentials: readonly string[]): Promise<void> {
   const postgres = await refusingPostgres();
   const { directory, NODE_OPTIONS } = await reporting();
   const urls = {
@@ -229,7 +229,7 @@ async function tellAway(credentials: readonly string[]): Promise<void> {
     ...tracing('the collector that refuses'),
   };
   const configuration = readConfiguration(urls);
-  told.set(
+  outputs.set(
     'print-outs of the configuration',
     `${inspect(configuration, { showHidden: true })} ${JSON.stringify({ configuration })}`,
   );
@@ -287,7 +287,7 @@ async function keepStored({ environment }: TestDatabase): Promise<void> {
     const keys = await redis.keys(`${REDIS_KEY_PREFIX}*`);
     const values = await Promise.all(keys.map((key) => redis.lrange(key, 0, -1)));
     expect(keys.length).toBeGreaterThan(0);
-    told.set('Redis', JSON.stringify([keys, values]));
+    outputs.set('Redis', JSON.stringify([keys, values]));
     redis.disconnect();
   }
 }
@@ -340,40 +340,40 @@ describe('the search', () => {
   it('finds every canary of these tests wherever it is looked for', () => {
     expect(canaries.values.size).toBeGreaterThanOrEqual(20);
     for (const [name, value] of canaries.values) expect(canaries.findIn(`"${value}"`)).toContain(`${name}: text`);
-    for (const [place, text] of told) {
+    for (const [place, text] of outputs) {
       expect([place, canaries.findIn(`${text}${tokens.valid}`)]).toEqual([place, expect.arrayContaining(['valid token: text'])]);
     }
   });
 });
 
 describe('secrets', () => {
-  it('had every occasion to be told: what was meant to happen did', () => {
+  it('had every occasion to be shown: what was meant to happen did', () => {
     expect([...statuses].toSorted((a, b) => a - b)).toEqual(
       expect.arrayContaining([200, 201, 400, 401, 404, 405, 413, 422, 429, 431, ...(TEST_DATABASE_URL ? [500] : []), 503]),
     );
-    expect(told.get('standard output of the service')).toMatch(/"msg":"request".*"status":401/);
-    expect(told.get('standard output of the service without its database')).toContain('password authentication failed');
-    expect(told.get('standard output of the service without its database')).toContain('with args beginning with: ***');
-    expect(told.get('standard output of the service without its database')).toContain('traces not exported');
-    expect(told.get('traces')).toMatch(/GET \/v1\/items.*\/v1\/items\/\*\*\*/s);
-    expect(told.get('standard error of a start with wrong variables')).toMatch(/DATABASE_URL.*REDIS_URL.*AUTH_JWT_ISSUER/s);
-    expect(told.get('standard output of doctor with wrong variables')).toMatch(/DATABASE_URL must.*REDIS_URL must/);
-    const doctor = told.get('standard output of doctor without a database');
+    expect(outputs.get('standard output of the service')).toMatch(/"msg":"request".*"status":401/);
+    expect(outputs.get('standard output of the service without its database')).toContain('password authentication failed');
+    expect(outputs.get('standard output of the service without its database')).toContain('with args beginning with: ***');
+    expect(outputs.get('standard output of the service without its database')).toContain('traces not exported');
+    expect(outputs.get('traces')).toMatch(/GET \/v1\/items.*\/v1\/items\/\*\*\*/s);
+    expect(outputs.get('standard error of a start with wrong variables')).toMatch(/DATABASE_URL.*REDIS_URL.*AUTH_JWT_ISSUER/s);
+    expect(outputs.get('standard output of doctor with wrong variables')).toMatch(/DATABASE_URL must.*REDIS_URL must/);
+    const doctor = outputs.get('standard output of doctor without a database');
     for (const said of ['password authentication failed', 'unknown command', 'fetch failed']) {
       expect(doctor).toContain(said);
     }
-    expect(told.get('standard output of doctor')).toMatch(/\d keys of http/);
-    expect(told.get('standard error of token list without a database')).toContain('password authentication failed');
+    expect(outputs.get('standard output of doctor')).toMatch(/\d keys of http/);
+    expect(outputs.get('standard error of token list without a database')).toContain('password authentication failed');
     for (const name of ['the service', 'the service without its database']) {
-      const report = JSON.parse(told.get(`report of ${name}`) ?? '') as Record<string, unknown>;
+      const report = JSON.parse(outputs.get(`report of ${name}`) ?? '') as Record<string, unknown>;
       expect(Object.keys(report)).toEqual(expect.arrayContaining(['header', 'javascriptStack', 'libuv']));
       expect(report).not.toHaveProperty('environmentVariables');
-      expect(told.get(`metrics of ${name}`)).toContain('items_http_request_duration_seconds');
+      expect(outputs.get(`metrics of ${name}`)).toContain('items_http_request_duration_seconds');
     }
   });
 
-  it('are told in no line, answer, metric, trace, document, report or print-out', () => {
-    const found = [...told].flatMap(([place, text]) => canaries.findIn(text).map((sighting) => `${place}: ${sighting}`));
+  it('are in no line, response, metric, trace, document, report or print-out', () => {
+    const found = [...outputs].flatMap(([place, text]) => canaries.findIn(text).map((sighting) => `${place}: ${sighting}`));
     expect(found).toEqual([]);
   });
 
@@ -398,12 +398,12 @@ function failing(fail: string, secret: string): string {
   return `--import data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`;
 }
 
-describe('an error that nobody handles', () => {
+describe('an unhandled error', () => {
   it.each([
     ['thrown', 'throw error;'],
     ['as a rejection', 'Promise.reject(error);'],
     ['as a rejection that is no error', 'Promise.reject({ message: error.parameters[0] });'],
-  ])('ends the process and is told with its causes, and nothing that hangs on them: %s', async (_case, fail) => {
+  ])('ends the process and is reported with its causes, and nothing that is attached to them: %s', async (_case, fail) => {
     const secret = generateToken();
     const { directory, NODE_OPTIONS } = await reporting();
     const service = await ServiceProcess.start({

@@ -67,7 +67,7 @@ describe('a flood of bad tokens', () => {
     return process.memoryUsage().heapUsed;
   };
 
-  it('with wrong checksums costs no look-up at all, and hinders nobody', async () => {
+  it('with wrong checksums costs no look-up at all, and hinders no other client', async () => {
     const valid = (await service.newClient()).token;
     const began = performance.now();
     const { bad, valid: beside } = await flood(mistyped, '192.0.2.1', valid, 500);
@@ -77,7 +77,7 @@ describe('a flood of bad tokens', () => {
     expect(lookUps.mock.calls.length).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
   });
 
-  it('with right ones costs no more look-ups than the budget, no memory, and hinders nobody who was let in before', async () => {
+  it('with right ones costs no more look-ups than the budget, no memory, and hinders no client that was let in before', async () => {
     const { token: valid } = await service.newClient();
     const { token: late } = await service.newClient();
     expect(await statusOf(valid, '192.0.2.2')).toBe(200);
@@ -104,7 +104,7 @@ describe('a flood of bad tokens', () => {
   });
 });
 
-it('counts by the address of the connection, whatever a client says of itself, and tells the audit log once', async () => {
+it('counts by the address of the connection, whatever a client says of itself, and writes to the audit log once', async () => {
   const database = await createTestDatabase();
   const known = (await runCli(['token', 'issue', '--name', 'known'], database.environment)).stdout.trim();
   const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });

@@ -20,7 +20,7 @@ describe('paging, of all items that there are', () => {
     expect((await api.list()).body).toEqual({ items: [] });
   });
 
-  it('shows 20 items unless told otherwise, newest first, and a cursor only when more follow', async () => {
+  it('shows 20 items by default, newest first, and a cursor only when more follow', async () => {
     for (let index = 0; index < 20; index += 1) {
       created.unshift((await api.create({ name: `item ${index}` })).body.id);
     }

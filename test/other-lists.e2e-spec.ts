@@ -43,7 +43,7 @@ class CreateNotes1767225700000 extends SqlMigration {
 class NotesQuery extends PageQueryOf(
   defineFilter(
     Note,
-    { title: { type: 'string', unindexed: 'nobody has many notes' }, written: { type: 'creationTime' } },
+    { title: { type: 'string', unindexed: 'the notes are few' }, written: { type: 'creationTime' } },
     { 'About bells': 'title.contains("bell")' },
   ),
 ) {}
@@ -122,7 +122,7 @@ describe('what still runs when its transaction has ended', () => {
   it.each([
     ['committed', undefined],
     ['rolled back', new Error('rolled back')],
-  ])('writes nothing and is told why: %s', async (_name, failure) => {
+  ])('writes nothing and gets an error that says why: %s', async (_name, failure) => {
     const [database, lists] = [service.app.get(Database), service.app.get(Lists)];
     const row = () => ({ id: newId(), name: 'late' });
     let end!: () => void;

@@ -23,7 +23,7 @@ async function callOf(...headers: string[]): Promise<string> {
 }
 
 describe('the page at /', () => {
-  it('tells strangers what the service is and where to go on', async () => {
+  it('says what the service is and where to go on', async () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
@@ -73,7 +73,7 @@ describe('the page at /', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('is alone: all other paths that nobody took are as unknown as before', async () => {
+  it('is alone: all other paths without a route are as unknown as before', async () => {
     for (const path of ['/index.html', '/docs/', '/favicon.ico', '/v1', '//']) {
       expect([path, (await service.api.send('GET', path)).status]).toEqual([path, 401]);
       expect([path, (await service.api.call('GET', path)).body.type]).toEqual([path, '/docs/problems#not-found']);

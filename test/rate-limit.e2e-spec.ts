@@ -37,7 +37,7 @@ describe('the default limit', () => {
     expect((await other.list()).status).toBe(200);
   });
 
-  it('counts every authenticated request, also those answered 4xx, and tells so on each', async () => {
+  it('counts every authenticated request, also those with a 4xx response, and says so on each', async () => {
     const client = await service.newClient();
     const answers: Answer<unknown>[] = [
       await client.list(),

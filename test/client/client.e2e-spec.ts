@@ -75,7 +75,7 @@ describe('a ProblemError', () => {
     expect([name, message]).toEqual(['ProblemError', `400 Invalid body: ${problem.detail}`]);
   });
 
-  it('tells of a wrong token', async () => {
+  it('describes a wrong token', async () => {
     const { problem, response } = await problemOf(listItems({ client: connect('wrong') }));
     expect([problem.status, problem.type, response.headers.get('WWW-Authenticate')]).toEqual([
       401,
@@ -113,7 +113,7 @@ describe('the types', () => {
     expect((await problemOf(listItems({ client, query: { limit: 'all' } }))).problem.status).toBe(400);
     // @ts-expect-error -- no such parameter.
     expect((await problemOf(listItems({ client, query: { colour: 'blue' } }))).problem.status).toBe(400);
-    // @ts-expect-error -- without a client there is nobody to ask.
+    // @ts-expect-error -- a client is needed.
     expect(() => listItems({})).toThrow(TypeError);
     // @ts-expect-error -- one that knows no token is none.
     expect((await problemOf(listItems({ client: createItemsClient({ baseUrl: service.api.origin }) }))).problem.status).toBe(401);
@@ -222,7 +222,7 @@ describe('a walk', () => {
     expect([names.length, gateway.keys.length]).toEqual([100, 1]);
   });
 
-  it('tells of a cursor that is refused', async () => {
+  it('describes a cursor that is refused', async () => {
     const refused = namesOf(walk(listItems, { client: through(), query: { ...query, cursor: 'x' } }));
     await expect(refused).rejects.toBeInstanceOf(ProblemError);
     await expect(refused).rejects.toMatchObject({ problem: { errors: [{ parameter: 'cursor' }] } });

@@ -49,7 +49,7 @@ export class Canaries {
 
   private addText(sighting: Sighting, text: string, length = LETTERS): void {
     if (text.length < length) {
-      throw new Error(`${sighting.canary} as ${sighting.spelling} is too short to be told from other texts.`);
+      throw new Error(`${sighting.canary} as ${sighting.spelling} is too short to be distinguished from other texts.`);
     }
     const pieces = this.pieces.get(length) ?? new Map<string, Sighting>();
     this.pieces.set(length, pieces);

@@ -31,7 +31,7 @@ export function asCredential(credential: string): string[] {
   ];
 }
 
-/** Wherever else a client may put it by mistake. @param valid - token of somebody else, which lets the request in */
+/** Wherever else a client may put it by mistake. @param valid - token of another client, which lets the request in */
 export function elsewhere(credential: string, valid: string): string[] {
   return [...unreadable(credential), ...within(credential), ...within(credential, `Authorization: Bearer ${valid}`)];
 }

@@ -4,7 +4,8 @@ import { statSync } from 'node:fs';
 const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
-const LONG = /\/test\/(?:cli|canary|durability|filter-oracle|start|tools\/generate|cluster\/(?:rolling-restart|idempotency|migrators)|postgresql\/issuer-keys|browser\/console)/;
+const LONG =
+  /\/test\/(?:cli|canary|durability|filter-oracle|start|tools\/generate|cluster\/(?:rolling-restart|idempotency|migrators)|postgresql\/issuer-keys|browser\/console)/;
 
 /** @typedef {{ path: string }} TestFile */
 
@@ -38,6 +39,6 @@ export default class Sequencer {
   }
 
   cacheResults() {
-    // Sizes tell enough.
+    // Sizes are enough.
   }
 }

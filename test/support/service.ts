@@ -66,7 +66,7 @@ export async function startService(
   };
 }
 
-/** The application with a database that nobody can reach: nothing listens on port 1. */
+/** The application with a database that cannot be reached: nothing listens on port 1. */
 export async function startAwayFromDatabase(): Promise<{ origin: string; stop(): Promise<void> }> {
   const app = await startApp(
     readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }),

@@ -73,7 +73,7 @@ describe('stop', () => {
       ['platform-knows-no-feature: src/platform/nosy.ts → src/apples/apple.ts', 'the platform names none'],
     ],
     [
-      'a feature that throws an exception of Nest, which no document tells of',
+      'a feature that throws an exception of Nest, which no document describes',
       ['src/figs/fig.ts', 'no-restricted-imports', 'raise a Problem of a type from defineProblemType'],
     ],
   ])('%s', (_case, messages) => {

@@ -59,7 +59,7 @@ describe('the token authenticator', () => {
     expect([tokens.lookUps, authenticator.size]).toEqual([1, 1]);
   });
 
-  it('refuses nobody for the budget of another address that presents the same token', async () => {
+  it('does not refuse a token for the budget of another address that presents it', async () => {
     authenticator = build({ AUTH_FAILURE_BURST: 1 });
     const outcomes = [outcome(generateToken()), outcome(valid), outcome(valid, '192.0.2.2')];
     expect((await Promise.all(outcomes)).at(-1)).toBe('1');
