@@ -81,13 +81,21 @@ function within(bytes: Buffer, encoding: 'base64' | 'base64url'): string[] {
 
 /** One pass for all pieces of a length, of which few positions are worth a closer look: files can be large. */
 function search(bytes: Buffer, length: number, pieces: ReadonlyMap<string, Sighting>): Sighting[] {
-  const beginnings = new Uint8Array(0x1_0000);
-  for (const piece of pieces.keys()) beginnings[Buffer.from(piece, 'latin1').readUInt16BE()] = 1;
+  const beginnings = new Uint8Array(0x10_0000);
+  for (const piece of pieces.keys()) beginnings[beginningAt(Buffer.from(piece, 'latin1'), 0)] = 1;
   const found: Sighting[] = [];
   for (let start = 0; start <= bytes.length - length; start += 1) {
-    if (beginnings[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 1) {
-      found.push(...[pieces.get(bytes.toString('latin1', start, start + length)) ?? []].flat());
+    const sighting =
+      beginnings[beginningAt(bytes, start)] === 1 ? pieces.get(bytes.toString('latin1', start, start + length)) : undefined;
+    if (sighting) {
+      found.push(sighting);
     }
   }
   return found;
+}
+
+/** A number of 20 bits for four bytes, different for most of them. */
+function beginningAt(bytes: Buffer, start: number): number {
+  const at = (offset: number) => bytes[start + offset] ?? 0;
+  return (at(0) << 12) ^ (at(1) << 8) ^ (at(2) << 4) ^ at(3);
 }
