@@ -4,9 +4,12 @@ import { outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/service.js';
-import { burst, type Fault, LIMIT, PART, SharedLimit, WINDOW } from '../support/shared-limit.js';
+import { admittedOfBurst, type Fault, SharedLimit } from '../support/shared-limit.js';
 
 const settings = { requirepass: 'secret', 'enable-debug-command': 'yes' };
+
+/** Milliseconds: longer than the window of the limit. */
+const LONG = 2500;
 
 let redis: RedisServer;
 let shared: SharedLimit;
@@ -18,102 +21,111 @@ beforeAll(async () => {
 
 afterAll(() => shared.stop());
 
-const set = (name: string, value: string) => () => redis.command('CONFIG', 'SET', name, value);
+const command =
+  (name: string, ...args: (string | number)[]) =>
+  () =>
+    redis.command(name, ...args);
+
+const killed = (name: string, lasts: number): Fault => ({
+  name,
+  lasts,
+  begin: () => redis.kill(),
+  end: () => redis.restart(),
+});
+
+const stopped: Fault = {
+  name: 'was stopped, and answered nothing for longer than a window',
+  lasts: LONG,
+  begin: () => Promise.resolve(redis.pause()),
+  end: () => Promise.resolve(redis.resume()),
+};
+
+const readOnly: Fault = {
+  name: 'was a read-only replica',
+  begin: command('REPLICAOF', '127.0.0.1', 1),
+  end: command('REPLICAOF', 'NO', 'ONE'),
+};
+
+const withoutReplicas: Fault = {
+  name: 'had not the replicas that it must write to',
+  begin: command('CONFIG', 'SET', 'min-replicas-to-write', '1'),
+  end: command('CONFIG', 'SET', 'min-replicas-to-write', '0'),
+};
+
+const withoutMemory: Fault = {
+  name: 'had no memory left',
+  begin: command('CONFIG', 'SET', 'maxmemory', '1'),
+  end: command('CONFIG', 'SET', 'maxmemory', '0'),
+};
+
+const held: Fault = {
+  name: 'held back all writes',
+  begin: command('CLIENT', 'PAUSE', 60_000, 'WRITE'),
+  end: command('CLIENT', 'UNPAUSE'),
+};
 
 /** Responds late again and again, each time until it counts as away. */
-function fits(): Pick<Fault, 'begin' | 'end'> {
-  const until = new AbortController();
+function fits(): Fault {
+  let isOver = false;
   let all: Promise<void> | undefined;
   const run = async () => {
-    while (!until.signal.aborted) {
+    while (!isOver) {
       await redis.command('DEBUG', 'SLEEP', 0.8);
       await delay(800);
     }
   };
-  return {
-    begin: () => {
-      all = run();
-      return Promise.resolve();
-    },
-    end: async () => {
-      until.abort();
-      await all;
-    },
+  const begin = () => {
+    all = run();
+    return Promise.resolve();
   };
+  const end = () => {
+    isOver = true;
+    return all ?? Promise.resolve();
+  };
+  return { name: 'was slow in fits', lasts: 2000, begin, end, isIntermittent: true };
 }
 
-const faults: Record<string, Fault> = {
-  'was killed and is away for longer than a window': {
-    begin: () => redis.kill(),
-    lasts: 7000,
-    end: () => redis.restart(),
-  },
-  'is stopped and answers nothing for longer than a window': {
-    begin: () => Promise.resolve(redis.pause()),
-    lasts: 7000,
-    end: () => Promise.resolve(redis.resume()),
-  },
-  'is a read-only replica': {
-    begin: () => redis.command('REPLICAOF', '127.0.0.1', 1),
-    lasts: 3000,
-    end: () => redis.command('REPLICAOF', 'NO', 'ONE'),
-  },
-  'has not the replicas that it must write to': {
-    begin: set('min-replicas-to-write', '1'),
-    lasts: 3000,
-    end: set('min-replicas-to-write', '0'),
-  },
-  'holds back all commands': {
-    begin: () => redis.command('CLIENT', 'PAUSE', 3000, 'ALL'),
-    lasts: 3000,
-    end: () => redis.command('PING'),
-  },
-  'is slow in fits': { ...fits(), lasts: 3000, isIntermittent: true },
-  'has no memory left': {
-    begin: set('maxmemory', '1'),
-    lasts: 3000,
-    end: set('maxmemory', '0'),
-  },
-  'has another password': {
-    begin: async () => {
-      await redis.kill();
-      await redis.restart({ ...settings, requirepass: 'other' });
-    },
-    lasts: 3000,
-    end: async () => {
-      await redis.kill();
-      await redis.restart(settings);
-    },
-  },
+async function restartWith(password: string): Promise<void> {
+  await redis.kill();
+  await redis.restart({ ...settings, requirepass: password });
+}
+
+const otherPassword: Fault = {
+  name: 'had another password',
+  begin: () => restartWith('other'),
+  end: () => restartWith('secret'),
 };
 
-it.each(Object.keys(faults))('holds the limit, fails no request and shares again when Redis %s', async (name) => {
-  const fault = faults[name];
-  if (!fault) throw new Error(`No fault is called ${name}.`);
-  await shared.examine(`Redis ${name}`, fault);
-});
+it.each<[string, () => Fault[]]>([
+  ['is away', () => [killed('was killed, and away for longer than a window', LONG), stopped]],
+  ['refuses to write', () => [readOnly, withoutReplicas, withoutMemory]],
+  ['responds late', () => [fits(), held]],
+  ['has another password, and is back empty', () => [otherPassword, killed('was killed, and back at once', 0)]],
+])('holds the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
 
 it('lets Redis decide again after a slow response', async () => {
-  const before = shared.changes();
+  await shared.isShared();
+  const before = await shared.changes();
   const [token = ''] = await shared.newTokens(1);
-  const load = shared.hammer(token);
+  const load = await shared.hammer(token);
   for (let pause = 0; pause < 5; pause += 1) {
     await redis.command('DEBUG', 'SLEEP', 0.15);
     await delay(300);
   }
   expect(Object.keys(outcomesOf(await load.stop())).toSorted()).toEqual(['200', '429']);
-  expect(shared.changes()).toEqual(before);
+  expect(await shared.changes()).toEqual(before);
 });
 
 it('starts without Redis, is ready, counts alone, and shares once Redis is there', async () => {
   const [token = '', fresh = ''] = await shared.newTokens(2);
   await redis.kill();
   const service = await ServiceProcess.startReady({ ...shared.environment, PORT: '0' });
-  expect(await burst(new HttpClient(service.origin, token, true), LIMIT)).toBe(PART);
+  expect(await admittedOfBurst(new HttpClient(service.origin, token, true), shared.limit)).toBe(shared.part);
   await redis.restart();
   await eventually(() => service.linesOf('rate limit storage back').length === 1);
-  // For one window and 2 seconds, the process keeps to its part as well.
-  await delay(WINDOW + 2500);
-  expect(await burst(new HttpClient(service.origin, fresh, true), LIMIT + 10)).toBe(LIMIT);
+  expect(service.linesOf('rate limit storage away')).toHaveLength(1);
+  // For as long, the process keeps to its part as well.
+  await delay(shared.window + 2500);
+  expect(await admittedOfBurst(new HttpClient(service.origin, fresh, true), shared.limit + 10)).toBe(shared.limit);
   expect(await service.end('SIGTERM')).toBe(0);
 });
