@@ -29,5 +29,5 @@ for (const [collection, root] of [
   ['/v1/widgets', AppWithWidgetsModule],
   ['/v1/parcels', ParcelsModule],
 ] as const) {
-  describeFuzz({ document: await documentOf(root), root, collection, requests: settings.requests / 4 });
+  describeFuzz({ document: await documentOf(root), root, collection, requests: settings.requests / 8 });
 }

@@ -1,9 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { IndexItemNameTrigrams1767225600003 } from '../../src/items/migrations/1767225600003-index-item-name-trigrams.js';
-import { runCli, ServiceProcess } from '../support/process.js';
+import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
+import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+
+/** See migrate.ts. */
+const MIGRATION_LOCK = '7235915402217';
 
 const INDEXES = ['items_name_id_idx', 'items_name_trigrams_idx'];
 
@@ -39,29 +42,44 @@ async function withoutIndexes(): Promise<void> {
   await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'`);
 }
 
-it('build the indexes while others write', async () => {
-  await withoutIndexes();
-  const earlier = new Client(databaseUrlOf(database));
+it('log what they wait for, what takes long and what they apply, and build the indexes while others write', async () => {
+  const earlier = new Client({ connectionString: databaseUrlOf(database), application_name: 'another migrator' });
   await earlier.connect();
-  await earlier.query('BEGIN');
-  await earlier.query(`INSERT INTO items VALUES (gen_random_uuid(), 'not yet committed', null)`);
-  let building = true;
-  const build = migrate().finally(() => (building = false));
-  // The build has to wait for the transaction that began before it; nobody has to wait for the build.
-  let written = 0;
-  const until = Date.now() + 1500;
-  while (Date.now() < until) {
+  await earlier.query('CREATE TABLE items (id uuid PRIMARY KEY, name text NOT NULL, description text)');
+  await earlier.query('CREATE TABLE migrations (id serial PRIMARY KEY, timestamp bigint NOT NULL, name varchar NOT NULL)');
+  await earlier.query(`INSERT INTO migrations (timestamp, name) VALUES (1767225600001, 'CreateItems1767225600001')`);
+  await earlier.query(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+  const { child, ended } = spawnCli(['migrate'], database.environment);
+  let log = '';
+  child.stderr?.on('data', (text: Buffer) => (log += text.toString()));
+  await eventually(() => log.includes('waiting for another migrator'));
+
+  // The build has to wait for the end of this transaction; no other has to wait for the build.
+  await earlier.query(`BEGIN; INSERT INTO items VALUES (gen_random_uuid(), 'not yet committed', null)`);
+  await earlier.query(`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`);
+  await eventually(async () => {
     await client.query(`INSERT INTO items VALUES (gen_random_uuid(), 'meanwhile', null)`);
-    written += 1;
-    await delay(5);
-  }
-  expect(building).toBe(true);
-  expect(written).toBeGreaterThan(20);
+    return log.includes('migration still running');
+  });
   expect(await validIndexes()).not.toEqual(INDEXES);
   await earlier.query('COMMIT');
-  expect((await build).code).toBe(0);
+  expect(await ended).toMatchObject({ code: 0, stdout: '' });
   expect(await validIndexes()).toEqual(INDEXES);
   await earlier.end();
+
+  const lines = log.trim().split('\n');
+  const [first, second, ...others] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(first).toMatchObject({ msg: 'waiting for another migrator', pid: expect.any(Number), application: 'another migrator' });
+  expect(second).toMatchObject({ msg: 'migration still running', migration: expect.stringMatching(/^IndexItemNames\d{13}$/) });
+  const applied = others.filter(({ msg }) => msg === 'migration applied').map(({ migration }) => String(migration).slice(0, -13));
+  expect(applied).toEqual([
+    'CreateAccessTokens',
+    'IndexItemNames',
+    'IndexItemNameTrigrams',
+    'CreateIdempotencyKeys',
+    'AddTokenScopes',
+    'AddTokenRotation',
+  ]);
 });
 
 it('leave the settings of the session as they were', async () => {

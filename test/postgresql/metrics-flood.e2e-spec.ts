@@ -9,8 +9,8 @@ import { testDirectory } from '../support/test-database.js';
 
 const REQUESTS = 'items_http_request_duration_seconds_count';
 
-describe('10,000 paths, 10,000 tokens and all methods', () => {
-  const MANY = 10_000;
+describe('thousands of paths and tokens, and all methods', () => {
+  const MANY = 2000;
   const VALID = MANY / 2;
   const range = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
   const request = (line: string, token?: string, more = '') =>
