@@ -5,7 +5,7 @@ const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
 const LONG =
-  /\/test\/(?:cli|canary|durability|filter-oracle|start|tools\/generate|cluster\/(?:doctor|migrators)|postgresql\/(?:client-limits|issuer-keys)|browser\/console)/;
+  /\/test\/(?:cli|canary|durability|filter-oracle|start|tools\/generate|cluster\/(?:doctor|migrators|rolling-restart)|postgresql\/(?:client-limits|collector-faults|issuer-keys)|browser\/console)/;
 
 /** @typedef {{ path: string }} TestFile */
 
