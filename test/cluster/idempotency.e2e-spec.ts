@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { Cluster } from '../support/cluster.js';
 import { HttpClient, type Reply } from '../support/http-client.js';
 import { ServiceProcess } from '../support/process.js';
+import { query } from '../support/query.js';
 import { type Stage, StatementGate } from '../support/statement-gate.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
@@ -11,25 +11,19 @@ import { issueToken } from '../support/tokens.js';
 const KILLS = 3;
 
 let database: TestDatabase;
-let sql: Client;
 let token: string;
 let cluster: Cluster;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   token = await issueToken(database.environment);
-  sql = new Client(databaseUrlOf(database));
-  await sql.connect();
   cluster = await Cluster.start(4, database.environment);
 });
 
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 async function idsOf(name: string): Promise<string[]> {
-  const { rows } = await sql.query<{ id: string }>('SELECT id FROM items WHERE name = $1', [name]);
+  const rows = await query<{ id: string }>(databaseUrlOf(database), 'SELECT id FROM items WHERE name = $1', [name]);
   return rows.map(({ id }) => id);
 }
 

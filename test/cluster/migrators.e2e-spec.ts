@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { Client } from 'pg';
 import { type LogLine, type Outcome, runCli, spawnCli } from '../support/process.js';
+import { query } from '../support/query.js';
 import { StatementGate } from '../support/statement-gate.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
@@ -33,10 +33,7 @@ beforeAll(async () => {
 
 async function resultIn(database: TestDatabase): Promise<Result> {
   const url = databaseUrlOf(database);
-  const client = new Client(url);
-  await client.connect();
-  const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  await client.end();
+  const rows = await query<{ name: string }>(url, 'SELECT name FROM migrations ORDER BY id');
   const dump = execFileSync('pg_dump', ['--schema-only', '--no-owner', url], { encoding: 'utf8' });
   // Commands of psql, whose key differs each time, and comments with version numbers.
   const schema = dump.replaceAll(/^(?:\\|--).*$/gm, '');

@@ -4,6 +4,7 @@ import { Cluster } from '../support/cluster.js';
 import { HttpClient } from '../support/http-client.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { runCli, ServiceProcess } from '../support/process.js';
+import { query } from '../support/query.js';
 import { abandonSlowFilter, makeFilterSlow } from '../support/slow-filter.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
@@ -79,10 +80,7 @@ it('serves many at once over two connections', async () => {
     Array.from({ length: 50 }, () => [client.create('many'), client.list('limit=100'), client.list(filter)]).flat(),
   );
   expect(replies.map(({ status }) => status).filter((status) => status !== 200 && status !== 201)).toEqual([]);
-  const direct = new Client(url);
-  await direct.connect();
-  const { rows } = await direct.query<{ count: number }>(`SELECT count(*)::int FROM items WHERE name = 'many'`);
-  await direct.end();
+  const rows = await query<{ count: number }>(url, `SELECT count(*)::int FROM items WHERE name = 'many'`);
   expect(rows).toEqual([{ count: 50 }]);
 });
 

@@ -1,9 +1,9 @@
-import { Client } from 'pg';
 import { freePort } from '../support/free-port.js';
 import { Haproxy } from '../support/haproxy.js';
 import { HttpClient, type Reply } from '../support/http-client.js';
 import { admittedOf, Load, outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
+import { query } from '../support/query.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
@@ -67,10 +67,7 @@ it(`fails no request while each of ${REPLICAS} processes is replaced, ${ROUNDS} 
   expect(codes).toEqual(Array.from({ length: ROUNDS * REPLICAS }, () => 0));
   expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '201']);
   const created = admittedOf(calls).filter(({ status }) => status === 201);
-  const client = new Client(databaseUrlOf(database));
-  await client.connect();
-  const { rows } = await client.query<{ count: string }>('SELECT count(*) FROM items');
-  await client.end();
+  const rows = await query<{ count: string }>(databaseUrlOf(database), 'SELECT count(*) FROM items');
   expect(rows).toEqual([{ count: String(created.length) }]);
   expect(created.length).toBeGreaterThan(ROUNDS * REPLICAS * 10);
 });

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, type QueryResultRow } from 'pg';
 import type { Answer, PageBody } from '../support/api.js';
 import { HttpClient } from '../support/http-client.js';
 import { Load } from '../support/load.js';
 import { runCli, ServiceProcess } from '../support/process.js';
+import { query } from '../support/query.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } from '../support/test-database.js';
 import { issueToken, issueTokens } from '../support/tokens.js';
@@ -60,14 +60,6 @@ async function inShell(block: string): Promise<string> {
 
 function nameOf(databaseUrl: string): string {
   return new URL(databaseUrl).pathname.slice(1);
-}
-
-async function query<Row extends QueryResultRow>(databaseUrl: string, statement: string): Promise<Row[]> {
-  const client = new Client(databaseUrl);
-  await client.connect();
-  const { rows } = await client.query<Row>(statement);
-  await client.end();
-  return rows;
 }
 
 async function namesIn(databaseUrl: string): Promise<Set<string>> {

@@ -226,6 +226,8 @@ it('serves requests under way to their end when a rejection is not handled, and 
 it('closes connections beyond MAX_CONNECTIONS, and says so once', async () => {
   const { service, port } = await start({ MAX_CONNECTIONS: '3' });
   const sockets = await Promise.all(Array.from({ length: 8 }, () => open(port)));
+  for (const socket of sockets) socket.resume();
+  await eventually(() => sockets.filter(({ readableEnded, destroyed }) => readableEnded || destroyed).length >= 5);
   await eventually(() => service.log.filter(({ msg }) => msg.startsWith('MAX_CONNECTIONS (3)')).length === 1);
   for (const socket of sockets) socket.destroy();
   await eventually(async () => (await fetch(`${service.origin}/livez`).catch(() => undefined))?.status === 200);

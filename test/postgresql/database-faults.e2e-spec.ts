@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import type { ProblemBody } from '../support/api.js';
+import { query } from '../support/query.js';
 import { eventually, type Service, startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
@@ -77,15 +78,15 @@ it.each([
   ['right after they were made', '', {}],
   ['after a transaction was begun', 'START TRANSACTION', { filter: 'name == "x"' }],
   ['after a plan was made', 'EXPLAIN', { filter: 'name == "x"' }],
-])('answers 503 while the server ends connections %s, and recovers', async (_case, text, query) => {
+])('answers 503 while the server ends connections %s, and recovers', async (_case, text, parameters) => {
   proxy.terminateAfter(text);
   for (let round = 0; round < 5; round += 1) {
-    const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(query)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(parameters)));
     // Some were answered before the connection ended.
     expect(answers.map(({ status }) => status).filter((status) => status !== 503 && (status !== 200 || text !== ''))).toEqual([]);
   }
   proxy.restore();
-  await eventually(async () => (await service.api.list(query)).status === 200);
+  await eventually(async () => (await service.api.list(parameters)).status === 200);
 });
 
 it('acknowledges nothing that it did not store, though connections break all the time', async () => {
@@ -111,10 +112,7 @@ it('acknowledges nothing that it did not store, though connections break all the
   await breaker;
   await expectRecovery();
   expect([...statuses].toSorted()).toEqual([201, 503]);
-  const client = new Client(databaseUrlOf(database));
-  await client.connect();
-  const { rows } = await client.query<{ id: string }>('SELECT id FROM items WHERE id = ANY($1)', [acknowledged]);
-  await client.end();
+  const rows = await query<{ id: string }>(databaseUrlOf(database), 'SELECT id FROM items WHERE id = ANY($1)', [acknowledged]);
   expect(rows).toHaveLength(acknowledged.length);
 });
 

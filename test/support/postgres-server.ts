@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, type QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { accountOf, Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
+import { query } from './query.js';
 import { eventually } from './service.js';
 
 const run = promisify(execFile);
@@ -96,15 +97,8 @@ export class PostgresServer {
   }
 
   /** Runs one statement in a connection of its own. */
-  async query<Row extends QueryResultRow>(statement: string, parameters: unknown[] = []): Promise<Row[]> {
-    const client = new Client(this.url);
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query<Row>(statement, parameters)).rows;
-    } finally {
-      await client.end();
-    }
+  query<Row extends QueryResultRow>(statement: string, parameters?: unknown[]): Promise<Row[]> {
+    return query<Row>(this.url, statement, parameters);
   }
 
   private get data(): string {
