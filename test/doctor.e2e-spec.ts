@@ -81,7 +81,9 @@ it("fetches the issuer's keys", async () => {
     `3 keys of ${provider.issuer}`,
     '',
   ]);
-  expect(other?.faults).toMatch(/^fail auth\.issuer-keys: 3 keys of http.* → Check AUTH_JWT_ISSUER.*$/);
-  expect(away?.faults).toMatch(/^fail auth\.issuer-keys: fetch failed .*$/);
-  expect(failing.faults).toMatch(/^fail auth\.issuer-keys: .*status 500.*$/);
+  expect(other?.faults).toMatch(
+    /^fail auth\.issuer-keys: The metadata must have "issuer" like AUTH_JWT_ISSUER.* → Check AUTH_JWT_ISSUER.*$/,
+  );
+  expect(away?.faults).toMatch(/^fail auth\.issuer-keys: http:\/\/127\.0\.0\.1:1\/\.well-known.* fetch failed.*$/);
+  expect(failing.faults).toMatch(/^fail auth\.issuer-keys: .*The status is 500\..*$/);
 });
