@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '../platform/index.js';
 import { Item } from './item.entity.js';
 import { ItemsController } from './items.controller.js';
-import { ItemsRepository } from './items.repository.js';
 import { ItemsService } from './items.service.js';
 import { CreateItems1767225600001 } from './migrations/1767225600001-create-items.js';
 import { IndexItemNames1767225600002 } from './migrations/1767225600002-index-item-names.js';
@@ -16,6 +15,6 @@ import { IndexItemNameTrigrams1767225600003 } from './migrations/1767225600003-i
     }),
   ],
   controllers: [ItemsController],
-  providers: [ItemsService, ItemsRepository],
+  providers: [ItemsService],
 })
 export class ItemsModule {}

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { Page, PageQuery, Row } from '../platform/index.js';
-import type { Item } from './item.entity.js';
+import { Lists, type Page, type PageQuery, type Row } from '../platform/index.js';
+import { Item } from './item.entity.js';
 import type { CreateItemDto } from './items.dto.js';
-import { ItemsRepository } from './items.repository.js';
 
 @Injectable()
 export class ItemsService {
-  constructor(private readonly items: ItemsRepository) {}
+  constructor(private readonly lists: Lists) {}
 
   list(query: PageQuery<Item>): Promise<Page<Item>> {
-    return this.items.findPage(query);
+    return this.lists.findPage(Item, query);
   }
 
   create({ name, description }: CreateItemDto): Promise<Row<Item>> {
-    return this.items.add({ name, description });
+    return this.lists.add(Item, { name, description });
   }
 }

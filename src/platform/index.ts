@@ -21,8 +21,7 @@ export { defineProblemType, type ProblemType, type ProblemTypeDefinition } from 
 export { Idempotent } from './idempotency/idempotent.decorator.js';
 export { defineFilter, type FilterDefinition } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';
-export type { Row, Values } from './lists/row.js';
-export { mapPage, type Page, PageOf } from './lists/page.js';
+export { mapPage, type Page, PageOf, type Row, type Values } from './lists/page.js';
 export { PageQuery } from './lists/page-query.js';
 export { PageQueryOf } from './lists/page-query-of.js';
 export { type DurationHistogram, type EventCounter, Metrics } from './observability/metrics.js';

@@ -17,12 +17,10 @@ import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';
 import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
-import { findNewest } from './find-newest.js';
-import { insertRow } from './insert-row.js';
 import { ListMetrics } from './list-metrics.js';
-import type { Page } from './page.js';
+import type { Page, Row, Values } from './page.js';
 import type { PageQuery } from './page-query.js';
-import type { Row, Values } from './row.js';
+import { findNewest, insertRow } from './rows.js';
 
 /** Filters of one token that run at once. */
 const MAX_FILTERS_OF_TOKEN = 2;

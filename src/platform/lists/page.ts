@@ -11,7 +11,7 @@ export interface Page<T> {
 }
 
 /** The same page with each row turned into what the client sees of it. */
-export function mapPage<Row, Item>(page: Page<Row>, map: (row: Row) => Item): Page<Item> {
+export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Item> {
   return { ...page, items: page.items.map((row) => map(row)) };
 }
 
@@ -31,3 +31,13 @@ export function PageOf<T extends object>(item: Type<T>): Type<Page<T>> {
   }
   return DocumentedPage;
 }
+
+/** The columns of an entity but for its key: those that can be null may be left out. */
+export type Values<Entity> = {
+  readonly [Name in keyof Entity as Name extends 'id' ? never : null extends Entity[Name] ? never : Name]: Entity[Name];
+} & {
+  readonly [Name in keyof Entity as null extends Entity[Name] ? Name : never]?: Entity[Name] | undefined;
+};
+
+/** A row of an entity, as it was added. */
+export type Row<Entity> = { readonly id: string } & Values<Entity>;

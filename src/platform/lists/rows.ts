@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan } from 'typeorm';
-import { runRead } from '../database/run-statement.js';
+import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan, type QueryDeepPartialEntity } from 'typeorm';
+import { runRead, runStatement } from '../database/run-statement.js';
 import { RowStatements } from './row-statements.js';
 
 /**
@@ -25,4 +25,18 @@ export async function findNewest<Entity extends { id: string }>(
     order: { id: 'DESC' } as FindOptionsOrder<Entity>,
     take: count,
   });
+}
+
+/** Adds a row, with the columns that are given. */
+export async function insertRow<Entity extends { id: string }>(
+  manager: EntityManager,
+  entity: Type<Entity>,
+  row: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const statements = RowStatements.of(manager.dataSource, entity);
+  if (statements) {
+    await runStatement(manager, statements.insert(row));
+  } else {
+    await manager.getRepository(entity).insert(row as QueryDeepPartialEntity<Entity>);
+  }
 }
