@@ -19,7 +19,6 @@ import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/host-header.js';
 import { configureHttpServer } from './platform/http/http-server.js';
-import { inOneLayer } from './platform/http/in-one-layer.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { rememberRequest } from './platform/http/request-context.js';
 import { securityHeaders } from './platform/http/security-headers.js';
@@ -72,16 +71,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
     }),
   );
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
-  app.use(
-    inOneLayer(
-      skipClosedConnection,
-      rememberRequest,
-      traceRequests,
-      observeRequests(logger, metrics),
-      securityHeaders,
-      hostHeader,
-    ),
-  );
+  app.use(skipClosedConnection, rememberRequest, traceRequests, observeRequests(logger, metrics), securityHeaders, hostHeader);
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.get(BootChecks).run();

@@ -14,7 +14,6 @@ import { IdempotencyStage } from './idempotency/idempotency.stage.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
-import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationProblemsStage } from './openapi/operation-problems.stage.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
@@ -39,7 +38,6 @@ const STAGES = [InputStage, TimeLimitStage, OperationProblemsStage, IdempotencyS
     HealthModule,
     IdempotencyModule,
     ListsModule,
-    OpenApiModule,
     DocsModule,
   ],
   controllers: [FallbackController],

@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
@@ -16,7 +16,7 @@ const SERVICE_LINKS = [
   '<readyz>; rel="status"; type="application/json"',
 ].join(', ');
 
-/** The pages for people: the API explains itself. */
+/** Documentation: pages for people, and the OpenAPI document for programs. */
 @Public()
 @AnyQuery()
 @ApiExcludeController()
@@ -41,5 +41,10 @@ export class DocsController {
   @Header(...HTML)
   problems(): string {
     return problemsPage(this.document.get().info.title);
+  }
+
+  @Get('openapi.json')
+  openApiDocument(): OpenAPIObject {
+    return this.document.get();
   }
 }

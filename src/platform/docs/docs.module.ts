@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { OpenApiModule } from '../openapi/openapi.module.js';
+import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { DocsController } from './docs.controller.js';
 
-/** Pages for people: the landing page at `/`, the console at `/docs`, what problems mean at `/docs/problems`. */
-@Module({ imports: [OpenApiModule], controllers: [DocsController] })
+/** The landing page at `/`, the console at `/docs`, what problems mean at `/docs/problems`, and `/openapi.json`. */
+@Module({ controllers: [DocsController], providers: [OpenApiDocument] })
 export class DocsModule {}

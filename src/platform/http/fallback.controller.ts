@@ -2,7 +2,6 @@ import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
-import { allowedMethods } from './allowed-methods.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
 import { AnyQuery } from '../validation/any-query.decorator.js';
@@ -26,4 +25,24 @@ export class FallbackController {
       headers: { Allow: methods.join(', ') },
     });
   }
+}
+
+/** The part of Express' router that tells which routes a path has; its types leave it out. */
+interface Layer {
+  route?: { methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/**
+ * The methods that a request's path has: the value of `Allow` (RFC 9110, section 10.2.1).
+ *
+ * @param request - as its own route sees it, which does not count: it is the fallback
+ */
+function allowedMethods({ app, path, route: own }: Request & { route?: unknown }): string[] {
+  const layers = app.router.stack as unknown as Layer[];
+  const methods = layers
+    .filter((layer) => layer.route && layer.route !== own && layer.match(path))
+    .flatMap(({ route }) => Object.keys(route?.methods ?? {}))
+    .map((method) => method.toUpperCase());
+  return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();
 }
