@@ -2,7 +2,7 @@ import { v7 } from 'uuid';
 import { Database } from '../src/platform/database/database.js';
 import { describeFilter } from '../src/platform/lists/filter/describe-filter.js';
 import { KeyStatements } from '../src/platform/lists/key-statements.js';
-import { explain } from '../src/platform/lists/query-plan.js';
+import { explain } from '../src/platform/lists/find-filtered.js';
 import type { PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';

@@ -3,7 +3,7 @@ import { Item } from '../../src/items/item.entity.js';
 import { itemFilter } from '../../src/items/item.filter.js';
 import { Database } from '../../src/platform/database/database.js';
 import { KeyStatements, type Statement, WINDOW } from '../../src/platform/lists/key-statements.js';
-import { explain } from '../../src/platform/lists/query-plan.js';
+import { explain } from '../../src/platform/lists/find-filtered.js';
 import type { ProblemBody } from '../support/api.js';
 import { type MeasuredService, startMeasured } from '../support/scrape.js';
 import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';

@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { checkTables } from './check-tables.js';
 import { pendingMigrations } from './migrate.js';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Opens a data source that is fit for use, and leaves none open that is not.
@@ -27,5 +28,31 @@ export async function openDataSource(
   } catch (error) {
     await dataSource.destroy();
     throw error;
+  }
+}
+
+/** First and longest pause between two attempts, in milliseconds. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 5000;
+
+/**
+ * Attempts something until it succeeds.
+ *
+ * @param onFailure - called with the error of an attempt, and the milliseconds until the next one; throws to end the attempts
+ * @param signal - ends the attempts
+ */
+export async function keepTrying(
+  attempt: () => Promise<void>,
+  onFailure: (error: unknown, retryInMs: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let pause = FIRST_PAUSE; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      onFailure(error, pause);
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+    }
   }
 }

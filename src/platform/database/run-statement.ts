@@ -1,7 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { borrow, Lane } from './lane.js';
-import type { Statement } from './lane-query.js';
+import { borrow, Lane, type Statement } from './lane.js';
 import { SharedReads } from './shared-reads.js';
 import { sqlState } from './sql-state.js';
 

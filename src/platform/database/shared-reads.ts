@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { poolOfDataSource } from './database-metrics.js';
-import { borrow, Lane } from './lane.js';
-import type { Statement } from './lane-query.js';
+import { borrow, Lane, type Statement } from './lane.js';
 
 /** How many reads may wait on one lane before there is a second. */
 const ENOUGH_FOR_TWO = 4;

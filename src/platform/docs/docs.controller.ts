@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
-import { AnyQuery } from '../validation/any-query.decorator.js';
 import { consolePage, landingPage, problemsPage } from './pages.js';
 
 const HTML = ['Content-Type', 'text/html; charset=utf-8'] as const;
@@ -18,7 +17,6 @@ const SERVICE_LINKS = [
 
 /** Documentation: pages for people, and the OpenAPI document for programs. */
 @Public()
-@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocsController {

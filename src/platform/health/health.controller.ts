@@ -3,12 +3,10 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/token-policy.decorator.js';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
-import { AnyQuery } from '../validation/any-query.decorator.js';
 import { HealthIndicators } from './health-indicators.js';
 
 /** Probes for Kubernetes: `/livez` says that the process works, and depends on nothing; `/readyz` that it can take requests. */
 @Public()
-@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class HealthController {

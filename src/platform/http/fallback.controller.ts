@@ -4,14 +4,12 @@ import type { Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
-import { AnyQuery } from '../validation/any-query.decorator.js';
 
 /**
  * Where requests end that no other route takes. Being a route, it is guarded like one: without a token a stranger learns
  * nothing about which paths exist, and with one the request counts.
  */
 @RequireScopes()
-@AnyQuery()
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class FallbackController {

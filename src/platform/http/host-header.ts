@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
-import { headerValues } from './header-values.js';
 import { badRequest } from './http-problem-types.js';
 import { Problem } from './problem.js';
+import type { IncomingMessage } from 'node:http';
 
 /** HTTP/1.1 requires exactly one `Host` header, with a host and perhaps a port (RFC 9112, section 3.2). */
 export function hostHeader(request: Request, _response: Response, next: NextFunction): void {
@@ -10,4 +10,21 @@ export function hostHeader(request: Request, _response: Response, next: NextFunc
     throw new Problem(badRequest, 'There must be one Host header, with a host and perhaps a port.');
   }
   next();
+}
+
+/**
+ * The values of a header as they were sent, one for each time that it was. Node's own `headersDistinct` makes a list of each header
+ * for that.
+ *
+ * @param name - in lower case
+ */
+export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = [];
+  for (let place = 0; place < rawHeaders.length; place += 2) {
+    const other = rawHeaders[place] ?? '';
+    if (other.length === name.length && other.toLowerCase() === name) {
+      values.push(rawHeaders[place + 1] ?? '');
+    }
+  }
+  return values;
 }

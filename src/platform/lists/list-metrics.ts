@@ -9,8 +9,6 @@ export class ListMetrics {
   readonly filterTimeouts: EventCounter;
   readonly filterRejections: EventCounter;
   private readonly created: Counter<'table'>;
-  /** The labels of each entity that was read or written so far. */
-  private readonly labels = new Map<Type, { readonly table: string }>();
 
   /** @param filters - that lists with a filter go through */
   constructor(metrics: Metrics, filters: Bulkhead) {
@@ -34,21 +32,6 @@ export class ListMetrics {
 
   /** A row was added, and will stay. */
   rowCreated(entity: Type): void {
-    this.created.inc(this.labelsOf(entity));
-  }
-
-  /** There is such a list: from now on its rows are counted from 0. */
-  listUsed(entity: Type): void {
-    this.labelsOf(entity);
-  }
-
-  private labelsOf(entity: Type): { readonly table: string } {
-    let labels = this.labels.get(entity);
-    if (!labels) {
-      labels = { table: tableNameOf(entity)?.name ?? entity.name };
-      this.labels.set(entity, labels);
-      this.created.inc(labels, 0);
-    }
-    return labels;
+    this.created.inc({ table: tableNameOf(entity)?.name ?? entity.name });
   }
 }

@@ -60,7 +60,6 @@ export class Lists {
     if (filtered && filtered.entity !== entity) {
       throw new Error(`A list of ${entity.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`);
     }
-    this.metrics.listUsed(entity);
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
       ? await this.findWithinLimits(entity, filtered.condition, query)

@@ -1,8 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { RefusedValue } from '../validation/input-fault.js';
-import { Parsed } from '../validation/parsed.decorator.js';
+import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import type { Filter, FilterDefinition } from './filter/define-filter.js';
 import { describeFilter } from './filter/describe-filter.js';
 import { FilterError } from './filter/filter-error.js';

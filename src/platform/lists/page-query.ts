@@ -1,7 +1,7 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
-import { RefusedValue } from '../validation/input-fault.js';
+import { RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
 import type { Filter } from './filter/define-filter.js';

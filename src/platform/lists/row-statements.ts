@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import type { DataSource, Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
-import type { Statement } from '../database/lane-query.js';
+import type { Statement } from '../database/lane.js';
 import { quotedTable } from '../database/table-name.js';
 
 type ColumnMetadata = EntityMetadata['columns'][number];

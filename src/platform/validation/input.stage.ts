@@ -1,16 +1,16 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { invalidRequest } from '../http/invalid-request.js';
-import { headerValues } from '../http/header-values.js';
+import { headerValues } from '../http/host-header.js';
 import { jsonPointer, type RequestFault } from '../http/problem.js';
 import { malformedParameters } from '../http/query-string.js';
 import { readJsonObject } from '../http/read-json-object.js';
+import { isHidden } from '../openapi/operation-faults.js';
 import { annotationOf, type Route } from '../routes/route.js';
 import type { Before, Stage } from '../stages/stage.js';
-import { ANY_QUERY } from './any-query.decorator.js';
 import { CHECKED_HEADERS, type HeaderRule } from './checked-header.decorator.js';
 import { handlerInputs } from './handler-inputs.js';
-import type { InputFault } from './input-fault.js';
+import type { InputFault } from './parsed.decorator.js';
 import { unknownProperty, validateInput } from './validate-input.js';
 
 declare global {
@@ -31,7 +31,8 @@ declare global {
 export class InputStage implements Stage {
   before(route: Route): Before {
     const { body, query, params } = handlerInputs(route);
-    const takesAnyQuery = annotationOf(ANY_QUERY, route) === true;
+    // Probes and pages are called with all kinds of parameters.
+    const takesAnyQuery = isHidden(route) && !query;
     const headers = (annotationOf(CHECKED_HEADERS, route) ?? []) as HeaderRule[];
     return (request) => {
       const faults: RequestFault[] = [];

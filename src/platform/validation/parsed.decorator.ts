@@ -1,7 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { RefusedValue } from './input-fault.js';
 import { Rule } from './rule.js';
+import type { ValueFault } from '../http/problem.js';
+
+/** One fault of an input, and where it is: property names from the root. */
+export interface InputFault extends ValueFault {
+  path: readonly string[];
+}
+
+/** Stands in an input for a value that could not be parsed. */
+export class RefusedValue {
+  constructor(readonly fault: ValueFault) {}
+}
 
 /**
  * A text that becomes what a parser makes of it.

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, Validator } from 'class-validator';
 import { quickCheckOf } from './quick-check.js';
-import { type InputFault, RefusedValue } from './input-fault.js';
+import { type InputFault, RefusedValue } from './parsed.decorator.js';
 
 const validator = new Validator();
 

@@ -1,6 +1,5 @@
 import { Budget } from './budget.js';
-import { checkComparison, checkMembership } from './check-comparison.js';
-import { checkSearch } from './check-search.js';
+import { checkComparison, checkMembership, checkSearch } from './check-comparison.js';
 import type { Condition } from './condition.js';
 import { FilterError } from './filter-error.js';
 import type { FilterFields } from './filter-fields.js';

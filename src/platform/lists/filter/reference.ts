@@ -1,10 +1,9 @@
 import type { Operand } from './condition.js';
 import { FilterError } from './filter-error.js';
 import type { FilterFields, NamedField } from './filter-fields.js';
-import { closest } from './names.js';
+import { closest, isSearch, unknownFunction, unsupported } from './unsupported.js';
 import { notationOf } from './notation.js';
 import type { Node } from './parse-expression.js';
-import { isSearch, unknownFunction, unsupported } from './unsupported.js';
 
 /** A field as it stands in an expression. */
 export interface Reference extends NamedField {

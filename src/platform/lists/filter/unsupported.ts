@@ -1,8 +1,8 @@
 import type { TextSearch } from './condition.js';
 import { FilterError, type Span } from './filter-error.js';
 import { isLiteral } from './literals.js';
-import { closest } from './names.js';
 import type { Node } from './parse-expression.js';
+import { closestMatch } from 'leven';
 
 const SEARCHES: readonly string[] = ['contains', 'startsWith', 'endsWith', 'icontains'] satisfies TextSearch[];
 const FUNCTIONS = [...SEARCHES, 'lowerAscii', 'timestamp'];
@@ -52,4 +52,9 @@ export function unknownFunction(name: string, node: Span): FilterError {
   const similar = name === 'matches' || name === 'size' ? undefined : closest(name, FUNCTIONS);
   const advice = similar ? `did you mean ${similar}?` : `there are ${FUNCTIONS.join(', ')}`;
   return new FilterError('unsupported', node, `calls ${name}, which is not supported${similar ? '; ' : ': '}${advice}`);
+}
+
+/** The name that was probably meant: a third of its characters may differ. */
+export function closest(name: string, names: readonly string[]): string | undefined {
+  return closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
 }

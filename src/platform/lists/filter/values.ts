@@ -1,9 +1,8 @@
 import { FilterError } from './filter-error.js';
 import type { NamedField } from './filter-fields.js';
-import { nanosecondsIn, numberIn, textIn, truthIn } from './literals.js';
-import { closest } from './names.js';
+import { amongDoubles, amongInts, nanosecondsIn, numberIn, textIn, truthIn } from './literals.js';
+import { closest } from './unsupported.js';
 import { notationOf, quoted } from './notation.js';
-import { amongDoubles, amongInts } from './numbers.js';
 import type { Node } from './parse-expression.js';
 import { exactly, MICROSECOND, onClock, type Place } from './place.js';
 import { parseTimestamp } from '../../time/timestamp.js';
