@@ -262,7 +262,7 @@ const REFUSED: [filter: string, code: string, advice: string][] = [
   [`${'active || '.repeat(32)}¦active¦`, 'limit', '32 conditions'],
 ];
 
-describe('a filter is refused, with the place and how to mend it:', () => {
+describe('a filter is refused, with the place and how to fix it:', () => {
   it.each(REFUSED)('%s', async (marked, code, advice) => {
     const [before = '', part = '', after = ''] = marked.split('¦');
     const { status, body } = await listSamples<ProblemBody>(before + part + after);

@@ -348,7 +348,7 @@ const REFUSED: [filter: string, code: string, advice: string][] = [
   [`${'name.contains("x") || '.repeat(4)}¦name.endsWith("x")¦`, 'limit', '4 times'],
 ];
 
-describe('a filter is refused, with the place and how to mend it:', () => {
+describe('a filter is refused, with the place and how to fix it:', () => {
   it.each(REFUSED)('%s', async (marked, code, advice) => {
     const [before = '', part, after = ''] = marked.split('¦');
     const filter = part === undefined ? marked : before + part + after;

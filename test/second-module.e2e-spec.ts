@@ -174,7 +174,7 @@ describe('a second module', () => {
     await expect(checkTables(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('ALTER TABLE widgets RENAME note TO remark');
     await expect(checkTables(manager.dataSource)).rejects.toThrow(
-      /^The entity Widget does not fit the database: column .*note does not exist\. Write a migration that mends it;/,
+      /^The entity Widget does not fit the database: column .*note does not exist\. Write a migration that fixes it;/,
     );
     await manager.query('ALTER TABLE widgets RENAME remark TO note');
   });

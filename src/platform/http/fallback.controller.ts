@@ -15,13 +15,11 @@ import { Problem } from './problem.js';
 export class FallbackController {
   @All('{*path}')
   refuse(@Req() request: Request): never {
-    const methods = allowedMethods(request);
-    if (methods.length === 0) {
+    const methods = allowedMethods(request).join(', ');
+    if (methods === '') {
       throw new Problem(notFound, `Nothing is at ${request.path}.`);
     }
-    throw new Problem(methodNotAllowed, `${request.path} can be called with ${methods.join(', ')}.`, {
-      headers: { Allow: methods.join(', ') },
-    });
+    throw new Problem(methodNotAllowed, `${request.path} can be called with ${methods}.`, { headers: { Allow: methods } });
   }
 }
 
