@@ -13,7 +13,7 @@ import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } fr
 import { type Service, startService } from './support/service.js';
 
 /** More of them take minutes: `FUZZ_FILTERS=20000 npm test -- filter-oracle`. */
-const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 1000);
+const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 700);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
 
 /** A busy machine takes longer than tests usually may, in milliseconds. */

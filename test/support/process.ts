@@ -3,12 +3,14 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Api } from './api.js';
-import { serverDefaults } from './defaults.js';
 import { eventually } from './eventually.js';
 import { testDirectory } from './test-database.js';
 
 /** The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains. */
 const LESS_OPTIMISATION = ['--wasm-tiering-budget=1000000000'];
+
+/** Any free ports, a limit that is not in the way, and no wait for load balancers. */
+export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '0' };
 
 const children = new Set<ChildProcess>();
 

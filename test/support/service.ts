@@ -7,8 +7,8 @@ import { AccessTokensService } from '../../src/platform/auth/access-tokens.servi
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { OperationProblemsStage } from '../../src/platform/openapi/operation-problems.stage.js';
 import { Api } from './api.js';
-import { serverDefaults } from './defaults.js';
 import { eventually } from './eventually.js';
+import { serverDefaults } from './process.js';
 import { createTestDatabase, type TestDatabase } from './test-database.js';
 
 export { eventually, serverDefaults };

@@ -36,7 +36,6 @@ export function bodyConstraints(drafts: ValidDrafts): Constraint[] {
   return [
     ...wholeBodyConstraints(drafts),
     sizeConstraint(drafts),
-    uniqueNamesConstraint(drafts),
     ...places.filter(({ schema }) => schema['additionalProperties'] === false).map((place) => namesConstraint(place, drafts)),
     ...places.filter(isFreeText).map((place) => unicodeConstraint(place, drafts)),
   ];
@@ -66,21 +65,7 @@ function padded(draft: Draft, size: number): FuzzRequest {
   });
 }
 
-/** JSON leaves open which one would count. */
-function uniqueNamesConstraint(drafts: ValidDrafts): Constraint {
-  return {
-    name: 'body each name once',
-    broken: fc.tuple(drafts.drafts(), fc.nat()).map(([draft, index]) => {
-      const names = Object.keys(asObject(draft.json));
-      const name = names[index % names.length] ?? '';
-      const twice = (value: unknown) => JSON.stringify(value).replace(/^\{/, `{${JSON.stringify(name)}:null,`);
-      return refusedAttempt(requestOf(draft, twice), drafts.operation, nameOf({ in: 'body', path: [name] }));
-    }),
-    kept: accepted(drafts.drafts()),
-  };
-}
-
-/** Nobody declared these. */
+/** Names that are not declared. */
 function namesConstraint(place: Place, drafts: ValidDrafts): Constraint {
   const known = asObject(place.schema['properties']);
   const names = fc
