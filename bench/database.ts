@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { digestOf, generateToken, lastFourOf } from '#service/platform/auth/token-format';
-import { onServerDatabase } from '../test/support/test-database.ts';
+import { query } from '../test/support/query.ts';
 import { showProgress } from './report.ts';
 
 const { BENCH_DATABASE_URL: SERVER_URL = 'postgres://postgres@127.0.0.1:5432/postgres' } = process.env;
@@ -48,7 +48,7 @@ export class Database {
     const name = `items_bench_${process.pid}`;
     const url = new URL(SERVER_URL);
     url.pathname = name;
-    await onServerDatabase(SERVER_URL, `CREATE DATABASE ${name}`);
+    await query(SERVER_URL, `CREATE DATABASE ${name}`);
     const database = new Database(url.href, name);
     try {
       const { PATH } = process.env;
@@ -65,7 +65,7 @@ export class Database {
 
   async drop(): Promise<void> {
     await this.client.end();
-    await onServerDatabase(SERVER_URL, `DROP DATABASE IF EXISTS ${this.name} WITH (FORCE)`);
+    await query(SERVER_URL, `DROP DATABASE IF EXISTS ${this.name} WITH (FORCE)`);
   }
 
   /** Adds items until there are so many. All indexes but the primary key are built afterwards, which takes far less time. */

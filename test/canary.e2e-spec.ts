@@ -16,7 +16,8 @@ import { request, sendRaw } from './support/raw-http.js';
 import { refusingPostgres, refusingRedis } from './support/refusing-servers.js';
 import { eventually, startService, TESTER } from './support/service.js';
 import { TcpProxy } from './support/tcp-proxy.js';
-import { createTestDatabase, onServerDatabase, type TestDatabase, testDirectory } from './support/test-database.js';
+import { query } from './support/query.js';
+import { createTestDatabase, type TestDatabase, testDirectory } from './support/test-database.js';
 
 const run = promisify(execFile);
 
@@ -210,9 +211,9 @@ async function createTwice(service: ServiceProcess, key: string): Promise<void> 
 
 /** The error of a statement that looks a token up has its digest among its parameters. */
 async function failStatements(url: string, service: ServiceProcess): Promise<void> {
-  await onServerDatabase(url, 'ALTER TABLE access_tokens RENAME TO hidden_tokens');
+  await query(url, 'ALTER TABLE access_tokens RENAME TO hidden_tokens');
   await callWithNewToken(service);
-  await onServerDatabase(url, 'ALTER TABLE hidden_tokens RENAME TO access_tokens');
+  await query(url, 'ALTER TABLE hidden_tokens RENAME TO access_tokens');
 }
 
 /** A service whose database and Redis refuse it, and commands and a start that fail. */

@@ -6,7 +6,7 @@ import { PostgresServer } from '../support/postgres-server.js';
 import { runCli } from '../support/process.js';
 import { RedisServer } from '../support/redis-server.js';
 import { refusingPostgres, refusingRedis, silentServer } from '../support/refusing-servers.js';
-import { onServerDatabase } from '../support/test-database.js';
+import { query } from '../support/query.js';
 
 const AWAY = '127.0.0.1:1';
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 async function create(name: string, statement?: string): Promise<string> {
   await primary.query(`CREATE DATABASE ${name} TEMPLATE ${statement === undefined ? 'template0' : 'model'}`);
   const url = Object.assign(new URL(primary.url), { pathname: name }).href;
-  await onServerDatabase(url, statement ?? 'SELECT');
+  await query(url, statement ?? 'SELECT');
   return url;
 }
 

@@ -7,7 +7,8 @@ import { readConfiguration } from '../../src/platform/config/read-configuration.
 import { Database, DatabaseModule } from '../../src/platform/index.js';
 import { runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { eventually, serverDefaults } from '../support/service.js';
-import { createTestDatabase, databaseUrlOf, onServerDatabase, type TestDatabase } from '../support/test-database.js';
+import { query } from '../support/query.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { issueToken } from '../support/tokens.js';
 
@@ -19,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => database.drop());
 
-const run = (statement: string) => onServerDatabase(databaseUrlOf(database), statement);
+const run = (statement: string) => query(databaseUrlOf(database), statement);
 
 describe('a fault that no retry can change ends the start, with its reason:', () => {
   it('a migration whose SQL fails', async () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { accountOf, Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import { onServerDatabase } from './test-database.js';
+import { query } from './query.js';
 import { eventually } from './service.js';
 
 /**
@@ -40,7 +40,7 @@ export class PgBouncer {
     const pooled = `postgres://${username}@127.0.0.1:${port}/${database}`;
     await eventually(async () => {
       daemon.assertRunning();
-      return onServerDatabase(pooled, 'SELECT 1').then(
+      return query(pooled, 'SELECT 1').then(
         () => true,
         () => false,
       );

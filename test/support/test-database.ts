@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
+import { query } from './query.js';
 
 /** The variables that lead a service to a database of its own, and how to get rid of it. */
 export interface TestDatabase {
@@ -35,24 +35,15 @@ let counter = 0;
 async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   counter += 1;
   const name = `items_test_${process.pid}_${counter}_${Date.now()}`;
-  await onServerDatabase(serverUrl, `CREATE DATABASE ${name}`);
+  await query(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {
     environment: { DATABASE_URL: url.href },
-    drop: () => onServerDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: async () => {
+      await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
   };
-}
-
-/** Runs one statement on the server, in a connection of its own. */
-export async function onServerDatabase(serverUrl: string, statement: string): Promise<void> {
-  const client = new Client(serverUrl);
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }
 
 /** A database without rows in a directory of its own. */
