@@ -17,7 +17,7 @@ import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { skipClosedConnection } from './platform/http/connections.js';
 import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
-import { hostHeader } from './platform/http/host-header.js';
+import { hostHeader } from './platform/http/request-headers.js';
 import { configureHttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { rememberRequest } from './platform/http/request-context.js';

@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { SERVICE_NAME } from '../config/service-name.js';
-import { headerValues } from '../http/host-header.js';
+import { headerValues } from '../http/request-headers.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';

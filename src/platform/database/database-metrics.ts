@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
+import { poolOf } from './lane.js';
 import { StatementMetrics } from './statement-metrics.js';
 import { StatementObservers } from './statement-observers.js';
 
@@ -22,9 +22,9 @@ export class DatabaseMetrics {
     const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS } = this.configuration;
     const replicas = DATABASE_REPLICA_URLS.map((_, index) => `replica-${index + 1}`);
     const names = ['primary', ...replicas];
-    const poolOf = (name: string) => {
+    const poolNamed = (name: string) => {
       const dataSource = dataSources()[names.indexOf(name)];
-      return dataSource && poolOfDataSource(dataSource);
+      return dataSource && poolOf(dataSource);
     };
     this.metrics.gauge(
       {
@@ -33,7 +33,7 @@ export class DatabaseMetrics {
         labels: { pool: names, state: ['used', 'idle'] },
       },
       ({ pool, state }) => {
-        const { totalCount = 0, idleCount = 0 } = poolOf(pool) ?? {};
+        const { totalCount = 0, idleCount = 0 } = poolNamed(pool) ?? {};
         return state === 'idle' ? idleCount : totalCount - idleCount;
       },
     );
@@ -51,7 +51,7 @@ export class DatabaseMetrics {
         help: 'Requests that wait for a connection to come free',
         labels: { pool: names },
       },
-      ({ pool }) => poolOf(pool)?.waitingCount ?? 0,
+      ({ pool }) => poolNamed(pool)?.waitingCount ?? 0,
     );
     this.metrics.gauge(
       {
@@ -59,12 +59,7 @@ export class DatabaseMetrics {
         help: 'Whether lists are read from that replica (1), or it is away or lacks migrations (0)',
         labels: { pool: replicas },
       },
-      ({ pool }) => Number(poolOf(pool) !== undefined),
+      ({ pool }) => Number(poolNamed(pool) !== undefined),
     );
   }
-}
-
-/** The pool of `pg` behind a data source, which TypeORM's types leave out. */
-export function poolOfDataSource({ driver }: DataSource): Pool {
-  return (driver as unknown as { master: Pool }).master;
 }

@@ -1,4 +1,4 @@
-import { type ClientBase, DatabaseError, Query, type QueryArrayResult } from 'pg';
+import { type ClientBase, DatabaseError, type Pool, Query, type QueryArrayResult } from 'pg';
 import { streamOf } from './database-client.js';
 import { type DataSource, QueryFailedError } from 'typeorm';
 
@@ -22,7 +22,7 @@ interface Handlers extends Query {
 const QueryWithHandlers = Query as unknown as new (...query: readonly unknown[]) => Handlers;
 
 /** A query whose rows are lists of values. Where all of these are texts, rows are taken as they arrive. */
-export class LaneQuery extends QueryWithHandlers {
+class LaneQuery extends QueryWithHandlers {
   private readonly isText: boolean;
   private readonly texts: unknown[][] = [];
 
@@ -71,6 +71,11 @@ export async function borrow(dataSource: DataSource): Promise<Borrowed> {
   const driver = dataSource.driver as unknown as { obtainMasterConnection(): Promise<[ClientBase, () => void]> };
   const [client, release] = await driver.obtainMasterConnection();
   return { client, release };
+}
+
+/** The pool of `pg` behind a data source, which TypeORM's types leave out. */
+export function poolOf({ driver }: DataSource): Pool {
+  return (driver as unknown as { master: Pool }).master;
 }
 
 /** A connection on which statements are sent behind each other. */

@@ -1,8 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { checkTables } from './check-tables.js';
 import { pendingMigrations } from './migrate.js';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Opens a data source that is fit for use, and leaves none open that is not.

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
-import { poolOfDataSource } from './database-metrics.js';
-import { borrow, Lane, type Statement } from './lane.js';
+import { borrow, Lane, poolOf, type Statement } from './lane.js';
 
 /** How many reads may wait on one lane before there is a second. */
 const ENOUGH_FOR_TWO = 4;
@@ -31,7 +30,7 @@ export class SharedReads {
   }
 
   private get pool(): Pool {
-    return poolOfDataSource(this.dataSource);
+    return poolOf(this.dataSource);
   }
 
   /** @throws QueryFailedError, or what the pool throws when it has no connection */

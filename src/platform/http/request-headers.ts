@@ -1,7 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 import { badRequest } from './http-problem-types.js';
 import { Problem } from './problem.js';
-import type { IncomingMessage } from 'node:http';
 
 /** HTTP/1.1 requires exactly one `Host` header, with a host and perhaps a port (RFC 9112, section 3.2). */
 export function hostHeader(request: Request, _response: Response, next: NextFunction): void {

@@ -1,7 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { invalidRequest } from '../http/invalid-request.js';
-import { headerValues } from '../http/host-header.js';
+import { headerValues } from '../http/request-headers.js';
 import { jsonPointer, type RequestFault } from '../http/problem.js';
 import { malformedParameters } from '../http/query-string.js';
 import { readJsonObject } from '../http/read-json-object.js';
@@ -10,8 +10,7 @@ import { annotationOf, type Route } from '../routes/route.js';
 import type { Before, Stage } from '../stages/stage.js';
 import { CHECKED_HEADERS, type HeaderRule } from './checked-header.decorator.js';
 import { handlerInputs } from './handler-inputs.js';
-import type { InputFault } from './parsed.decorator.js';
-import { unknownProperty, validateInput } from './validate-input.js';
+import { type InputFault, unknownProperty, validateInput } from './validate-input.js';
 
 declare global {
   // Express' own hook for properties that handlers of requests add.

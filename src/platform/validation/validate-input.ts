@@ -1,10 +1,16 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { type ValidationError, Validator } from 'class-validator';
+import type { ValueFault } from '../http/problem.js';
 import { quickCheckOf } from './quick-check.js';
-import { type InputFault, RefusedValue } from './parsed.decorator.js';
+import { RefusedValue } from './parsed.decorator.js';
 
 const validator = new Validator();
+
+/** One fault of an input, and where it is: property names from the root. */
+export interface InputFault extends ValueFault {
+  path: readonly string[];
+}
 
 /** The input as an instance of its class, and every fault found in it. With faults the value must not be used. */
 export interface ValidatedInput<T> {

@@ -1,5 +1,5 @@
 import { Budget } from './budget.js';
-import { checkComparison, checkMembership, checkSearch } from './check-comparison.js';
+import { checkComparison, checkMembership, checkSearch } from './check-condition.js';
 import type { Condition } from './condition.js';
 import { FilterError } from './filter-error.js';
 import type { FilterFields } from './filter-fields.js';

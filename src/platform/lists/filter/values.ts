@@ -1,10 +1,10 @@
 import { FilterError } from './filter-error.js';
 import type { NamedField } from './filter-fields.js';
-import { amongDoubles, amongInts, nanosecondsIn, numberIn, textIn, truthIn } from './literals.js';
+import { nanosecondsIn, numberIn, textIn, truthIn } from './literals.js';
 import { closest } from './unsupported.js';
 import { notationOf, quoted } from './notation.js';
 import type { Node } from './parse-expression.js';
-import { exactly, MICROSECOND, onClock, type Place } from './place.js';
+import { amongDoubles, amongInts, exactly, MICROSECOND, onClock, type Place } from './place.js';
 import { parseTimestamp } from '../../time/timestamp.js';
 import { isUuid } from '../../database/id.js';
 
