@@ -31,7 +31,6 @@ import { observeRequests } from './platform/observability/observe-requests.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { Routes } from './platform/routes/routes.js';
-import { stageHandlers } from './platform/stages/stage-handlers.js';
 import { RateLimitStorage } from './platform/throttling/rate-limit.storage.js';
 import { traceRequests } from './platform/tracing/trace-requests.js';
 import { TracingModule } from './platform/tracing/tracing.module.js';
@@ -75,7 +74,6 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.get(BootChecks).run();
-  stageHandlers(app.get(Routes).all());
   app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
   return app;
 }

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
+import { DataSource } from 'typeorm';
 import { itemFilter } from '../src/items/item.filter.js';
-import { Database } from '../src/platform/database/database.js';
 import { Item } from '../src/items/item.entity.js';
 import { KeyStatements, type Statement } from '../src/platform/lists/key-statements.js';
 import type { ProblemBody } from './support/api.js';
@@ -32,9 +32,9 @@ beforeAll(async () => {
     name: randomText(random) || 'x',
     description: random.below(3) === 0 ? null : randomText(random, 6),
   }));
-  await service.app.get(Database).repository(Item).insert(rows);
+  await service.app.get(DataSource).getRepository(Item).insert(rows);
   samples = Array.from({ length: 50 }, (_, index) => randomSample(random, index));
-  await insertSamples(service.app.get(Database), samples);
+  await insertSamples(service.app.get(DataSource), samples);
 });
 
 afterAll(() => service.stop());
@@ -64,7 +64,7 @@ it(
 
 /** The keys that statements find, in their order, for a filter of any list. */
 async function idsOf({ sql, parameters }: Statement): Promise<string[]> {
-  const { manager } = service.app.get(Database);
+  const { manager } = service.app.get(DataSource);
   const query = manager.dataSource.driver.escapeQueryWithParameters(sql, parameters);
   return (await manager.query<{ id: string }[]>(...query)).map(({ id }) => id);
 }
@@ -73,7 +73,7 @@ it(
   'finds the same in each way in which it may be looked for, from any row on',
   async () => {
     const random = new Random(SEED + 1);
-    const { metadata } = service.app.get(Database).repository(Item);
+    const { metadata } = service.app.get(DataSource).getRepository(Item);
     const differences: object[] = [];
     for (let number = 0; number < FILTERS / 5; number += 1) {
       const { condition, expression } = itemFilter.parse(new RandomFilter(random, rows).expression());
@@ -101,7 +101,7 @@ it(
   `finds the same with fields of every type, nullable ones too, for ${FILTERS / 2} random filters`,
   async () => {
     const random = new Random(SEED + 2);
-    const { metadata } = service.app.get(Database).repository(Sample);
+    const { metadata } = service.app.get(DataSource).getRepository(Sample);
     const differences: object[] = [];
     let matched = 0;
     for (let number = 0; number < FILTERS / 2; number += 1) {

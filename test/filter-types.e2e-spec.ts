@@ -1,5 +1,5 @@
+import { DataSource } from 'typeorm';
 import { v7 } from 'uuid';
-import { Database } from '../src/platform/database/database.js';
 import { describeFilter } from '../src/platform/lists/filter/describe-filter.js';
 import { KeyStatements } from '../src/platform/lists/key-statements.js';
 import { explain } from '../src/platform/lists/find-filtered.js';
@@ -63,7 +63,7 @@ const listSamples = <Body = PageBody>(filter: string) =>
 
 beforeAll(async () => {
   service = await startService({}, undefined, SamplesModule);
-  await insertSamples(service.app.get(Database), ROWS);
+  await insertSamples(service.app.get(DataSource), ROWS);
 });
 
 afterAll(() => service.stop());
@@ -293,7 +293,7 @@ it('describes fields of every type', () => {
 });
 
 it('finds fields of every type by their indexes, whatever the value', async () => {
-  const { manager } = service.app.get(Database);
+  const { manager } = service.app.get(DataSource);
   await manager.query(`
     INSERT INTO samples SELECT gen_random_uuid(), '', NULL, n, n % 30000, n, n, n = 1, n = 1,
       CASE n WHEN 1 THEN 'large' ELSE 'small' END, CASE n WHEN 1 THEN 'red' END,

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
+import { DataSource } from 'typeorm';
 import { Item } from '../src/items/item.entity.js';
-import { Database } from '../src/platform/database/database.js';
 import type { PageBody, ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
     name: ITEMS[letter].name,
     description: ITEMS[letter].description,
   }));
-  await service.app.get(Database).repository(Item).insert(rows);
+  await service.app.get(DataSource).getRepository(Item).insert(rows);
 });
 
 afterAll(() => service.stop());

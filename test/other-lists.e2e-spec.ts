@@ -1,14 +1,15 @@
 import { Controller, Get, Module, Query } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { Column, DeleteDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { Column, DeleteDateColumn, Entity, PrimaryColumn, DataSource, Repository } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import {
   Database,
-  DatabaseModule,
   defineFilter,
   Lists,
+  MigrationsModule,
   mapPage,
   newId,
   Operation,
@@ -59,17 +60,20 @@ class NotePage extends PageOf(NoteDto) {}
 @Controller('notes')
 @RequireScopes('notes')
 class NotesController {
-  constructor(private readonly lists: Lists) {}
+  constructor(
+    @InjectRepository(Note) private readonly notes: Repository<Note>,
+    private readonly lists: Lists,
+  ) {}
 
   @Get()
   @Operation({ summary: 'List notes', answer: NotePage, answerDescription: 'One page of notes.' })
   async listNotes(@Query() query: NotesQuery): Promise<Page<NoteDto>> {
-    return mapPage(await this.lists.findPage(Note, query), ({ title }) => ({ title }));
+    return mapPage(await this.lists.findPage(this.notes, query), ({ title }) => ({ title }));
   }
 }
 
 @Module({
-  imports: [AppModule, DatabaseModule.forFeature({ entities: [Note], migrations: [CreateNotes1767225700000] })],
+  imports: [AppModule, TypeOrmModule.forFeature([Note]), MigrationsModule.forFeature([CreateNotes1767225700000])],
   controllers: [NotesController],
 })
 class NotesModule {}
@@ -84,7 +88,7 @@ beforeAll(async () => {
     // The newest of them, and others here and there.
     hiddenAt: number >= 25 || number % 7 === 0 ? new Date() : null,
   }));
-  await service.app.get(Database).repository(Note).insert(notes);
+  await service.app.get(DataSource).getRepository(Note).insert(notes);
 });
 
 afterAll(() => service.stop());
@@ -124,12 +128,13 @@ describe('what still runs when its transaction has ended', () => {
     ['rolled back', new Error('rolled back')],
   ])('writes nothing and gets an error that says why: %s', async (_name, failure) => {
     const [database, lists] = [service.app.get(Database), service.app.get(Lists)];
+    const { manager } = service.app.get(DataSource);
+    const repository = manager.getRepository(Item);
     const row = () => ({ id: newId(), name: 'late' });
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
     let late!: Promise<PromiseSettledResult<unknown>[]>;
     const transaction = database.transaction(async () => {
-      const [manager, repository] = [database.manager, database.repository(Item)];
       await repository.insert(row());
       late = ended.then(() =>
         Promise.allSettled([
@@ -139,9 +144,8 @@ describe('what still runs when its transaction has ended', () => {
           repository.createQueryBuilder().update().set({ name: 'x' }).where('TRUE').execute(),
           manager.query('DELETE FROM items'),
           manager.transaction((inner) => inner.insert(Item, row())),
-          database.repository(Item).insert(row()),
-          database.transaction(() => database.repository(Item).insert(row())),
-          lists.add(Item, { name: 'late', description: null }),
+          database.transaction(() => repository.insert(row())),
+          lists.add(repository, { name: 'late', description: null }),
         ]),
       );
       if (failure) {
@@ -149,7 +153,7 @@ describe('what still runs when its transaction has ended', () => {
       }
     });
     await (failure ? expect(transaction).rejects.toBe(failure) : transaction);
-    const before = await database.repository(Item).count();
+    const before = await repository.count();
     end();
     // TypeORM has an error of its own for some of these.
     const reasons = (await late).map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'fulfilled'));
@@ -157,7 +161,7 @@ describe('what still runs when its transaction has ended', () => {
       expect(reason).toMatch(/^TransactionEndedError: This transaction has ended|^QueryRunnerProviderAlreadyReleasedError: /);
     }
     expect(reasons.filter((reason) => reason.startsWith('TransactionEndedError')).length).toBeGreaterThanOrEqual(5);
-    expect(await database.repository(Item).count()).toBe(before);
+    expect(await repository.count()).toBe(before);
     expect((await service.api.create({ name: 'next' })).status).toBe(201);
   });
 });

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '../platform/index.js';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { MigrationsModule } from '../platform/index.js';
 import { Item } from './item.entity.js';
 import { ItemsController } from './items.controller.js';
 import { ItemsService } from './items.service.js';
@@ -9,10 +10,8 @@ import { IndexItemNameTrigrams1767225600003 } from './migrations/1767225600003-i
 
 @Module({
   imports: [
-    DatabaseModule.forFeature({
-      entities: [Item],
-      migrations: [CreateItems1767225600001, IndexItemNames1767225600002, IndexItemNameTrigrams1767225600003],
-    }),
+    TypeOrmModule.forFeature([Item]),
+    MigrationsModule.forFeature([CreateItems1767225600001, IndexItemNames1767225600002, IndexItemNameTrigrams1767225600003]),
   ],
   controllers: [ItemsController],
   providers: [ItemsService],

@@ -8,12 +8,12 @@
 export { AnswerOf } from './answers/answer-of.js';
 export type { Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/token-policy.decorator.js';
-export { DatabaseModule } from './database/database.module.js';
 export { Database } from './database/database.js';
+export { conflict } from './database/database-problem.js';
 export { creationTime, newId } from './database/id.js';
 export { IndexMigration } from './database/index-migration.js';
+export { MigrationsModule } from './database/migrations.module.js';
 export { SqlMigration } from './database/sql-migration.js';
-export type { Tables } from './database/table-registry.js';
 export { HealthIndicators } from './health/health-indicators.js';
 export { notFound } from './http/http-problem-types.js';
 export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';

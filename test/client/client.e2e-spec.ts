@@ -1,3 +1,4 @@
+import { DataSource } from 'typeorm';
 import {
   createItem,
   createItemsClient,
@@ -7,7 +8,7 @@ import {
   walk,
 } from '../../clients/typescript/src/index.js';
 import { Item } from '../../src/items/item.entity.js';
-import { Database, newId } from '../../src/platform/index.js';
+import { newId } from '../../src/platform/index.js';
 import { Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
@@ -148,7 +149,7 @@ describe('a walk', () => {
   const through = (token?: () => string) => connect(token, gateway.origin);
 
   beforeAll(async () => {
-    const items = service.app.get(Database).repository(Item);
+    const items = service.app.get(DataSource).getRepository(Item);
     await items.clear();
     const rows = Array.from({ length: 500 }, (_, index) => ({
       id: newId(),

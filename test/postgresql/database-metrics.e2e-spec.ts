@@ -1,5 +1,5 @@
+import { DataSource } from 'typeorm';
 import { Client } from 'pg';
-import { Database } from '../../src/platform/index.js';
 import { type Labels, type MeasuredService, type Scrape, startMeasured } from '../support/scrape.js';
 import { eventually } from '../support/service.js';
 import { databaseUrlOf } from '../support/test-database.js';
@@ -72,8 +72,8 @@ it('tells which filters run and which wait, and counts those who get no turn, or
 });
 
 it('tells why statements fail', async () => {
-  const { manager } = service.app.get(Database);
-  const database = service.app.get(Database);
+  const { manager } = service.app.get(DataSource);
+  const database = service.app.get(DataSource);
   const grows = async (labels: Labels, work: () => Promise<unknown>) => {
     const before = await sum(ERRORS, labels);
     await work();

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import { Item } from '../../src/items/item.entity.js';
 import { itemFilter } from '../../src/items/item.filter.js';
-import { Database } from '../../src/platform/database/database.js';
 import { KeyStatements, type Statement, WINDOW } from '../../src/platform/lists/key-statements.js';
 import { explain } from '../../src/platform/lists/find-filtered.js';
 import type { ProblemBody } from '../support/api.js';
@@ -87,7 +87,7 @@ it('runs filters read-only, on one processor, and plans them anew for their valu
 
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */
 async function rowsRemoved({ sql, parameters }: Statement): Promise<number> {
-  const { manager } = service.app.get(Database).repository(Item);
+  const { manager } = service.app.get(DataSource).getRepository(Item);
   const query = manager.dataSource.driver.escapeQueryWithParameters(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, parameters);
   const text = JSON.stringify(await manager.query(...query));
   return [...text.matchAll(/"Rows Removed by (?:Filter|Index Recheck)":(\d+)/g)].reduce(
@@ -104,7 +104,7 @@ it('does not walk past the whole table where the planner is wrong about the numb
       CASE WHEN n <= ${rows / 10} THEN 'kettle' ELSE (ARRAY['bicycle', 'lamp', 'table', 'chair'])[1 + n % 4] END || ' ' || md5(n::text), repeat(md5(n::text), 10)
     FROM generate_series(1, ${rows}) n`);
   await client.query('VACUUM ANALYZE items');
-  const { metadata, manager } = service.app.get(Database).repository(Item);
+  const { metadata, manager } = service.app.get(DataSource).getRepository(Item);
   for (const [filter, found] of [
     ['name.contains("bicycle") && name.contains("lamp")', 0],
     ['name.contains("kettle")', 20],

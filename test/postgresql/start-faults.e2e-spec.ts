@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { startApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
-import { Database, DatabaseModule } from '../../src/platform/index.js';
+import { Database } from '../../src/platform/index.js';
 import { runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { eventually, serverDefaults } from '../support/service.js';
 import { query } from '../support/query.js';
@@ -52,7 +53,7 @@ describe('a fault that no retry can change ends the start, with its reason:', ()
       declare value: string;
     }
 
-    @Module({ imports: [AppModule, DatabaseModule.forFeature({ entities: [Oddity], migrations: [] })] })
+    @Module({ imports: [AppModule, TypeOrmModule.forFeature([Oddity])] })
     class OddModule {}
 
     const app = await startApp(readConfiguration({ ...serverDefaults, ...database.environment, LOG_LEVEL: 'silent' }), OddModule);

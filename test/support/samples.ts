@@ -1,12 +1,12 @@
 import { Controller, Get, Module, Query } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn, DataSource, Repository } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import {
-  Database,
-  DatabaseModule,
   defineFilter,
   Lists,
+  MigrationsModule,
   mapPage,
   Operation,
   type Page,
@@ -121,17 +121,20 @@ class SamplePage extends PageOf(SampleDto) {}
 @Controller('samples')
 @RequireScopes('samples')
 class SamplesController {
-  constructor(private readonly lists: Lists) {}
+  constructor(
+    @InjectRepository(Sample) private readonly samples: Repository<Sample>,
+    private readonly lists: Lists,
+  ) {}
 
   @Get()
   @Operation({ summary: 'List samples', answer: SamplePage, answerDescription: 'One page of samples.' })
   async listSamples(@Query() query: SamplesQuery): Promise<Page<SampleDto>> {
-    return mapPage(await this.lists.findPage(Sample, query), ({ id }) => ({ id }));
+    return mapPage(await this.lists.findPage(this.samples, query), ({ id }) => ({ id }));
   }
 }
 
 @Module({
-  imports: [AppModule, DatabaseModule.forFeature({ entities: [Sample], migrations: [CreateSamples1767225800000] })],
+  imports: [AppModule, TypeOrmModule.forFeature([Sample]), MigrationsModule.forFeature([CreateSamples1767225800000])],
   controllers: [SamplesController],
 })
 export class SamplesModule {}
@@ -139,8 +142,7 @@ export class SamplesModule {}
 /** A sample as it is stored: times are text, because a `Date` has no microseconds. */
 export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt'> & { seenAt: string; leftAt: string | null };
 
-export async function insertSamples(database: Database, rows: readonly SampleRow[]): Promise<void> {
-  const { manager } = database;
+export async function insertSamples({ manager }: DataSource, rows: readonly SampleRow[]): Promise<void> {
   for (const row of rows) {
     const values = [
       row.id,

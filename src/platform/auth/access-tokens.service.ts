@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull, type Repository } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Repository } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
@@ -30,6 +31,7 @@ export interface Rotation {
 @Injectable()
 export class AccessTokensService {
   constructor(
+    @InjectRepository(AccessToken) private readonly tokens: Repository<AccessToken>,
     private readonly database: Database,
     private readonly audit: AuditLog,
   ) {}
@@ -120,10 +122,6 @@ export class AccessTokensService {
     if (token.lastUsedOn !== today) {
       await this.tokens.update({ id: token.id }, { lastUsedOn: today });
     }
-  }
-
-  private get tokens(): Repository<AccessToken> {
-    return this.database.repository(AccessToken);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '../database/database.module.js';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { MigrationsModule } from '../database/migrations.module.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { AuditLog } from './audit-log.js';
@@ -15,10 +16,8 @@ import { TokenAuthenticator } from './token-authenticator.js';
 /** Who may call: access tokens, their storage and the Passport strategy that accepts them. */
 @Module({
   imports: [
-    DatabaseModule.forFeature({
-      entities: [AccessToken],
-      migrations: [CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006],
-    }),
+    TypeOrmModule.forFeature([AccessToken]),
+    MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
   providers: [AuditLog, AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
   exports: [AccessTokensService, BearerStrategy],

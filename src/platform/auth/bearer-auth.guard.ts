@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { PerRoute } from '../routes/per-route.js';
 import { currentSpan, traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import type { RefusalReason } from './principal.js';
@@ -44,14 +43,13 @@ function unauthorizedWith(value: string): Problem {
 /** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
-  private readonly isPublic = new PerRoute((route) => tokenPolicyOf(route) === 'public');
-
   constructor(private readonly strategy: BearerStrategy) {
     super({ defaultStrategy: strategy.name });
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    return this.isPublic.of(context) || this.decide(context) || this.authenticate(context);
+    const route = { controller: context.getClass(), handler: context.getHandler() };
+    return tokenPolicyOf(route) === 'public' || this.decide(context) || this.authenticate(context);
   }
 
   /**

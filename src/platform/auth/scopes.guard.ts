@@ -2,7 +2,6 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { Request } from 'express';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { PerRoute } from '../routes/per-route.js';
 import { challenge } from './bearer-auth.guard.js';
 import { scopesOf } from './token-policy.decorator.js';
 
@@ -25,11 +24,9 @@ export function insufficientScopeProblem(scopes: readonly string[]): Problem {
 /** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
-  private readonly scopes = new PerRoute(scopesOf);
-
   canActivate(context: ExecutionContext): boolean {
     const { user } = context.getArgByIndex<Request>(0);
-    const required = this.scopes.of(context);
+    const required = scopesOf({ controller: context.getClass(), handler: context.getHandler() });
     const granted = user?.scopes ?? [];
     if (granted !== 'all' && !required.every((scope) => granted.includes(scope))) {
       throw insufficientScopeProblem(required);

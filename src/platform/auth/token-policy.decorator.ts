@@ -1,5 +1,6 @@
-import { isHidden } from '../openapi/operation-faults.js';
-import { annotate, annotationOf, nameOf, placeOf, type Route } from '../routes/route.js';
+import { SetMetadata } from '@nestjs/common';
+import { isHidden } from '../openapi/hidden.decorator.js';
+import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { isScope } from './principal.js';
 
 /** Who may call a route: everybody, or holders of a token with these scopes, of which there may be none. */
@@ -28,24 +29,29 @@ export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecor
 }
 
 function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
-  const decorate = annotate(TOKEN_POLICY, policy);
-  return (target: object, method?: string | symbol) => {
+  const decorate = SetMetadata(TOKEN_POLICY, policy);
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const isStated =
       method === undefined ? Reflect.hasOwnMetadata(TOKEN_POLICY, target) : Reflect.hasOwnMetadata(TOKEN_POLICY, target, method);
     if (isStated) {
-      throw new Error(`${placeOf(target, method)} has two token policies: keep one of @Public() and @RequireScopes().`);
+      const name = typeof target === 'function' ? target.name : `${target.constructor.name}.${String(method)}`;
+      throw new Error(`${name} has two token policies: keep one of @Public() and @RequireScopes().`);
     }
-    decorate(target, method);
+    if (method !== undefined) {
+      // To be found where another decorator replaces the handler afterwards.
+      Reflect.defineMetadata(TOKEN_POLICY, policy, target, method);
+    }
+    decorate(target as never, method as never, descriptor as never);
   };
 }
 
 /** The policy of a route; undefined without one: any valid token is accepted. */
-export function tokenPolicyOf(route: Route): TokenPolicy | undefined {
-  return annotationOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
+export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
 }
 
 /** The scopes that a route asks for. */
-export function scopesOf(route: Route): readonly string[] {
+export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly string[] {
   const policy = tokenPolicyOf(route) ?? [];
   return policy === 'public' ? [] : policy;
 }
@@ -53,6 +59,12 @@ export function scopesOf(route: Route): readonly string[] {
 /** What is wrong with the policy of a route: that there is none, or that it means nothing to tokens with scopes. */
 export function tokenPolicyFaults(route: Route): string[] {
   const policy = tokenPolicyOf(route);
+  const stated: unknown = Reflect.getMetadata(TOKEN_POLICY, route.controller.prototype as object, route.name);
+  if (stated !== undefined && stated !== policy) {
+    return [
+      `${nameOf(route)} is replaced by a decorator, which hides its policy: write @RequireScopes() or @Public() above that.`,
+    ];
+  }
   if (policy === undefined) {
     const remedy = "add @RequireScopes('things:read') to it or to its controller, or @Public() if it is for everybody.";
     return [`${nameOf(route)} does not say who may call it: ${remedy}`];

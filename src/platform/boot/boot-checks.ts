@@ -1,24 +1,24 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { tokenPolicyFaults } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
-import { TableRegistry } from '../database/table-registry.js';
-import { idempotencyFaults } from '../idempotency/idempotent.decorator.js';
+import { Database } from '../database/database.js';
+import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { filterDefinitions } from '../lists/filter/define-filter.js';
 import { missingIndexes } from '../lists/filter-indexes.js';
-import { operationFaults, operationIdFaults } from '../openapi/operation-faults.js';
-import { inputFaults } from '../validation/input-faults.js';
+import { nameOf } from '../routes/route.js';
 import { Routes } from '../routes/routes.js';
-import { handlerFaults } from './handler-faults.js';
+import { inputFaults, operationIdFaults, pathFaults, responseFaults } from './route-faults.js';
 
 /** What every route must keep. Each rule names what is wrong, and how to fix it. */
-const ROUTE_RULES = [handlerFaults, tokenPolicyFaults, inputFaults, operationFaults, idempotencyFaults];
+const ROUTE_RULES = [tokenPolicyFaults, responseFaults, pathFaults, inputFaults, idempotencyFaults];
 
 /** Keeps an application from starting whose modules forgot something that its customers would notice. */
 @Injectable()
 export class BootChecks {
   constructor(
     private readonly routes: Routes,
-    private readonly tables: TableRegistry,
+    private readonly database: Database,
   ) {}
 
   /** @throws OperatorError that names every fault of all modules */
@@ -27,11 +27,17 @@ export class BootChecks {
     const faults = [
       ...routes.flatMap((route) => ROUTE_RULES.flatMap((faultsOf) => faultsOf(route))),
       ...operationIdFaults(routes),
-      ...missingIndexes(filterDefinitions(), this.tables),
+      ...missingIndexes(filterDefinitions(), this.database.tables),
     ];
     if (faults.length > 0) {
       throw new OperatorError(
         `The application does not start until this is fixed:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
+      );
+    }
+    const posts = routes.filter((route) => Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST);
+    for (const route of posts.filter((post) => !isIdempotent(post))) {
+      new Logger('Boot').warn(
+        `${nameOf(route)} creates twice what a client sends twice: add @Idempotent() to allow for retries.`,
       );
     }
   }

@@ -1,6 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { sqlState } from './sql-state.js';
+import { quotedTable } from './table-name.js';
 
 /** SQLSTATE of a column and of a table that are not there. */
 const MISSING = /^42(?:703|P01)$/;
@@ -14,7 +15,8 @@ const MISSING = /^42(?:703|P01)$/;
 export async function checkTables(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
     try {
-      await dataSource.createQueryBuilder(metadata.target, 'row').where('FALSE').getRawMany();
+      const columns = metadata.columns.map(({ databaseName }) => dataSource.driver.escape(databaseName));
+      await dataSource.query(`SELECT ${columns.join(', ')} FROM ${quotedTable(metadata)} WHERE FALSE`);
     } catch (error) {
       throw MISSING.test(sqlState(error)) ? explain(error as Error, metadata) : error;
     }

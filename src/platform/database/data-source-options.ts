@@ -1,10 +1,10 @@
+import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../config/service-name.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import type { StatementObserver } from './statement-observers.js';
-import type { TableRegistry } from './table-registry.js';
 
 /** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
@@ -18,48 +18,49 @@ export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: P
 /** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
 
-/** A replica that is away must leave time to read elsewhere: the part that it may take of the time for a connection. */
-const PATIENCE_WITH_REPLICA = 0.2;
+/** Part of the time limit of a connection that one to a replica may take: it must leave time to read elsewhere. */
+const REPLICA_SHARE = 0.2;
 
-/** Who is told of what goes on in a data source. */
-export interface DataSourceObservers {
-  readonly statementObserver: StatementObserver;
-  /** An idle connection broke. */
-  readonly onPoolError: (error: unknown) => void;
-}
+const logger = new Logger('Database');
 
 /**
  * Options of a data source.
  *
- * @param observers - of statements and connections
+ * @param location - undefined while the embedded database is not open
+ * @param statementObserver - called for each statement
  */
 export function dataSourceOptions(
   configuration: Configuration,
-  tables: TableRegistry,
-  location: DatabaseLocation,
-  observers?: DataSourceObservers,
+  location: DatabaseLocation | undefined,
+  statementObserver?: StatementObserver,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-  const isReplica = 'kind' in location && location.kind === 'replica';
+  const server = location && 'url' in location ? location : undefined;
+  const embedded = location && 'embedded' in location ? location.embedded : undefined;
   return {
     type: 'postgres',
-    ...('url' in location && { url: location.url }),
+    ...(server && { url: server.url }),
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (isReplica ? PATIENCE_WITH_REPLICA : 1) * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.kind === 'replica' ? REPLICA_SHARE : 1) * 1000,
     // Of `pg`, TypeORM needs no more than this.
     driver: { Pool },
-    poolErrorHandler: observers?.onPoolError ?? (() => undefined),
+    poolErrorHandler: (error: unknown) => {
+      logger.warn({ msg: 'database connection lost', err: error });
+    },
     extra: {
-      ...('embedded' in location ? location.embedded : serverOptions(configuration, location.kind)),
+      ...(server ? serverOptions(configuration, server.kind) : embedded),
       Client: DatabaseClient,
-      ...(observers && { statementObserver: observers.statementObserver }),
+      ...(statementObserver && { statementObserver }),
     },
     installExtensions: false,
-    entities: [...tables.entities],
-    migrations: [...tables.migrations],
     logging: false,
   };
+}
+
+/** The database of a configuration; undefined for the embedded one. */
+export function primaryOf({ DATABASE_URL: url, DATABASE_DIRECT_URL }: Configuration): DatabaseLocation | undefined {
+  return url === undefined ? undefined : { url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' };
 }
 
 function serverOptions(

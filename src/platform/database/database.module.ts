@@ -1,33 +1,29 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Configuration } from '../config/configuration.js';
+import { AppDataSource } from './app-data-source.js';
+import { dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
+import { Migrations } from './migrations.module.js';
 import { StatementObservers } from './statement-observers.js';
-import { TableRegistry, type Tables } from './table-registry.js';
 
+/** TypeORM on PostgreSQL: `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in all modules. */
 @Global()
 @Module({
-  providers: [Database, DatabaseMetrics, StatementObservers, TableRegistry],
-  exports: [Database, DatabaseMetrics, StatementObservers, TableRegistry],
+  imports: [
+    TypeOrmModule.forRootAsync({
+      inject: [Configuration, StatementObservers],
+      useFactory: (configuration: Configuration, { observe }: StatementObservers) => ({
+        ...dataSourceOptions(configuration, primaryOf(configuration), observe),
+        autoLoadEntities: true,
+        // `Database` connects in the background, as often as it takes.
+        manualInitialization: true,
+      }),
+      dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
+    }),
+  ],
+  providers: [Database, DatabaseMetrics, StatementObservers, Migrations],
+  exports: [Database, StatementObservers, Migrations],
 })
-class DatabaseCoreModule {}
-
-const TABLES = Symbol('tables');
-
-/** The database, and the place where modules register what they keep in it. */
-@Module({ imports: [DatabaseCoreModule] })
-export class DatabaseModule {
-  /**
-   * Registers a module's entities and migrations: `imports: [DatabaseModule.forFeature({ entities, migrations })]`.
-   * Its providers then use `Database.repository(Entity)`.
-   */
-  static forFeature(tables: Tables): DynamicModule {
-    const registration = {
-      provide: TABLES,
-      inject: [TableRegistry],
-      useFactory: (registry: TableRegistry) => {
-        registry.add(tables);
-      },
-    };
-    return { module: DatabaseModule, providers: [registration] };
-  }
-}
+export class DatabaseModule {}

@@ -1,28 +1,26 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { getRepositoryToken, InjectDataSource } from '@nestjs/typeorm';
+import type { EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
+import { AppDataSource } from './app-data-source.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
+import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
-import { keepTrying, openDataSource } from './open-data-source.js';
 import { applyMigrations } from './migrate.js';
+import { Migrations, type Tables } from './migrations.module.js';
+import { keepTrying, openDataSource } from './open-data-source.js';
 import { ReadReplicas } from './read-replicas.js';
 import { StatementObservers } from './statement-observers.js';
-import { TableRegistry } from './table-registry.js';
-import { TransactionScope } from './transaction-scope.js';
-import { readWrite } from './transactions.js';
+import { type RunStatement, WriteTransaction } from './transactions.js';
 
 /** The database lacks migrations that this process is not to apply. */
 class MigrationsPendingError extends OperatorError {
   override readonly name = 'MigrationsPendingError';
 }
-
-/** How long connections may take to say goodbye, in milliseconds. */
-const CLOSE_TIMEOUT = 2000;
 
 /**
  * The service's database: PostgreSQL at `DATABASE_URL`, or an embedded one. The process outlives the database: while it
@@ -32,17 +30,17 @@ const CLOSE_TIMEOUT = 2000;
 export class Database implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
-  private readonly scope = new TransactionScope();
   private embedded: EmbeddedDatabase | undefined;
-  private dataSource: DataSource | undefined;
   private connecting: Promise<void> | undefined;
   private replicas = new ReadReplicas([]);
 
   constructor(
+    @InjectDataSource() private readonly dataSource: AppDataSource,
     private readonly configuration: Configuration,
-    private readonly tables: TableRegistry,
+    private readonly migrations: Migrations,
     private readonly statements: StatementObservers,
     private readonly metrics: DatabaseMetrics,
+    private readonly modules: ModuleRef,
   ) {}
 
   /** Whether this is the embedded database. */
@@ -51,35 +49,30 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * TypeORM's repository of an entity that some module registered: inside a {@link transaction}, a part of it.
+   * Does all of some work or nothing: what it does with injected repositories meanwhile becomes one transaction, which begins with
+   * the first statement. Inside another transaction it becomes part of that.
    *
-   * @throws Problem 503 while the database is away or lacks migrations
+   * @param onBegin - called in the transaction before its first statement
+   * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile. If it ends while the
+   *   database commits, all may be written.
    */
-  repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
-    return this.manager.getRepository(entity);
-  }
-
-  /**
-   * TypeORM's manager of the database: inside a {@link transaction}, of that.
-   *
-   * @throws Problem 503 while the database is away or lacks migrations
-   */
-  get manager(): EntityManager {
-    return this.scope.manager ?? this.connected().manager;
-  }
-
-  /**
-   * Does all of some work or nothing: all that it does with repositories from here meanwhile becomes one
-   * transaction. Inside another transaction it becomes part of that.
-   *
-   * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile
-   */
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
-    if (this.scope.manager) {
-      return work();
+  async transaction<T>(
+    work: (begin: () => Promise<void>) => Promise<T>,
+    onBegin?: (run: RunStatement) => Promise<void>,
+  ): Promise<T> {
+    if (this.dataSource.isInTransaction) {
+      return work(() => Promise.resolve());
     }
+    this.requireReady();
+    const transaction = new WriteTransaction(this.dataSource, onBegin);
     const onCommit: (() => void)[] = [];
-    const result = await readWrite(this.connected(), (manager) => this.scope.run(manager, onCommit, work));
+    let result: T;
+    try {
+      result = await this.dataSource.runIn(transaction.runner, onCommit, () => work(() => transaction.begin()));
+      await transaction.commit();
+    } catch (error) {
+      throw transaction.rollBack(error);
+    }
     onCommit.forEach((callback) => {
       callback();
     });
@@ -93,7 +86,7 @@ export class Database implements OnApplicationShutdown {
    * @param callback - must not throw: the work is done
    */
   afterCommit(callback: () => void): void {
-    this.scope.afterCommit(callback);
+    this.dataSource.afterCommit(callback);
   }
 
   /**
@@ -104,8 +97,8 @@ export class Database implements OnApplicationShutdown {
    * @throws Problem 503 while the database is away, too
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const here = () => read(this.manager);
-    return this.scope.manager ? here() : this.replicas.read(read, here);
+    const here = () => read(this.dataSource.manager);
+    return this.dataSource.isInTransaction ? here() : this.replicas.read(read, here);
   }
 
   /**
@@ -114,7 +107,8 @@ export class Database implements OnApplicationShutdown {
    * @throws Problem 503 or the database's own error when they cannot
    */
   async check(): Promise<void> {
-    await this.connected().query('SELECT 1');
+    this.requireReady();
+    await this.dataSource.query('SELECT 1');
   }
 
   /**
@@ -124,7 +118,7 @@ export class Database implements OnApplicationShutdown {
    * @throws DataDirectoryInUseError or what else makes the embedded database unusable
    */
   async start(): Promise<void> {
-    this.metrics.watch(() => [this.dataSource, ...this.replicas.dataSources]);
+    this.metrics.watch(() => [this.dataSource.isReady ? this.dataSource : undefined, ...this.replicas.dataSources]);
     if (this.isEmbedded) {
       await this.connect();
     } else {
@@ -167,7 +161,8 @@ export class Database implements OnApplicationShutdown {
       }
       await this.migrate();
     };
-    this.dataSource = await openDataSource(await this.options(), onPending, this.shutdown.signal);
+    this.dataSource.setOptions(await this.options());
+    await openDataSource(this.dataSource, onPending, this.shutdown.signal);
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
@@ -189,40 +184,39 @@ export class Database implements OnApplicationShutdown {
       const { EmbeddedDatabase } = await import('./embedded-database.js');
       this.embedded = await EmbeddedDatabase.open(this.configuration.DATA_DIR);
     }
-    const { DATABASE_URL: url = '', DATABASE_DIRECT_URL } = this.configuration;
-    return this.optionsFor(
-      this.embedded
-        ? { embedded: this.embedded.poolOptions() }
-        : { url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' },
-    );
+    return this.optionsFor(this.embedded ? { embedded: this.embedded.poolOptions() } : primaryOf(this.configuration));
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.shutdown.abort();
-    // A server that no longer answers must not hold up the end of the process.
-    await Promise.race([this.disconnect(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
+    await Promise.allSettled([this.connecting, this.replicas.stop()]);
+    if (this.dataSource.isInitialized) {
+      await this.dataSource.destroy();
+    }
     await this.embedded?.close();
   }
 
-  private async disconnect(): Promise<void> {
-    await Promise.allSettled([this.connecting, this.replicas.stop()]);
-    await this.dataSource?.destroy();
-  }
-
-  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    const onPoolError = (error: unknown) => {
-      this.logger.warn({ msg: 'database connection lost', err: error });
-    };
-    return dataSourceOptions(this.configuration, this.tables, location, {
-      statementObserver: this.statements.observe,
-      onPoolError,
+  /** The entities and migrations of all modules. */
+  get tables(): Tables {
+    // `@nestjs/typeorm` collects the entities of all applications of a process.
+    const entities = [this.dataSource.options.entities ?? []].flat().filter((entity) => {
+      try {
+        return this.modules.get(getRepositoryToken(entity as Type), { strict: false }) !== undefined;
+      } catch {
+        return false;
+      }
     });
+    return { entities: entities as Type[], migrations: this.migrations.all };
   }
 
-  private connected(): DataSource {
-    if (!this.dataSource) {
+  private optionsFor(location: DatabaseLocation | undefined): PostgresDataSourceOptions {
+    return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
+  }
+
+  /** @throws Problem 503 while the database is away or lacks migrations */
+  private requireReady(): void {
+    if (!this.dataSource.isReady) {
       throw databaseUnavailable();
     }
-    return this.dataSource;
   }
 }

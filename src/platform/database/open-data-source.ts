@@ -1,22 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
-import type { PostgresDataSourceOptions } from './data-source-options.js';
+import type { AppDataSource } from './app-data-source.js';
 import { checkTables } from './check-tables.js';
 import { pendingMigrations } from './migrate.js';
 
 /**
- * Opens a data source that is fit for use, and leaves none open that is not.
+ * Connects a data source to a database that has all that its entities need, and leaves it unconnected otherwise.
  *
  * @param onPending - called with the names of the migrations that the database does not have yet, if there are any: applies them,
  *   or throws
  * @param signal - ends the attempt
  */
 export async function openDataSource(
-  options: PostgresDataSourceOptions,
+  dataSource: AppDataSource,
   onPending: (migrations: readonly string[]) => Promise<void>,
   signal: AbortSignal,
-): Promise<DataSource> {
-  const dataSource = await new DataSource(options).initialize();
+): Promise<void> {
+  await dataSource.initialize();
   try {
     const pending = await pendingMigrations(dataSource);
     if (pending.length > 0) {
@@ -24,7 +23,7 @@ export async function openDataSource(
     }
     await checkTables(dataSource);
     signal.throwIfAborted();
-    return dataSource;
+    dataSource.isReady = true;
   } catch (error) {
     await dataSource.destroy();
     throw error;

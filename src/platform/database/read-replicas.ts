@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { AppDataSource } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isAway } from './database-problem.js';
 import { CONFLICT, sqlState } from './sql-state.js';
@@ -55,7 +56,9 @@ export class ReadReplica {
   }
 
   private async connectOnce(): Promise<void> {
-    this.current = await openDataSource(this.options, refuse, this.shutdown.signal);
+    const dataSource = new AppDataSource(this.options);
+    await openDataSource(dataSource, refuse, this.shutdown.signal);
+    this.current = dataSource;
     this.logger.log({ msg: 'replica ready', host: this.host });
   }
 }

@@ -1,11 +1,8 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import type { Client } from 'pg';
+import type { Client, QueryResult } from 'pg';
 import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
 import type { DatabaseClient } from './database-client.js';
 import { databaseUnavailable } from './database-problem.js';
-
-/** What is done in a transaction: with the manager that it is given, and all of it when it resolves. */
-export type TransactionalWork<T> = (manager: EntityManager) => Promise<T>;
 
 /** A repository or manager of a transaction was used after its end. */
 export class TransactionEndedError extends Error {
@@ -19,11 +16,11 @@ export class TransactionEndedError extends Error {
   }
 }
 
-/** A query runner with a connection of its own. */
-interface Session {
-  readonly runner: QueryRunner;
-  readonly client: Client & Pick<DatabaseClient, 'cancelStatement'>;
-}
+/** Runs a statement of a transaction. @throws QueryFailedError */
+export type RunStatement = (sql: string, parameters?: unknown[]) => Promise<QueryResult>;
+
+/** What PostgreSQL clients of transactions can do. */
+type TransactionClient = Client & Pick<DatabaseClient, 'cancelStatement'>;
 
 /**
  * Reads in a transaction of its own settings, which end with it.
@@ -36,17 +33,17 @@ interface Session {
 export async function readOnly<T>(
   manager: EntityManager,
   settings: Readonly<Record<string, string | number>>,
-  read: TransactionalWork<T>,
+  read: (manager: EntityManager) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   if (manager.queryRunner) {
     return read(manager);
   }
-  const session = await connect(manager.dataSource);
-  const { runner, client } = session;
+  const runner = manager.dataSource.createQueryRunner();
+  const client = (await runner.connect()) as TransactionClient;
   let cancelled: Promise<void> | undefined;
   const cancel = () => {
-    close(session);
+    close(runner);
     cancelled = endOfTurn().then(() => client.cancelStatement());
   };
   try {
@@ -60,56 +57,101 @@ export async function readOnly<T>(
     throw explain(error, runner);
   } finally {
     signal?.removeEventListener('abort', cancel);
+    close(runner);
     // A transaction that wrote nothing ends one way as well as the other, and the caller need not wait for that. The server must have
     // cancelled before: it would cancel the next use of the connection.
-    void Promise.resolve(cancelled).then(() => rollBack(session));
+    void Promise.resolve(cancelled).then(() => rollBack(runner, client));
   }
 }
 
 /**
- * Writes all or nothing.
- *
- * @throws Problem 503 when the connection ends meanwhile. If it ends while the database commits, all may be written.
+ * A transaction that begins at its first statement: until then it holds no connection. Its statements are those of the runner.
  */
-export async function readWrite<T>(dataSource: DataSource, write: TransactionalWork<T>): Promise<T> {
-  const session = await connect(dataSource);
-  const { runner } = session;
-  try {
-    await runner.startTransaction();
-    const result = await write(runner.manager);
-    await commit(session);
-    await runner.release();
-    return result;
-  } catch (error) {
-    const explained = explain(error, runner);
-    close(session);
-    void endOfTurn().then(() => rollBack(session));
-    throw explained;
+export class WriteTransaction {
+  readonly runner: QueryRunner;
+  private client: TransactionClient | undefined;
+  private begun: Promise<TransactionClient> | undefined;
+
+  /** @param onBegin - called in the transaction before its first statement */
+  constructor(
+    dataSource: DataSource,
+    private readonly onBegin: (run: RunStatement) => Promise<void> = () => Promise.resolve(),
+  ) {
+    const runner = dataSource.createQueryRunner();
+    const [connect, query] = [runner.connect.bind(runner), runner.query.bind(runner)];
+    this.runner = Object.assign(runner, {
+      // What TypeORM begins in it becomes a savepoint.
+      isTransactionActive: true,
+      transactionDepth: 1,
+      connect: () => (this.begun ??= this.start(() => connect() as Promise<TransactionClient>)),
+      query: async (...statement: Parameters<QueryRunner['query']>) => {
+        await runner.connect();
+        return query(...statement) as Promise<unknown>;
+      },
+    });
+  }
+
+  /** Begins it, if no statement has. */
+  async begin(): Promise<void> {
+    await this.runner.connect();
+  }
+
+  /**
+   * Makes all that was written certain, if there was a statement.
+   *
+   * @throws Error when nothing was written as a statement failed: PostgreSQL answers the commit with a rollback then, and no error
+   */
+  async commit(): Promise<void> {
+    const client = await this.begun;
+    close(this.runner);
+    if (client) {
+      await endOfTurn();
+      const { command } = await send(client, 'COMMIT');
+      if (command !== 'COMMIT') {
+        throw new Error('Nothing was written: a statement of the transaction failed, and its error was ignored.');
+      }
+    }
+    await this.runner.release();
+  }
+
+  /**
+   * Undoes it, without waiting for the database.
+   *
+   * @param error - because of which it is undone
+   * @returns the error to throw: a 503 when the connection has ended
+   */
+  rollBack(error: unknown): unknown {
+    const explained = explain(error, this.runner);
+    close(this.runner);
+    void this.undo();
+    return explained;
+  }
+
+  private async undo(): Promise<void> {
+    await Promise.allSettled([this.begun, endOfTurn()]);
+    await (this.client ? rollBack(this.runner, this.client) : this.runner.release());
+  }
+
+  private async start(connect: () => Promise<TransactionClient>): Promise<TransactionClient> {
+    const client = await connect();
+    this.client = client;
+    await send(client, 'START TRANSACTION');
+    await this.onBegin((sql, parameters) => send(client, sql, parameters));
+    return client;
   }
 }
 
-async function connect(dataSource: DataSource): Promise<Session> {
-  const runner = dataSource.createQueryRunner();
-  const client = (await runner.connect()) as Session['client'];
-  return { runner, client };
+async function send(client: Client, sql: string, parameters: unknown[] = []): Promise<QueryResult> {
+  try {
+    return await client.query(sql, parameters);
+  } catch (error) {
+    throw new QueryFailedError(sql, parameters, error as Error);
+  }
 }
 
 /** TypeORM releases a runner whose connection ended, and complains when it is used again. */
 export function explain(error: unknown, runner: QueryRunner): unknown {
   return runner.isReleased ? databaseUnavailable(error) : error;
-}
-
-/** PostgreSQL answers the commit of a transaction in which a statement failed with a rollback, and no error. */
-async function commit(session: Session): Promise<void> {
-  const statement = 'COMMIT';
-  close(session);
-  await endOfTurn();
-  const { command } = await session.client.query(statement).catch((error: Error) => {
-    throw new QueryFailedError(statement, [], error);
-  });
-  if (command !== statement) {
-    throw new Error('Nothing was written: a statement of the transaction failed, and its error was ignored.');
-  }
 }
 
 const refuse = () => Promise.reject(new TransactionEndedError());
@@ -118,13 +160,11 @@ const refuse = () => Promise.reject(new TransactionEndedError());
  * Ends the use of a runner for all else: what still works for its transaction would write behind its end, outside of it. TypeORM sends
  * a statement some microtasks after it was asked to: at the end of the turn all are sent.
  */
-function close({ runner }: Session): void {
+function close(runner: QueryRunner): void {
   Object.assign(runner, { query: refuse, connect: refuse });
 }
 
-async function rollBack(session: Session): Promise<void> {
-  const { runner, client } = session;
-  close(session);
+async function rollBack(runner: QueryRunner, client: Client): Promise<void> {
   if (runner.isReleased) {
     return;
   }

@@ -1,5 +1,6 @@
 import { Controller, Get, Header, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import { ApiExcludeController, type OpenAPIObject } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { Hidden } from '../openapi/hidden.decorator.js';
 import type { Request } from 'express';
 import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
@@ -17,7 +18,7 @@ const SERVICE_LINKS = [
 
 /** Documentation: pages for people, and the OpenAPI document for programs. */
 @Public()
-@ApiExcludeController()
+@Hidden()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocsController {
   constructor(private readonly document: OpenApiDocument) {}

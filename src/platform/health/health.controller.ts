@@ -1,5 +1,5 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Hidden } from '../openapi/hidden.decorator.js';
 import { Public } from '../auth/token-policy.decorator.js';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
@@ -7,7 +7,7 @@ import { HealthIndicators } from './health-indicators.js';
 
 /** Probes for Kubernetes: `/livez` says that the process works, and depends on nothing; `/readyz` that it can take requests. */
 @Public()
-@ApiExcludeController()
+@Hidden()
 @Controller({ version: VERSION_NEUTRAL })
 export class HealthController {
   constructor(private readonly indicators: HealthIndicators) {}

@@ -1,5 +1,5 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Hidden } from '../openapi/hidden.decorator.js';
 import type { Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
@@ -10,7 +10,7 @@ import { Problem } from './problem.js';
  * nothing about which paths exist, and with one the request counts.
  */
 @RequireScopes()
-@ApiExcludeController()
+@Hidden()
 @Controller({ version: VERSION_NEUTRAL })
 export class FallbackController {
   @All('{*path}')

@@ -10,10 +10,7 @@ export interface ProblemTypeDefinition {
   readonly title: string;
   /** What happened and how the client fixes it, in full sentences for the documentation. */
   readonly remedy: string;
-  /**
-   * Name of a constraint or unique index: where the database refuses what an operation does because of it, and the operation
-   * declares this type, the client gets this problem.
-   */
+  /** Name of a constraint or unique index: where the database refuses a statement because of it, the client gets this problem. */
   readonly constraint?: string;
 }
 
@@ -53,6 +50,11 @@ export function defineProblemType(definition: ProblemTypeDefinition): ProblemTyp
 export function blankProblemType(status: number, title: string): ProblemType {
   const definition: ProblemTypeDefinition = { name: BLANK, status, title, remedy: '' };
   return definition as ProblemType;
+}
+
+/** The problem type that names a constraint, if one does. */
+export function problemTypeOf(constraint: string): ProblemType | undefined {
+  return [...registry.values()].find((type) => type.constraint === constraint);
 }
 
 /** Every registered problem type, by status, then by name. */

@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
@@ -34,7 +35,7 @@ export class ProblemFilter implements ExceptionFilter {
   private log(problem: Problem): void {
     if (problem.type.status === internalError.status) {
       this.logger.error({ msg: 'request failed', err: problem.cause });
-    } else if (problem.type.status > internalError.status) {
+    } else if (problem.type.status > internalError.status || problem.cause instanceof QueryFailedError) {
       this.logger.warn({
         msg: problem.message,
         reason: Error.isError(problem.cause) ? describeError(problem.cause).message : undefined,

@@ -17,6 +17,9 @@ export type RequestFault = ValueFault &
     | { /** Name of the query, path or header parameter; empty for the query as a whole. */ parameter: string }
   );
 
+/** What to do about a name that is not declared. */
+export const UNKNOWN_NAME = 'is not known here: check its spelling or leave it out';
+
 /** A JSON Pointer (RFC 6901) from property names and indexes. */
 export function jsonPointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

@@ -6,28 +6,27 @@ import { isDecodable } from './percent-encoding.js';
 const MAX_PARAMETERS = 50;
 
 /**
- * The parameters of a query.
+ * The parameters of a query, each given once.
  *
  * @param text - what follows the `?`; null without one
- * @throws Problem `invalid-parameters` when there are more than {@link MAX_PARAMETERS}
+ * @throws Problem `invalid-parameters` when one is given twice or is not percent-encoded UTF-8, which Node would read as something
+ *   else, or when there are more than {@link MAX_PARAMETERS}
  */
 export function parseQueryString(text: string | null): ParsedUrlQuery {
-  if (text === null) {
-    return {};
-  }
-  if (text.split('&').filter(Boolean).length > MAX_PARAMETERS) {
+  const pairs = (text ?? '').split('&').filter(Boolean);
+  if (pairs.length > MAX_PARAMETERS) {
     throw invalidRequest([{ parameter: '', code: 'too_many', detail: `must have at most ${MAX_PARAMETERS} parameters` }]);
   }
-  return parse(text, '&', '=', { maxKeys: 0 });
-}
-
-/**
- * The parameters, as they are written, that are not percent-encoded UTF-8, which Node would read as something else.
- *
- * @param url - target of a request
- */
-export function malformedParameters(url: string): string[] {
-  const start = url.indexOf('?');
-  const pairs = start === -1 ? [] : url.slice(start + 1).split('&');
-  return pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
+  const malformed = pairs.filter((pair) => !isDecodable(pair));
+  if (malformed.length > 0) {
+    const detail = 'must be percent-encoded UTF-8: write %25 for a percent sign';
+    throw invalidRequest(malformed.map((pair) => ({ parameter: pair.split('=', 1).join(), code: 'encoding', detail })));
+  }
+  const query = parse(pairs.join('&'));
+  const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
+  if (repeated.length > 0) {
+    const detail = 'is given more than once: keep one';
+    throw invalidRequest(repeated.map((name) => ({ parameter: name, code: 'repeated', detail })));
+  }
+  return query;
 }

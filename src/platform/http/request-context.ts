@@ -16,8 +16,6 @@ declare global {
 /** What is known of the request that the running code serves. */
 export interface RequestContext {
   readonly request: Request;
-  /** What the platform has yet to do around the handler; see `Stage`. */
-  around?: ((handle: () => Promise<unknown>) => Promise<unknown>) | undefined;
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();

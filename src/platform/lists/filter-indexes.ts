@@ -3,7 +3,7 @@ import type { MigrationInterface } from 'typeorm';
 import { IndexMigration } from '../database/index-migration.js';
 import { SqlMigration } from '../database/sql-migration.js';
 import { columnNameOf, tableNameOf } from '../database/table-name.js';
-import { migrationPlace, type Tables } from '../database/table-registry.js';
+import type { Tables } from '../database/migrations.module.js';
 import type { FilterDefinition } from './filter/define-filter.js';
 import type { NamedField } from './filter/filter-fields.js';
 
@@ -13,7 +13,7 @@ import type { NamedField } from './filter/filter-fields.js';
  */
 export function missingIndexes(definitions: readonly FilterDefinition[], { entities, migrations }: Tables): string[] {
   const statements = migrations
-    .toSorted((a, b) => Number(migrationPlace(a)) - Number(migrationPlace(b)))
+    .toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
     .flatMap(statementsOf)
     .flatMap(aboutIndexes);
   return definitions
@@ -23,6 +23,11 @@ export function missingIndexes(definitions: readonly FilterDefinition[], { entit
         indexes.flatMap((index) => faultOf(index, entity, { name, type }, statements) ?? []),
       ),
     );
+}
+
+/** The 13 digits that end the name of a migration and order it among all others. */
+function placeOf(migration: Type<MigrationInterface>): string {
+  return (new migration().name ?? migration.name).slice(-13);
 }
 
 function statementsOf(type: Type<MigrationInterface>): readonly string[] {

@@ -1,5 +1,4 @@
-import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, Raw } from 'typeorm';
-import type { Type } from '@nestjs/common';
+import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, Raw, type Repository } from 'typeorm';
 import type { Condition } from './filter/condition.js';
 import { KeyStatements, type Statement } from './key-statements.js';
 import type { PageQuery } from './page-query.js';
@@ -15,15 +14,13 @@ const LOW_COST = 1000;
  * can find the matches, it is made to: at once if they seem few, otherwise after the newest rows did not have enough of
  * them. What no index can find is left to the planner, and to the time-out.
  *
- * @param manager - in a transaction
+ * @param repository - of a transaction
  */
 export async function findFiltered<Entity extends { id: string }>(
-  manager: EntityManager,
-  entity: Type<Entity>,
+  repository: Repository<Entity>,
   condition: Condition,
   { after, limit }: PageQuery<Entity>,
 ): Promise<Entity[]> {
-  const repository = manager.getRepository(entity);
   const statements = new KeyStatements(repository.metadata, condition, after, limit + 1);
   const find = ({ sql, parameters }: Statement) =>
     repository.find({
@@ -33,7 +30,7 @@ export async function findFiltered<Entity extends { id: string }>(
   if (statements.needKeyAlone) {
     return find(statements.planned());
   }
-  const plan = await explain(manager, statements.all());
+  const plan = await explain(repository.manager, statements.all());
   if (plan.readsTable) {
     return find(statements.planned());
   }

@@ -1,6 +1,4 @@
-import type { Type } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import { tableNameOf } from '../database/table-name.js';
 import type { EventCounter, Metrics } from '../observability/metrics.js';
 import type { Bulkhead } from './bulkhead.js';
 
@@ -31,7 +29,7 @@ export class ListMetrics {
   }
 
   /** A row was added, and will stay. */
-  rowCreated(entity: Type): void {
-    this.created.inc({ table: tableNameOf(entity)?.name ?? entity.name });
+  rowCreated(table: string): void {
+    this.created.inc({ table });
   }
 }

@@ -1,5 +1,5 @@
-import { Injectable, Logger, type Type } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { Injectable, Logger } from '@nestjs/common';
+import type { EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
@@ -51,19 +51,24 @@ export class Lists {
    * One page of an entity whose `id` is a UUIDv7, newest first. Going by key and backwards in time, a walk sees each row
    * that existed when it began exactly once, also while others write, and deep pages cost what the first one costs.
    *
-   * @param entity - that some module registered
+   * @param repository - of the entity, as Nest injects it
    * @param query - which page, as validation left it
    * @throws Problem 400 when its filter takes longer than `FILTER_TIMEOUT`, 503 while the database is away
    */
-  async findPage<Entity extends { id: string }>(entity: Type<Entity>, query: PageQuery<NoInfer<Entity>>): Promise<Page<Entity>> {
+  async findPage<Entity extends { id: string }>(
+    repository: Repository<Entity>,
+    query: PageQuery<NoInfer<Entity>>,
+  ): Promise<Page<Entity>> {
     const { limit, filtered, filterExpression } = query;
-    if (filtered && filtered.entity !== entity) {
-      throw new Error(`A list of ${entity.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`);
+    if (filtered && filtered.entity !== repository.target) {
+      throw new Error(
+        `A list of ${repository.metadata.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`,
+      );
     }
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
-      ? await this.findWithinLimits(entity, filtered.condition, query)
-      : await this.read(query.after, (manager) => findNewest(manager, entity, query.after, limit + 1));
+      ? await this.findWithinLimits(repository, filtered.condition, query)
+      : await this.read(repository, query.after, (source) => findNewest(source, query.after, limit + 1));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
@@ -72,24 +77,29 @@ export class Lists {
   /**
    * Adds a row to the lists of an entity, as the newest one.
    *
-   * @param entity - that some module registered, with a key `id` of type `uuid`
+   * @param repository - of an entity with a key `id` of type `uuid`
    * @param values - of all its other columns; those that can be null may be left out
    * @returns the row as it is in the database now
    * @throws Problem 503 while the database is away
    */
-  async add<Entity extends { id: string }>(entity: Type<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
+  async add<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
     // An `id` among the values is ignored.
     const row = { ...values, id: newId() };
-    await insertRow(this.database.manager, entity, row);
+    await insertRow(repository, row);
     this.database.afterCommit(() => {
-      this.metrics.rowCreated(entity);
+      this.metrics.rowCreated(repository.metadata.tableName);
     });
     return row;
   }
 
   /** Replicas lag behind, each as it does: a walk that goes on in another one could miss what it has not received yet. */
-  private read<T>(after: string | undefined, read: (manager: EntityManager) => Promise<T>): Promise<T> {
-    return after === undefined ? this.database.fromReplica(read) : read(this.database.manager);
+  private read<Entity extends { id: string }, T>(
+    repository: Repository<Entity>,
+    after: string | undefined,
+    read: (repository: Repository<Entity>) => Promise<T>,
+  ): Promise<T> {
+    const from = (manager: EntityManager) => read(manager.getRepository<Entity>(repository.target));
+    return after === undefined ? this.database.fromReplica(from) : read(repository);
   }
 
   private readonly refuse = (): Problem => {
@@ -102,7 +112,7 @@ export class Lists {
    * still costs much costs one processor, for a short time.
    */
   private async findWithinLimits<Entity extends { id: string }>(
-    entity: Type<Entity>,
+    repository: Repository<Entity>,
     condition: Condition,
     query: PageQuery<Entity>,
   ): Promise<Entity[]> {
@@ -120,9 +130,10 @@ export class Lists {
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
     const signal = request && !this.database.isEmbedded ? clientGone(request) : undefined;
     try {
-      const find = (reader: EntityManager) => findFiltered(reader, entity, condition, query);
-      const read = (manager: EntityManager) => readOnly(manager, settings, find, signal);
-      return await this.bulkhead.run(request?.user?.id ?? '', () => this.read(query.after, read), signal, this.refuse);
+      const find = (reader: EntityManager) => findFiltered(reader.getRepository<Entity>(repository.target), condition, query);
+      const read = ({ manager }: Repository<Entity>) => readOnly(manager, settings, find, signal);
+      const task = () => this.read(repository, query.after, read);
+      return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
     } catch (error) {
       if (signal?.aborted && isOfCancellation(error, signal)) {
         throw new Problem(badRequest, 'The client closed its connection before the response.');
@@ -131,7 +142,7 @@ export class Lists {
         throw error;
       }
       this.metrics.filterTimeouts.inc({});
-      this.logger.warn({ msg: 'filter took too long', entity: entity.name, seconds: timeout });
+      this.logger.warn({ msg: 'filter took too long', entity: repository.metadata.name, seconds: timeout });
       throw tooSlow(query.filterExpression, timeout);
     }
   }

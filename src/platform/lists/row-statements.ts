@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import type { DataSource, Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
+import type { Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { Statement } from '../database/lane.js';
 import { quotedTable } from '../database/table-name.js';
 
@@ -40,11 +40,10 @@ export class RowStatements<Entity extends ObjectLiteral> {
   private static readonly known = new WeakMap<EntityMetadata, RowStatements<ObjectLiteral> | null>();
 
   /** Undefined for an entity of which it does more. */
-  static of<Entity extends ObjectLiteral>(dataSource: DataSource, entity: Type<Entity>): RowStatements<Entity> | undefined {
-    const metadata = dataSource.getMetadata(entity);
+  static of<Entity extends ObjectLiteral>(metadata: EntityMetadata): RowStatements<Entity> | undefined {
     let statements = this.known.get(metadata);
     if (statements === undefined) {
-      statements = isPlain(metadata) ? new RowStatements<ObjectLiteral>(metadata, entity) : null;
+      statements = isPlain(metadata) ? new RowStatements<ObjectLiteral>(metadata) : null;
       this.known.set(metadata, statements);
     }
     return (statements as RowStatements<Entity> | null) ?? undefined;
@@ -59,10 +58,10 @@ export class RowStatements<Entity extends ObjectLiteral> {
   private readonly pages = new Map<string, Pick<Statement, 'text' | 'name'>>();
   private readonly inserts = new Map<string, Pick<Statement, 'text' | 'name'>>();
 
-  private constructor(
-    metadata: EntityMetadata,
-    private readonly entity: Type<Entity>,
-  ) {
+  private readonly entity: Type<Entity>;
+
+  private constructor(metadata: EntityMetadata) {
+    this.entity = metadata.target as Type<Entity>;
     this.columns = metadata.columns;
     this.kept = metadata.columns.map(({ type }) => KEPT.has(type));
     this.isText = metadata.columns.every(({ type }) => TEXT.has(type));

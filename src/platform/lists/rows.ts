@@ -1,5 +1,4 @@
-import type { Type } from '@nestjs/common';
-import { type EntityManager, type FindOptionsOrder, type FindOptionsWhere, LessThan, type QueryDeepPartialEntity } from 'typeorm';
+import { type FindOptionsOrder, type FindOptionsWhere, LessThan, type QueryDeepPartialEntity, type Repository } from 'typeorm';
 import { runRead, runStatement } from '../database/run-statement.js';
 import { RowStatements } from './row-statements.js';
 
@@ -10,17 +9,16 @@ import { RowStatements } from './row-statements.js';
  * @param count - of rows, at most
  */
 export async function findNewest<Entity extends { id: string }>(
-  manager: EntityManager,
-  entity: Type<Entity>,
+  repository: Repository<Entity>,
   after: string | undefined,
   count: number,
 ): Promise<Entity[]> {
-  const statements = RowStatements.of(manager.dataSource, entity);
+  const statements = RowStatements.of<Entity>(repository.metadata);
   if (statements) {
-    const rows = await runRead(manager, statements.newest(after, count));
+    const rows = await runRead(repository.manager, statements.newest(after, count));
     return rows.map(statements.row);
   }
-  return manager.getRepository(entity).find({
+  return repository.find({
     ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
     order: { id: 'DESC' } as FindOptionsOrder<Entity>,
     take: count,
@@ -29,14 +27,13 @@ export async function findNewest<Entity extends { id: string }>(
 
 /** Adds a row, with the columns that are given. */
 export async function insertRow<Entity extends { id: string }>(
-  manager: EntityManager,
-  entity: Type<Entity>,
+  repository: Repository<Entity>,
   row: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const statements = RowStatements.of(manager.dataSource, entity);
+  const statements = RowStatements.of<Entity>(repository.metadata);
   if (statements) {
-    await runStatement(manager, statements.insert(row));
+    await runStatement(repository.manager, statements.insert(row));
   } else {
-    await manager.getRepository(entity).insert(row as QueryDeepPartialEntity<Entity>);
+    await repository.insert(row as QueryDeepPartialEntity<Entity>);
   }
 }

@@ -3,7 +3,8 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { completeBodies } from './complete-bodies.js';
 import { describeAnswers } from './describe-answers.js';
 import { BEARER, describeScopes } from './describe-scopes.js';
-import type { Route } from '../routes/route.js';
+import { nameOf, type Route } from '../routes/route.js';
+import { operationIdOf } from './operation.decorator.js';
 import { headers, schemas } from './platform-components.js';
 import { sectionsOf } from './section.decorator.js';
 
@@ -40,7 +41,10 @@ export function buildOpenApiDocument(
   const base = builder.build();
   // Of OpenAPI 3.1, which the builder does not know yet.
   Object.assign(base.info, { summary });
-  const document = SwaggerModule.createDocument(app, base, { operationIdFactory: (_controller, method) => method });
+  const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
+  const document = SwaggerModule.createDocument(app, base, {
+    operationIdFactory: (controller, method) => ids.get(`${controller}.${method}`) ?? method,
+  });
   document.components = {
     ...document.components,
     schemas: { ...document.components?.schemas, ...schemas },

@@ -5,19 +5,17 @@ import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from '../database/database-problem.js';
 import { invalidRequest } from '../http/invalid-request.js';
-import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.stage.js';
+import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
 import { type ProblemType, problemTypeUri } from '../http/problem-type.js';
-import { jsonPointer, Problem, type RequestFault } from '../http/problem.js';
-import { contentTooLargeProblem } from '../http/read-json-object.js';
-import type { Route } from '../routes/route.js';
+import { jsonPointer, Problem, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { contentTooLargeProblem } from '../http/read-json.js';
+import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
-import { unknownProperty } from '../validation/validate-input.js';
-import { handlerInputs } from '../validation/handler-inputs.js';
 import { BEARER, scopesNote } from './describe-scopes.js';
-import { isHidden } from './operation-faults.js';
-import { operationOf } from './operation.decorator.js';
+import { isHidden } from './hidden.decorator.js';
+import { operationIdOf, operationOf } from './operation.decorator.js';
 import { type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
 import type { headers } from './platform-components.js';
 
@@ -35,7 +33,7 @@ type ProblemAnswer = readonly [Problem, Headers];
  * @throws OperatorError when a handler has become several operations: their ids would not be unique
  */
 export function describeAnswers(document: OpenAPIObject, routes: readonly Route[]): void {
-  const byId = new Map(routes.filter((route) => !isHidden(route)).map((route) => [route.handler.name, route]));
+  const byId = new Map(routes.filter((route) => !isHidden(route)).map((route) => [operationIdOf(route), route]));
   for (const { path, operation } of operationsOf(document)) {
     const id = operation.operationId ?? '';
     const route = byId.get(id);
@@ -47,12 +45,6 @@ export function describeAnswers(document: OpenAPIObject, routes: readonly Route[
     byId.delete(id);
     describeOperation(operation, path, route, document.components?.schemas ?? {});
   }
-}
-
-/** The types of the problems that an operation is documented with. */
-export function problemTypesOf(route: Route): ReadonlySet<ProblemType> {
-  const { problems = [] } = operationOf(route) ?? {};
-  return new Set([...platformAnswers(route, []).map(([{ type }]) => type), ...problems]);
 }
 
 function describeOperation(operation: Operation, path: string, route: Route, schemas: Schemas): void {
@@ -106,7 +98,7 @@ function platformAnswers(route: Route, faults: readonly RequestFault[]): Problem
   if (isIdempotent(route)) {
     answers.push([idempotencyKeyReusedProblem(), common]);
   }
-  if (handlerInputs(route).body) {
+  if (takes(RouteParamtypes.BODY, route)) {
     answers.push([contentTooLargeProblem(), common]);
   }
   if (tokenPolicyOf(route) !== 'public') {
@@ -132,7 +124,7 @@ function commonHeaders(route: Route): Headers {
 function exampleFault(operation: Operation, schemas: Schemas): RequestFault {
   const required = requiredProperty(operation, schemas);
   return required === undefined
-    ? { parameter: 'colour', code: 'unknown', detail: unknownProperty([]).detail }
+    ? { parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }
     : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
 }
 

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, HttpCode, HttpStatus, type Type } from '@nestjs/common';
+import { applyDecorators, SetMetadata, HttpCode, HttpStatus, type Type } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ProblemType } from '../http/problem-type.js';
-import { annotate, annotationOf, type Route } from '../routes/route.js';
+import { metadataOf, type Route } from '../routes/route.js';
 
 /** What only the route itself can say about an operation; everything else in the document is derived. */
 export interface OperationOptions {
@@ -30,14 +30,19 @@ export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, answer, status = HttpStatus.OK } = options;
   const { answerDescription = STATUS_CODES[status] ?? '' } = options;
   return applyDecorators(
-    annotate(OPERATION, options),
+    SetMetadata(OPERATION, options),
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(answer && { type: answer }), description: answerDescription }),
   );
 }
 
+/** The operation id of a route: its name where it has an `@Operation`, otherwise Nest's own, with the controller before it. */
+export function operationIdOf(route: Route): string {
+  return operationOf(route) ? route.name : `${route.controller.name}_${route.name}`;
+}
+
 /** What `@Operation` says of a route; undefined for a route without. */
 export function operationOf(route: Route): OperationOptions | undefined {
-  return annotationOf(OPERATION, route) as OperationOptions | undefined;
+  return metadataOf(OPERATION, route) as OperationOptions | undefined;
 }

@@ -1,7 +1,7 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { annotate, annotationOf, type Route } from '../routes/route.js';
-import { isHidden } from './operation-faults.js';
+import { metadataOf, type Route } from '../routes/route.js';
+import { isHidden } from './hidden.decorator.js';
 
 /** A part of the document and of the console: a tag of OpenAPI, with operations of one or several controllers. */
 export interface SectionOptions {
@@ -15,13 +15,13 @@ const SECTION = 'section';
 
 /** Puts the operations of a controller into a section. Controllers may share one: give each the same object. */
 export function Section(options: SectionOptions): ClassDecorator {
-  return applyDecorators(annotate(SECTION, options), ApiTags(options.title));
+  return applyDecorators(SetMetadata(SECTION, options), ApiTags(options.title));
 }
 
 /** The sections of all documented routes, in the order of these. */
 export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
   const sections = routes
     .filter((route) => !isHidden(route))
-    .flatMap((route) => (annotationOf(SECTION, route) as SectionOptions | undefined) ?? []);
+    .flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
   return [...new Map(sections.map((section) => [section.title, section])).values()];
 }

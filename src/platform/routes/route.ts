@@ -1,42 +1,51 @@
 import type { ExecutionContext, Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 
-/** A method of a controller that answers requests. */
+/** A method of a controller that handles requests. */
 export interface Route {
   readonly controller: Type;
-  /** Has the name of the method: the boot checks see to that. */
   readonly handler: ReturnType<ExecutionContext['getHandler']>;
-}
-
-/** The route that a request goes to. */
-export function routeOf(context: ExecutionContext): Route {
-  return { controller: context.getClass(), handler: context.getHandler() };
+  /** Of the method; that of the handler is another one where a decorator wraps it. */
+  readonly name: string;
 }
 
 /** For messages: `ItemsController.listItems`. */
-export function nameOf({ controller, handler }: Route): string {
-  return `${controller.name}.${handler.name}`;
+export function nameOf({ controller, name }: Route): string {
+  return `${controller.name}.${name}`;
 }
 
-/** The same of what a decorator stands on, which may be a whole controller. */
-export function placeOf(target: object, method?: string | symbol): string {
-  return typeof target === 'function' ? target.name : `${target.constructor.name}.${String(method)}`;
+/** What `SetMetadata` left on a route or, where that has none, on its controller: that class, and none that it extends. */
+export function metadataOf(key: string, { controller, handler }: Pick<Route, 'controller' | 'handler'>): unknown {
+  return Reflect.getMetadata(key, handler) ?? Reflect.getOwnMetadata(key, controller);
 }
 
-/** A decorator of routes and of controllers. */
-export type Annotation = (target: object, method?: string | symbol) => void;
-
-/** Leaves something on a route, or on all routes of a controller, where it stays if another decorator replaces the handler. */
-export function annotate(key: string, value: unknown): Annotation {
-  return (target, method) => {
-    if (method === undefined) {
-      Reflect.defineMetadata(key, value, target);
-    } else {
-      Reflect.defineMetadata(key, value, target, method);
-    }
-  };
+/** A parameter of a handler that takes a part of the request. */
+export interface RouteParameter {
+  readonly kind: RouteParamtypes;
+  /** Of the part: `id` in `@Param('id')`. */
+  readonly data: unknown;
+  /** Its class, as far as reflection knows; undefined for one that was imported with `type`. */
+  readonly type: Type<object> | undefined;
 }
 
-/** What {@link annotate} left on a route or, where that has none, on its controller: that class, and none that it extends. */
-export function annotationOf(key: string, { controller, handler }: Route): unknown {
-  return Reflect.getMetadata(key, controller.prototype as object, handler.name) ?? Reflect.getOwnMetadata(key, controller);
+/** The parameters of a handler that have a decorator, such as `@Body() body: CreateItemDto`. */
+export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>): RouteParameter[] {
+  const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
+    string,
+    { index: number; data?: unknown }
+  >;
+  const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
+  return Object.entries(parameters).map(([key, { index, data }]) => ({
+    kind: Number.parseInt(key, 10) as RouteParamtypes,
+    data,
+    type: types[index],
+  }));
 }
+
+/** Whether a handler takes a part of the request. */
+export function takes(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
+  return parametersOf(route).some((parameter) => parameter.kind === kind);
+}
+
+export { RouteParamtypes };

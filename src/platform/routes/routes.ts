@@ -17,9 +17,9 @@ export class Routes {
 
   private routesOf(controller: Type): Route[] {
     const handlers = controller.prototype as Record<string, Route['handler']>;
-    const named = this.scanner.getAllMethodNames(handlers).flatMap((method) => handlers[method] ?? []);
-    return named
-      .filter((handler) => Reflect.getMetadata(PATH_METADATA, handler) !== undefined)
-      .map((handler) => ({ controller, handler }));
+    return this.scanner.getAllMethodNames(handlers).flatMap((name) => {
+      const handler = handlers[name];
+      return handler && Reflect.getMetadata(PATH_METADATA, handler) !== undefined ? [{ controller, handler, name }] : [];
+    });
   }
 }

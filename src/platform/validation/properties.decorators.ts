@@ -65,7 +65,6 @@ export function Text({ maximumLength, notBlank = false, ...options }: TextOption
     isOne: (value) => typeof value === 'string',
     rules: [
       ['too_long', `must have at most ${maximumLength} characters`, (text) => codePoints(text) <= maximumLength],
-      ['character', 'must not contain U+0000 or a lone surrogate', (text) => !text.includes('\0') && text.isWellFormed()],
       ...(notBlank
         ? [['blank', 'must have a character that is not white space', (text: string) => /\S/.test(text)] as const]
         : []),

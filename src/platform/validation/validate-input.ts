@@ -1,9 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { type ValidationError, Validator } from 'class-validator';
-import type { ValueFault } from '../http/problem.js';
+import { getMetadataStorage, type ValidationError, Validator } from 'class-validator';
+import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
 import { quickCheckOf } from './quick-check.js';
 import { RefusedValue } from './parsed.decorator.js';
+
+/** What is asked of class-validator: a property that the class does not declare is an error. */
+export const VALIDATOR_OPTIONS = { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true } as const;
 
 const validator = new Validator();
 
@@ -22,37 +25,76 @@ export interface ValidatedInput<T> {
  * Checks a plain object against a class whose properties carry validation decorators.
  * A property the class does not declare is a fault: a typing error is named instead of ignored.
  *
- * @param type - the class
- * @param plain - untrusted input; must not nest deeply (see `readJsonObject`)
+ * @param plain - untrusted input; must not nest deeply (see `readJson`)
  */
 export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
-  // What the class computes, and what every object has, cannot be set.
-  const isTaken = (name: string) => name in type.prototype;
-  const dropped = Object.keys(plain).filter(isTaken);
-  const rest = dropped.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !isTaken(name)));
+  const { rest, faults } = withoutTakenNames(type, plain);
   const value = plainToInstance(type, rest);
-  if (dropped.length === 0 && quickCheckOf(type)(value)) {
-    return { value, faults: [] };
-  }
-  const errors = validator.validateSync(value, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
-  return {
-    value,
-    faults: [...dropped.map((name) => unknownProperty([name])), ...errors.flatMap((error) => faultsOf(error, []))],
-  };
+  const errors = quickCheckOf(type)(value) ? [] : validator.validateSync(value, VALIDATOR_OPTIONS);
+  return { value, faults: [...faults, ...faultsOf(errors)] };
 }
 
-function faultsOf(error: ValidationError, parents: readonly string[]): InputFault[] {
+/** The input as an instance of its class, if {@link quickCheckOf} finds that it keeps all rules. */
+export function quickInput<T extends object>(type: Type<T>, plain: object): T | undefined {
+  const value = plainToInstance(type, plain);
+  return quickCheckOf(type)(value) ? value : undefined;
+}
+
+/** An input without the names that cannot be set, of what the class computes and what every object has; each of these is a fault. */
+export function withoutTakenNames(type: Type<object>, plain: object): { rest: object; faults: InputFault[] } {
+  const taken = Object.keys(plain).filter((name) => name in type.prototype);
+  const rest = taken.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !taken.includes(name)));
+  return { rest, faults: taken.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME })) };
+}
+
+/** The faults that class-validator found. */
+export function faultsOf(errors: readonly ValidationError[]): InputFault[] {
+  return errors.flatMap((error) => faultsOfProperty(error, []));
+}
+
+function faultsOfProperty(error: ValidationError, parents: readonly string[]): InputFault[] {
   const path = [...parents, error.property];
-  if (error.value instanceof RefusedValue) {
-    return [{ path, ...error.value.fault }];
+  const value: unknown = error.value;
+  const constraints = error.constraints ?? {};
+  if (value instanceof RefusedValue) {
+    return [{ path, ...value.fault }];
   }
-  const own = Object.entries(error.constraints ?? {}).map(([name, message]) =>
-    name === 'whitelistValidation' ? unknownProperty(path) : { path, code: name, detail: message },
-  );
-  return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, path))];
+  if ('whitelistValidation' in constraints) {
+    return [{ path, code: 'unknown', detail: UNKNOWN_NAME }];
+  }
+  if (value === undefined && error.constraints) {
+    return [{ path, code: 'required', detail: 'is required' }];
+  }
+  const own = Object.entries(constraints).flatMap(([name, message]) => {
+    const [code, detail] = [codeOf(name), detailOf(message, error.property)];
+    return wrongElements(error, name).map((element) => ({ path: path.concat(element), code, detail }));
+  });
+  return [...own, ...(error.children ?? []).flatMap((child) => faultsOfProperty(child, path))];
 }
 
-/** The error of a property that is not declared. */
-export function unknownProperty(path: readonly string[]): InputFault {
-  return { path, code: 'unknown', detail: 'is not known here: check its spelling or leave it out' };
+/** `isInt` as `is_int`; rules of the platform have such names already. */
+function codeOf(constraint: string): string {
+  return constraint.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** class-validator's own messages begin with the property, or name it as a list. */
+function detailOf(message: string, property: string): string {
+  return message.replace(`each value in ${property} `, '').replace(`${property} `, '');
+}
+
+/** The places of the elements that break a rule for each of them; one empty place for a rule of the property itself. */
+function wrongElements({ target, property, value }: ValidationError, constraint: string): string[][] {
+  const storage = getMetadataStorage();
+  const rule = storage
+    .getTargetValidationMetadatas(target?.constructor ?? Object, '', false, false)
+    .find((metadata) => metadata.propertyName === property && metadata.name === constraint);
+  if (!rule?.each || !Array.isArray(value)) {
+    return [[]];
+  }
+  const [{ instance } = { instance: undefined }] = storage.getTargetValidatorConstraints(rule.constraintCls);
+  const context = { targetName: '', property, object: target ?? {}, constraints: rule.constraints };
+  const wrong = value.flatMap((element: unknown, index) =>
+    instance?.validate(element, { ...context, value: element }) === true ? [] : [[String(index)]],
+  );
+  return wrong.length > 0 ? wrong : [[]];
 }

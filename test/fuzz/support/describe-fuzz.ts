@@ -1,10 +1,10 @@
 import type { Type } from '@nestjs/common';
 import * as fc from 'fast-check';
 import { isDeepStrictEqual } from 'node:util';
+import { DataSource } from 'typeorm';
 import { asObject, type JsonObject } from './json.js';
 import { AccessTokensService } from '../../../src/platform/auth/access-tokens.service.js';
 import { digestOf } from '../../../src/platform/auth/token-format.js';
-import { Database } from '../../../src/platform/index.js';
 import type { PageBody } from '../../support/api.js';
 import { Contract, type Document } from '../../support/contract.js';
 import { measured } from '../../support/measurements.js';
@@ -155,7 +155,7 @@ async function cursorsOf({ api }: Service, collection: string): Promise<string[]
 
 /** All rows of a collection as the database has them, without what is absent. */
 async function rowsOf({ app }: Service, collection: string): Promise<{ id: string }[]> {
-  const rows: { id: string }[] = await app.get(Database).manager.query(`SELECT * FROM ${collection.split('/').at(-1)}`);
+  const rows: { id: string }[] = await app.get(DataSource).manager.query(`SELECT * FROM ${collection.split('/').at(-1)}`);
   return rows.map(withoutAbsent);
 }
 

@@ -1,15 +1,15 @@
 import { Body, Controller, Get, HttpStatus, Module, Param, Post, Query } from '@nestjs/common';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { ItemsModule } from '../../../src/items/items.module.js';
 import {
   AnswerOf,
   Bool,
-  Database,
-  DatabaseModule,
   defineFilter,
   Idempotent,
   Integer,
   Lists,
+  MigrationsModule,
   mapPage,
   notFound,
   OneOf,
@@ -104,20 +104,20 @@ class ParcelPath {
 @RequireScopes('parcels')
 class ParcelsController {
   constructor(
+    @InjectRepository(Parcel) private readonly parcels: Repository<Parcel>,
     private readonly lists: Lists,
-    private readonly database: Database,
   ) {}
 
   @Get()
   @Operation({ summary: 'List parcels', answer: ParcelPage })
   async listParcels(@Query() query: ParcelsQuery): Promise<Page<ParcelDto>> {
-    return mapPage(await this.lists.findPage(Parcel, query), ParcelDto.from);
+    return mapPage(await this.lists.findPage(this.parcels, query), ParcelDto.from);
   }
 
   @Get(':id')
   @Operation({ summary: 'Get a parcel', answer: ParcelDto, problems: [notFound] })
   async getParcel(@Param() { id }: ParcelPath): Promise<ParcelDto> {
-    const parcel = await this.database.repository(Parcel).findOneBy({ id });
+    const parcel = await this.parcels.findOneBy({ id });
     if (!parcel) {
       throw new Problem(notFound, 'There is no such parcel.');
     }
@@ -128,7 +128,7 @@ class ParcelsController {
   @Idempotent()
   @Operation({ summary: 'Create a parcel', answer: ParcelDto, status: HttpStatus.CREATED })
   async createParcel(@Body() body: CreateParcelDto): Promise<ParcelDto> {
-    return ParcelDto.from(await this.lists.add(Parcel, body));
+    return ParcelDto.from(await this.lists.add(this.parcels, body));
   }
 }
 
@@ -136,7 +136,8 @@ class ParcelsController {
   imports: [
     PlatformModule,
     ItemsModule,
-    DatabaseModule.forFeature({ entities: [Parcel], migrations: [CreateParcels1767225900000] }),
+    TypeOrmModule.forFeature([Parcel]),
+    MigrationsModule.forFeature([CreateParcels1767225900000]),
   ],
   controllers: [ParcelsController],
 })

@@ -1,0 +1,94 @@
+import { RESPONSE_PASSTHROUGH_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import type { Type } from '@nestjs/common';
+import { getMetadataStorage } from 'class-validator';
+import { classOf, documentedProperties } from '../openapi/documented-properties.js';
+import { isHidden } from '../openapi/hidden.decorator.js';
+import { operationIdOf } from '../openapi/operation.decorator.js';
+import { nameOf, parametersOf, type Route, type RouteParameter, RouteParamtypes, takes } from '../routes/route.js';
+
+/** What is wrong with the way in which a handler responds: one that forgets it never ends. */
+export function responseFaults(route: Route): string[] {
+  const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
+  return (takes(RouteParamtypes.RESPONSE, route) && !passesOn) || takes(RouteParamtypes.NEXT, route)
+    ? [`${nameOf(route)} responds by itself: return the body, and set headers with @Res({ passthrough: true }).`]
+    : [];
+}
+
+/** Path parameters that the path does not have, or of which a class knows nothing: every call of such a route would fail. */
+export function pathFaults(route: Route): string[] {
+  const paths = [
+    Reflect.getMetadata(PATH_METADATA, route.controller),
+    Reflect.getMetadata(PATH_METADATA, route.handler),
+  ].flat() as string[];
+  const inPath = new Set(paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)));
+  const parameters = parametersOf(route).filter(({ kind }) => kind === RouteParamtypes.PARAM);
+  const missing = parameters.flatMap((parameter) => namesOf(parameter) ?? []).filter((name) => !inPath.has(name));
+  const unknown = parameters
+    .filter(({ data }) => typeof data !== 'string')
+    .flatMap((parameter) => [...inPath].filter((name) => namesOf(parameter)?.includes(name) === false));
+  return [
+    ...missing.map((name) => `${nameOf(route)} takes the path parameter ${name}, which is not in its path: add :${name}.`),
+    ...unknown.map((name) => `${nameOf(route)} does not take the path parameter ${name}: declare it in the class of @Param().`),
+  ];
+}
+
+/** The names that a parameter with `@Param()` takes; undefined where its class says nothing. */
+function namesOf({ data, type }: RouteParameter): string[] | undefined {
+  return typeof data === 'string' ? [data] : type && rulesOf(type).map(({ propertyName }) => propertyName);
+}
+
+/** Bodies, queries and paths whose class has no rules: they would let anything through. */
+export function inputFaults(route: Route): string[] {
+  const inputs = parametersOf(route).filter(
+    ({ kind, data }) =>
+      typeof data !== 'string' && [RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM].includes(kind),
+  );
+  return inputs.flatMap(({ type = Object }) => classFaults(type, nameOf(route)));
+}
+
+/** @param above - classes that contain this one: a class that contains itself has no end */
+function classFaults(type: Type<object>, place: string, above: readonly Type[] = []): string[] {
+  const rules = rulesOf(type);
+  if (rules.length === 0) {
+    const remedy = 'declare it whole, as a class with decorated properties, and import that class without "type".';
+    return [`${place} takes an input without validation rules: ${remedy}`];
+  }
+  const documented = documentedProperties(type);
+  return Object.entries(documented).flatMap(([name, property]) => {
+    const ofProperty = rules.filter(({ propertyName }) => propertyName === name);
+    if (ofProperty.length === 0) {
+      return [`${type.name}.${name} is documented and has no rule: use a rule that documents itself, such as @Text, or add one.`];
+    }
+    const inner = classOf(property);
+    if (!inner || above.includes(inner)) {
+      return [];
+    }
+    return ofProperty.some((rule) => rule.type === 'nestedValidation')
+      ? classFaults(inner, `${type.name}.${name}`, [...above, type, inner])
+      : [`${type.name}.${name} takes ${inner.name} without checking it: add @ValidateNested() and @Type(() => ${inner.name}).`];
+  });
+}
+
+/** Kinds of metadata that are no rules: they say when others hold, or that a name is known. */
+const NO_RULES: ReadonlySet<string | undefined> = new Set(['conditionalValidation', 'whitelistValidation']);
+
+function rulesOf(type: Type<object>) {
+  const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  return metadata.filter((rule) => !NO_RULES.has(rule.type));
+}
+
+/** Routes that share an operation id. */
+export function operationIdFaults(routes: readonly Route[]): string[] {
+  const byId = Map.groupBy(
+    routes.filter((route) => !isHidden(route)),
+    operationIdOf,
+  );
+  return [...byId]
+    .filter(([, { length }]) => length > 1)
+    .map(([id, repeated]) => {
+      const names = repeated.map(nameOf).toSorted();
+      return new Set(names).size === 1
+        ? `The controller of ${names[0]} is part of two modules: leave it to one.`
+        : `Two routes are named ${id}, ${names.join(' and ')}: give one handler another name, it is the operation's id.`;
+    });
+}

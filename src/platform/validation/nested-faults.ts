@@ -1,0 +1,28 @@
+import { getMetadataStorage } from 'class-validator';
+import type { InputFault } from './validate-input.js';
+
+/**
+ * Nested objects that are missing, or lists where one object is declared: class-validator's `@ValidateNested()` lets both pass.
+ *
+ * @param input - an instance of a class with rules
+ */
+export function nestedFaults(input: object, path: readonly string[] = []): InputFault[] {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(input.constructor, '', false, false);
+  const optional = new Set(rules.flatMap(({ type, propertyName }) => (type === 'conditionalValidation' ? [propertyName] : [])));
+  return rules
+    .filter(({ type }) => type === 'nestedValidation')
+    .flatMap(({ propertyName, each }): InputFault[] => {
+      const place = [...path, propertyName];
+      const value = (input as Record<string, unknown>)[propertyName];
+      if (value === undefined || value === null) {
+        return optional.has(propertyName) ? [] : [{ path: place, code: 'required', detail: 'is required' }];
+      }
+      if (Array.isArray(value) !== each) {
+        return [{ path: place, code: 'type', detail: each ? 'must be a list' : 'must be an object' }];
+      }
+      const parts = Array.isArray(value)
+        ? value.map((part: unknown, index) => [part, [...place, String(index)]] as const)
+        : [[value, place] as const];
+      return parts.flatMap(([part, at]) => (typeof part === 'object' && part !== null ? nestedFaults(part, at) : []));
+    });
+}
