@@ -72,6 +72,14 @@ describe('a start that cannot succeed', () => {
     expect(stderr).not.toMatch(/hunter2|oracle|\bat /);
   });
 
+  it('says that Node is too old, and what to do', async () => {
+    const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.99.0" } })';
+    const { code, stderr } = await runServiceToEnd({
+      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(older)}"`,
+    });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node 24\.99\.0, .*`npm run start:prod`/)]);
+  });
+
   it('says that the port is taken', async () => {
     const occupant = createServer().listen(0);
     await once(occupant, 'listening');

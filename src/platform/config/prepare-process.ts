@@ -2,7 +2,7 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { checkNode } from './check-node.js';
+import { OperatorError } from './operator-error.js';
 import { reportFailure } from './report-failure.js';
 
 // Node's diagnostic reports would show every variable of the environment, and with them the passwords of the database and of Redis.
@@ -12,10 +12,11 @@ process.report.excludeEnv = true;
 process.on('uncaughtException', reportFailure);
 process.on('unhandledRejection', reportFailure);
 
-try {
-  checkNode(process.versions.node);
-} catch (error) {
-  reportFailure(error);
+// Older releases lack parts that are used in places that are seldom reached.
+if (Number.parseInt(process.versions.node, 10) < 26) {
+  const remedy =
+    'Start it with npm (`npm run start:prod`), which uses the Node that the project brings along, or install a newer one.';
+  reportFailure(new OperatorError(`This is Node ${process.versions.node}, and the service needs 26 or newer. ${remedy}`));
 }
 
 // Process 1 of a container has no default reaction to signals: until the application handles them, they end the process here.
