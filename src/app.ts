@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
+import { type INestApplicationContext, Logger, type NestApplicationOptions, type Type, VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Counter } from 'prom-client';
@@ -10,8 +10,8 @@ import { TokenAuthenticator } from './platform/auth/token-authenticator.js';
 import { scopesOf } from './platform/auth/token-policy.decorator.js';
 import { BootChecks } from './platform/boot/boot-checks.js';
 import type { Configuration } from './platform/config/configuration.js';
-import { ConfigurationModule } from './platform/config/configuration.module.js';
 import { OperatorError } from './platform/config/operator-error.js';
+import { withConfiguration } from './platform/config/read-configuration.js';
 import { Database } from './platform/database/database.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { skipClosedConnection } from './platform/http/connections.js';
@@ -44,19 +44,18 @@ import { TracingModule } from './platform/tracing/tracing.module.js';
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
   const logger = await createLogger(configuration, process.stdout, output);
-  const app = await NestFactory.create<NestExpressApplication>(
-    { module: root, imports: [ConfigurationModule.with(configuration)] },
-    new JsonAdapter(createExpress(configuration.TRUSTED_PROXIES)),
-    {
-      logger: new NestLogger(logger),
-      abortOnError: false,
-      // The body is read after authentication, by the stage that validates it.
-      bodyParser: false,
-      // The fallback takes what is left, even if a module is registered later.
-      routeResolutionStrategy: 'specificity',
-      routeConflictPolicy: { duplicate: 'error' },
-    },
-  );
+  const adapter = new JsonAdapter(createExpress(configuration.TRUSTED_PROXIES));
+  const options: NestApplicationOptions = {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+    // The body is read after authentication, by the stage that validates it.
+    bodyParser: false,
+    // The fallback takes what is left, even if a module is registered later.
+    routeResolutionStrategy: 'specificity',
+    routeConflictPolicy: { duplicate: 'error' },
+  };
+  const create = () => NestFactory.create<NestExpressApplication>(root, adapter, options);
+  const app = await withConfiguration(configuration, create);
   const metrics = app.get(Metrics);
   metrics.registry.registerMetric(
     new Counter({
@@ -110,10 +109,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
 /** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
 export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
   const logger = new NestLogger(await createLogger(configuration, process.stderr));
-  return NestFactory.createApplicationContext(
-    { module: root, imports: [ConfigurationModule.with(configuration)] },
-    { logger, abortOnError: false },
-  );
+  return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));
 }
 
 /** @throws OperatorError when something else listens on that port */

@@ -3,6 +3,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { Test } from '@nestjs/testing';
+import { AppModule } from '../src/app.module.js';
+import { Configuration } from '../src/platform/config/configuration.js';
 import { loadedBy } from './support/loaded-modules.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
@@ -58,6 +61,25 @@ describe('a data directory', () => {
     expect((await heir.client(token).list()).body.items).toEqual([created]);
     expect(await heir.end('SIGTERM')).toBe(0);
   });
+});
+
+it('warns of variables whose names look misspelled, without their values', async () => {
+  const service = await ServiceProcess.start({
+    DATABASE_URL: 'postgres://127.0.0.1:1/x',
+    RATE_LIMITT: 'canary',
+    REDIS_URI: 'canary',
+  });
+  const warnings = service.log
+    .filter(({ context }) => context === 'Configuration')
+    .map(({ level, msg }) => `${String(level)}: ${msg}`);
+  expect(warnings).toEqual([expect.stringMatching(/^warn: .*(?=.*REDIS_URI \(REDIS_URL\?\))(?=.*RATE_LIMITT \(RATE_LIMIT\?\))/)]);
+  expect(service.output.stdout).not.toContain('canary');
+  await service.end('SIGTERM');
+});
+
+it('has a module that stands alone: it finds its configuration in the environment', async () => {
+  const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
+  expect(module.get(Configuration)).toMatchObject({ PORT: 3000, RATE_LIMIT: 100 });
 });
 
 describe('a start that cannot succeed', () => {

@@ -8,6 +8,8 @@
 export { AnswerOf } from './answers/answer-of.js';
 export type { Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/token-policy.decorator.js';
+export { variables } from './config/read-configuration.js';
+export { Flag, Secret, Seconds } from './config/variables.decorators.js';
 export { Database } from './database/database.js';
 export { conflict } from './database/database-problem.js';
 export { creationTime, newId } from './database/id.js';
@@ -28,6 +30,7 @@ export { type DurationHistogram, type EventCounter, Metrics } from './observabil
 export { Operation, type OperationOptions } from './openapi/operation.decorator.js';
 export { Section, type SectionOptions } from './openapi/section.decorator.js';
 export { traced, tracedFetch } from './tracing/traced.js';
+export { DecimalInteger } from './validation/decimal-integer.decorator.js';
 export { Rule, type RuleTest } from './validation/rule.js';
 export {
   Bool,

@@ -5,6 +5,7 @@ import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { BootChecks } from './boot/boot-checks.js';
 import { DatabaseModule } from './database/database.module.js';
+import { ConfigurationModule } from './config/configuration.module.js';
 import { DocsModule } from './docs/docs.module.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
@@ -25,6 +26,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 @Module({
   imports: [
     DiscoveryModule,
+    ConfigurationModule,
     ObservabilityModule,
     TracingModule,
     DatabaseModule,

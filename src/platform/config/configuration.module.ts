@@ -1,15 +1,20 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { inspect } from 'node:util';
+import { Logger, Module } from '@nestjs/common';
+import { ConfigModule, ConfigService } from '@nestjs/config';
 import { Configuration } from './configuration.js';
+import { misspelledVariables, platformVariables } from './read-configuration.js';
 
-/** Makes the one {@link Configuration} injectable everywhere. */
-@Global()
-@Module({})
+/** Makes {@link Configuration} and `ConfigService` injectable everywhere. */
+@Module({
+  imports: [ConfigModule.forRoot({ isGlobal: true, ignoreEnvFile: true, validatePredefined: false, load: [platformVariables] })],
+})
 export class ConfigurationModule {
-  static with(configuration: Configuration): DynamicModule {
-    return {
-      module: ConfigurationModule,
-      providers: [{ provide: Configuration, useValue: configuration }],
-      exports: [Configuration],
-    };
+  constructor(configuration: Configuration, service: ConfigService) {
+    const print = { value: () => ({}) };
+    Object.defineProperties(service, { toJSON: print, [inspect.custom]: print });
+    const misspelled = misspelledVariables(configuration);
+    if (misspelled.length > 0) {
+      new Logger('Configuration').warn(`Variables that nothing reads: ${misspelled.join(', ')}`);
+    }
   }
 }

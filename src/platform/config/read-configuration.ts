@@ -1,29 +1,83 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
 import { loadEnvFile } from 'node:process';
-import { validateInput } from '../validation/validate-input.js';
+import { inspect } from 'node:util';
+import type { Type } from '@nestjs/common';
+import type { ConfigFactory } from '@nestjs/config';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { closestMatch } from 'leven';
 import { Configuration } from './configuration.js';
 import { OperatorError } from './operator-error.js';
+import { printable } from './variables.decorators.js';
 
 /** A configuration that cannot be used. The message names every variable at fault and never a value. */
 export class ConfigurationError extends OperatorError {
   override readonly name = 'ConfigurationError';
 }
 
+const classes = new Set<Type<object>>();
+const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
+const scope = new AsyncLocalStorage<Configuration>();
+
+/**
+ * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values known to `ConfigService`. They are
+ * checked together with those of the platform, before the application is made.
+ *
+ * @param type - its properties are variables: their names, rules of class-validator or of the platform, and defaults
+ */
+export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
+  classes.add(type);
+  const print = {
+    value(this: object) {
+      return printable(this);
+    },
+  };
+  Object.defineProperties(type.prototype, { toJSON: print, [inspect.custom]: print });
+  const read = (): T => {
+    const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
+    const environment = environments.get(configuration);
+    if (configuration instanceof type) {
+      return configuration;
+    }
+    return environment ? readVariables(type, environment).value : new type();
+  };
+  // The token under which Nest injects what the factory makes, as `registerAs` sets it.
+  return Object.assign(read, { KEY: type });
+}
+
+/** The variables of the platform for `ConfigModule.forRoot`. */
+export const platformVariables = variables(Configuration);
+
 /**
  * Reads and checks the configuration once, for the whole process. A variable that is empty counts as unset.
  *
  * @param environment - usually `process.env`
- * @throws ConfigurationError naming all faults at once
+ * @throws ConfigurationError naming all faults at once, those of the features' variables as well
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const names = Object.keys(new Configuration());
-  const given = names.filter((name) => environment[name]?.trim());
-  const { value, faults } = validateInput(Configuration, Object.fromEntries(given.map((name) => [name, environment[name]])));
+  const faults = [...classes].flatMap((type) => readVariables(type, environment).faults);
   if (faults.length > 0) {
-    const lines = faults.map((fault) => `  ${fault.path.join('.')} ${fault.detail}`);
+    const lines = new Set(faults.map((fault) => `  ${fault}`));
     throw new ConfigurationError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
   }
+  const { value } = readVariables(Configuration, environment);
+  environments.set(value, environment);
   return value;
+}
+
+/** Runs something for which this is the configuration: what it makes of modules does not read the environment. */
+export function withConfiguration<T>(configuration: Configuration, run: () => T): T {
+  return scope.run(configuration, run);
+}
+
+/** Names in the environment of a configuration that differ little from that of a variable, each with that. */
+export function misspelledVariables(configuration: Configuration): string[] {
+  const known = [...classes].flatMap((type) => Object.keys(new type()));
+  return Object.keys(environments.get(configuration) ?? {}).flatMap((name) => {
+    const meant = closestMatch(name.toUpperCase(), known, { maxDistance: name.length < 6 ? 1 : 2 });
+    return meant === undefined || known.includes(name) ? [] : [`${name} (${meant}?)`];
+  });
 }
 
 /** The environment of the process, completed from a file `.env` in the working directory if there is one. */
@@ -32,4 +86,14 @@ export function loadEnvironment(): NodeJS.ProcessEnv {
     loadEnvFile('.env');
   }
   return process.env;
+}
+
+function readVariables<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): { value: T; faults: string[] } {
+  const given = Object.keys(new type()).filter((name) => environment[name]?.trim());
+  const value = plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
+  const faults = validateSync(value, { forbidUnknownValues: false }).flatMap(({ property, constraints = {} }) =>
+    // class-validator's own messages begin with the name.
+    Object.values(constraints).map((message) => `${property} ${message.replace(`${property} `, '')}`),
+  );
+  return { value, faults };
 }

@@ -7,22 +7,40 @@ import { isDecodable } from '../http/percent-encoding.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import { Rule } from '../validation/rule.js';
 import { parseKeyValues } from './key-values.js';
-import { Secret } from './secret.decorator.js';
 
-/** A duration in seconds as decimal text, fractions allowed (`0.5`). */
-export function Seconds(minimum: number, maximum: number): PropertyDecorator {
+const SECRET = 'secret-variable';
+const POSTGRES_URL = 'like postgres://user:password@host:5432/database, special characters percent-encoded';
+const PAIRS = 'name=value, separated by commas, special characters percent-encoded';
+
+/** Marks a variable that may hold a password: no print-out shows it. */
+export function Secret(): PropertyDecorator {
+  return (target, name) => Reflect.defineMetadata(SECRET, true, target, name);
+}
+
+/** The variables of an object as print-outs may show them; whether a {@link Secret} is set can be seen. */
+export function printable(variables: object): Record<string, unknown> {
+  const show = (name: string, value: unknown) =>
+    Reflect.hasMetadata(SECRET, variables, name) && !isUnset(value) ? '[set]' : value;
+  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, show(name, value)]));
+}
+
+/** Whether this is the value of a variable, be it a list, that is not set. */
+export function isUnset(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+/** A number as decimal text, fractions allowed (`0.5`); the property becomes a number. */
+export function Decimal(minimum: number, maximum: number, kind = 'a number'): PropertyDecorator {
+  const isInRange = (value: unknown) => typeof value === 'number' && value >= minimum && value <= maximum;
   return applyDecorators(
-    Converted(/^[0-9]{1,9}(?:\.[0-9]{1,3})?$/, Number),
-    Rule('range', `must be a number of seconds from ${minimum} to ${maximum}`, isFrom(minimum, maximum)),
+    Converted(/^[0-9]{0,9}\.?[0-9]{1,9}$/, Number),
+    Rule('range', `must be ${kind} from ${minimum} to ${maximum}`, isInRange),
   );
 }
 
-/** A part of all, from 0 to 1, as decimal text. */
-export function Ratio(): PropertyDecorator {
-  return applyDecorators(
-    Converted(/^(?:0|1|0?\.[0-9]{1,9}|[01]\.[0-9]{1,9})$/, Number),
-    Rule('range', 'must be a number from 0 to 1', isFrom(0, 1)),
-  );
+/** A duration in seconds, fractions allowed; the property becomes a number. */
+export function Seconds(minimum: number, maximum: number): PropertyDecorator {
+  return Decimal(minimum, maximum, 'a number of seconds');
 }
 
 /** `true` or `false`; the property becomes a boolean. */
@@ -33,22 +51,14 @@ export function Flag(): PropertyDecorator {
   );
 }
 
-/** One word out of a list. */
-export function Choice(...words: string[]): PropertyDecorator {
-  return Rule('choice', `must be one of ${words.join(', ')}`, (value) => words.some((word) => word === value));
-}
-
 /** A PostgreSQL connection URL, which may be left out. */
 export function PostgresUrl(): PropertyDecorator {
-  const detail = 'must be a URL like postgres://user:password@host:5432/database, special characters percent-encoded';
-  return applyDecorators(Secret(), OptionalText('url', detail, isPostgresUrl));
+  return applyDecorators(Secret(), OptionalText(`must be a URL ${POSTGRES_URL}`, isPostgresUrl));
 }
 
 /** PostgreSQL connection URLs, separated by commas; the property becomes a list. */
 export function PostgresUrls(): PropertyDecorator {
-  const detail =
-    'must be URLs like postgres://user:password@host:5432/database, separated by commas, special characters percent-encoded';
-  return applyDecorators(Secret(), List('url', detail, isPostgresUrl));
+  return applyDecorators(Secret(), List(`must be URLs, separated by commas, ${POSTGRES_URL}`, isPostgresUrl));
 }
 
 /** A Redis URL in the spelling of `parseRedisUrl`, which may be left out. */
@@ -58,7 +68,7 @@ export function RedisUrl(): PropertyDecorator {
     'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379';
   return applyDecorators(
     Secret(),
-    OptionalText('url', detail, (text) => parseRedisUrl(text) !== undefined),
+    OptionalText(detail, (text) => parseRedisUrl(text) !== undefined),
   );
 }
 
@@ -66,34 +76,35 @@ export function RedisUrl(): PropertyDecorator {
 export function HttpsUrl(): PropertyDecorator {
   const detail =
     'must be a URL like https://issuer.example/path, without user, password and fragment (http:// to this machine only)';
-  return OptionalText('url', detail, isTrustworthyUrl);
+  return OptionalText(detail, isTrustworthyUrl);
 }
 
 /** The base URL of a collector, which may be left out. */
 export function CollectorUrl(): PropertyDecorator {
-  const detail = 'must be a URL like https://collector:4318, without query and fragment';
-  return applyDecorators(Secret(), OptionalText('url', detail, isCollectorUrl));
+  return applyDecorators(
+    Secret(),
+    OptionalText('must be a URL like https://collector:4318, without query and fragment', isCollectorUrl),
+  );
 }
 
 /** IP addresses and networks in CIDR notation, separated by commas; the property becomes a list. */
 export function Addresses(): PropertyDecorator {
-  return List('addresses', 'must be addresses or networks like 10.0.0.0/8, separated by commas', isNetwork);
+  return List('must be addresses or networks like 10.0.0.0/8, separated by commas', isNetwork);
 }
 
 /** `name=value` pairs, separated by commas, that may be left out. */
 export function KeyValues(): PropertyDecorator {
-  const detail = 'must be pairs like name=value, separated by commas, special characters percent-encoded';
-  return OptionalText('pairs', detail, (text) => parseKeyValues(text) !== undefined);
+  return OptionalText(`must be pairs like ${PAIRS}`, (text) => parseKeyValues(text) !== undefined);
 }
 
 /** HTTP headers as `name=value` pairs, which may be left out. */
 export function HeaderPairs(): PropertyDecorator {
   return applyDecorators(
     Secret(),
-    KeyValues(),
-    OptionalText('headers', 'must be names and values of HTTP headers', (text) =>
-      Object.entries(parseKeyValues(text) ?? {}).every(isHeader),
-    ),
+    OptionalText(`must be names and values of HTTP headers like ${PAIRS}`, (text) => {
+      const pairs = parseKeyValues(text);
+      return pairs !== undefined && Object.entries(pairs).every(isHeader);
+    }),
   );
 }
 
@@ -104,22 +115,18 @@ function Converted(pattern: RegExp, convert: (text: string) => unknown): Propert
   );
 }
 
-function OptionalText(code: string, detail: string, test: (text: string) => boolean): PropertyDecorator {
+function OptionalText(detail: string, test: (text: string) => boolean): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
-    Rule(code, detail, (value) => typeof value === 'string' && test(value)),
+    Rule('form', detail, (value) => typeof value === 'string' && test(value)),
   );
 }
 
-function List(code: string, detail: string, test: (text: string) => boolean): PropertyDecorator {
+function List(detail: string, test: (text: string) => boolean): PropertyDecorator {
   return applyDecorators(
     Converted(/^/, (text) => text.split(',').map((part) => part.trim())),
-    Rule(code, detail, (value) => Array.isArray(value) && value.every(test)),
+    Rule('form', detail, (value) => Array.isArray(value) && value.every(test)),
   );
-}
-
-function isFrom(minimum: number, maximum: number): (value: unknown) => boolean {
-  return (value) => typeof value === 'number' && value >= minimum && value <= maximum;
 }
 
 /** Other spellings mean other things to other programs (`010.0.0.0`, `10/8`), and all addresses at once are no proxy. */
@@ -142,14 +149,12 @@ export function isTrustworthyUrl(text: string): boolean {
 
 /** Whether `pg` will understand it: a database must be named, or `pg` would take one by the name of the user. */
 function isPostgresUrl(text: string): boolean {
-  const url = URL.parse(text);
-  const parts = url ? [url.pathname, url.username, url.password] : [];
-  return /^postgres(?:ql)?:$/.test(url?.protocol ?? '') && (url?.pathname.length ?? 0) > 1 && parts.every(isDecodable);
+  const { protocol = '', pathname = '', username = '', password = '' } = URL.parse(text) ?? {};
+  return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1 && [pathname, username, password].every(isDecodable);
 }
 
 function isCollectorUrl(text: string): boolean {
-  const { protocol = '', search = '', hash = '' } = URL.parse(text) ?? {};
-  return /^https?:$/.test(protocol) && !/[?#]/.test(text) && search + hash === '';
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? '') && !/[?#]/.test(text);
 }
 
 function isHeader([name, value]: [string, string]): boolean {
