@@ -1,21 +1,19 @@
 import type { AddressInfo } from 'node:net';
 import { type INestApplicationContext, Logger, type NestApplicationOptions, type Type, VersioningType } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Counter } from 'prom-client';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { QuickstartToken } from './platform/auth/quickstart-token.js';
-import { TokenAuthenticator } from './platform/auth/token-authenticator.js';
-import { scopesOf } from './platform/auth/token-policy.decorator.js';
 import { BootChecks } from './platform/boot/boot-checks.js';
-import type { Configuration } from './platform/config/configuration.js';
+import { Startup } from './platform/boot/startup.js';
+import { Configuration } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
-import { Database } from './platform/database/database.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
+import { configureExpress } from './platform/http/configure-express.js';
 import { skipClosedConnection } from './platform/http/connections.js';
-import { createExpress } from './platform/http/create-express.js';
 import { Drain } from './platform/http/drain.js';
 import { hostHeader } from './platform/http/request-headers.js';
 import { configureHttpServer } from './platform/http/http-server.js';
@@ -30,10 +28,31 @@ import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { PlatformModule } from './platform/platform.module.js';
 import { Routes } from './platform/routes/routes.js';
-import { RateLimitStorage } from './platform/throttling/rate-limit.storage.js';
 import { traceRequests } from './platform/tracing/trace-requests.js';
-import { TracingModule } from './platform/tracing/tracing.module.js';
+
+/**
+ * Makes an application serve requests as this service does, whether `NestFactory` or `Test.createTestingModule` made it. It opens
+ * nothing: the database is used from `app.init()` or `app.listen()` on.
+ *
+ * @param app - with the platform and the features
+ * @throws OperatorError when a module is wrong, with all that must be fixed
+ */
+export function configureApp(app: NestExpressApplication): NestExpressApplication {
+  const configuration = app.get(Configuration);
+  const metrics = app.get(Metrics);
+  configureExpress(app, configuration.TRUSTED_PROXIES);
+  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
+  app.use(skipClosedConnection, rememberRequest, traceRequests, observeRequests(metrics), securityHeaders, hostHeader);
+  app.use(DOCS_ASSETS_PATH, docsAssets());
+  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+  putLast(PlatformModule, app.get(ModulesContainer));
+  app.get(BootChecks).run();
+  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
+  app.get(Startup).serve(apiDescription.version);
+  return app;
+}
 
 /**
  * The configured application. It has opened nothing yet: no port, no database.
@@ -43,21 +62,14 @@ import { TracingModule } from './platform/tracing/tracing.module.js';
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
-  const logger = await createLogger(configuration, process.stdout, output);
-  const adapter = new JsonAdapter(createExpress(configuration.TRUSTED_PROXIES));
   const options: NestApplicationOptions = {
-    logger: new NestLogger(logger),
+    logger: new NestLogger(await createLogger(configuration, process.stdout, output)),
     abortOnError: false,
-    // The body is read after authentication, by the stage that validates it.
-    bodyParser: false,
-    // The fallback takes what is left, even if a module is registered later.
-    routeResolutionStrategy: 'specificity',
     routeConflictPolicy: { duplicate: 'error' },
   };
-  const create = () => NestFactory.create<NestExpressApplication>(root, adapter, options);
+  const create = () => NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), options);
   const app = await withConfiguration(configuration, create);
-  const metrics = app.get(Metrics);
-  metrics.registry.registerMetric(
+  app.get(Metrics).registry.registerMetric(
     new Counter({
       name: 'items_log_lines_dropped_total',
       help: 'Log lines that could not be written, to a full disk for example',
@@ -68,13 +80,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
       },
     }),
   );
-  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
-  app.use(skipClosedConnection, rememberRequest, traceRequests, observeRequests(logger, metrics), securityHeaders, hostHeader);
-  app.use(DOCS_ASSETS_PATH, docsAssets());
-  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  app.get(BootChecks).run();
-  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
-  return app;
+  return configureApp(app);
 }
 
 /**
@@ -86,9 +92,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
-    await app.get(TracingModule).start(apiDescription.version);
-    await app.get(TokenAuthenticator).start(app.get(Routes).all().flatMap(scopesOf));
-    await Promise.all([app.get(Database).start(), app.get(RateLimitStorage, { strict: false }).start()]);
+    await app.init();
     if (app.get(Drain).hasBegun) {
       return app;
     }
@@ -103,6 +107,17 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   } catch (error) {
     await app.close();
     throw error;
+  }
+}
+
+/** Registers the routes of a module behind those of all others: the platform has a route for every path. */
+function putLast(type: Type, modules: ModulesContainer): void {
+  for (const [key, module] of modules) {
+    if (module.metatype === type) {
+      modules.delete(key);
+      modules.set(key, module);
+      return;
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { BootChecks } from './boot/boot-checks.js';
+import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ConfigurationModule } from './config/configuration.module.js';
 import { DocsModule } from './docs/docs.module.js';
@@ -19,7 +20,7 @@ import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { RememberingReflector } from './throttling/remembering-reflector.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
-import { TracingModule } from './tracing/tracing.module.js';
+import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they meet a request. */
@@ -28,7 +29,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     DiscoveryModule,
     ConfigurationModule,
     ObservabilityModule,
-    TracingModule,
     DatabaseModule,
     AuthModule,
     ThrottlingModule,
@@ -39,9 +39,11 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
   ],
   controllers: [FallbackController],
   providers: [
+    Tracing,
     Drain,
     Routes,
     BootChecks,
+    Startup,
     { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },

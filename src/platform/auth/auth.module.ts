@@ -20,6 +20,6 @@ import { TokenAuthenticator } from './token-authenticator.js';
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
   providers: [AuditLog, AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
-  exports: [AccessTokensService, BearerStrategy],
+  exports: [AccessTokensService, BearerStrategy, TokenAuthenticator],
 })
 export class AuthModule {}

@@ -1,4 +1,4 @@
-import { Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { StatementObservers } from '../database/statement-observers.js';
@@ -6,8 +6,8 @@ import { within } from '../time/within.js';
 import { traceStatement } from './trace-statement.js';
 
 /** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. If that is not set, the SDK of OpenTelemetry is not loaded. */
-@Module({})
-export class TracingModule implements OnApplicationShutdown {
+@Injectable()
+export class Tracing implements OnApplicationShutdown {
   private sdk: TracerProvider | undefined;
 
   constructor(

@@ -1,0 +1,36 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ThrottlerStorage } from '@nestjs/throttler';
+import { TokenAuthenticator } from '../auth/token-authenticator.js';
+import { scopesOf } from '../auth/token-policy.decorator.js';
+import { Database } from '../database/database.js';
+import { Routes } from '../routes/routes.js';
+import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
+import { Tracing } from '../tracing/tracing.js';
+
+/** Starts what an application needs that serves requests, when Nest initialises it. Commands need none of it. */
+@Injectable()
+export class Startup implements OnApplicationBootstrap {
+  private version: string | undefined;
+
+  constructor(
+    private readonly tracing: Tracing,
+    private readonly tokens: TokenAuthenticator,
+    private readonly database: Database,
+    @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
+    private readonly routes: Routes,
+  ) {}
+
+  /** @param version - of the service, for traces */
+  serve(version: string): void {
+    this.version = version;
+  }
+
+  /** @throws OperatorError when the file of tokens is wrong, or the embedded database cannot be used */
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.version !== undefined) {
+      await this.tracing.start(this.version);
+      await this.tokens.start(this.routes.all().flatMap(scopesOf));
+      await Promise.all([this.database.start(), this.rateLimits.start()]);
+    }
+  }
+}
