@@ -199,7 +199,7 @@ describe('rows', () => {
     const { manager } = service.app.get(DataSource);
     await manager.query(`ALTER TABLE idempotency_keys ADD CONSTRAINT no_answer CHECK (status IS NULL OR key <> 'doomed')`);
     const work = async () => {
-      expect((await createWidget('Doomed', { 'Idempotency-Key': 'doomed' })).status).toBe(500);
+      expect((await createWidget('Doomed', { 'Idempotency-Key': 'doomed' })).status).toBe(400);
     };
     expect(await growth(work, [rows], [requests, { outcome: 'failed' }])).toEqual([0, 1]);
     await manager.query('ALTER TABLE idempotency_keys DROP CONSTRAINT no_answer');

@@ -28,6 +28,10 @@ const lean = {
   },
   /** @param {string} id */
   load(id) {
+    if (/@nestjs\/typeorm\/.*typeorm-compat/.test(id)) {
+      // It would load all of TypeORM once more, to find what version 1 does not have.
+      return 'export const [Connection, AbstractRepository] = [];';
+    }
     // An import statement reads everything that node:http exports, and its export WebSocket loads undici.
     const names = Object.keys(http).filter((name) => Object.getOwnPropertyDescriptor(http, name)?.get === undefined);
     return id === '\0http' ? `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');` : null;

@@ -37,7 +37,7 @@ export async function createLogger(
 /** Of a request, `GET /v1/items 200 3 ms`; pino-pretty puts its other fields behind. */
 function messageFormat({ context, method, path, msg, status, durationMs }: Record<string, unknown>): string {
   const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
-  const origin = typeof context === 'string' && msg !== 'request' ? `${context}:` : undefined;
+  const origin = typeof context === 'string' ? `${context}:` : undefined;
   const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time];
   return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 }

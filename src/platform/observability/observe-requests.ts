@@ -9,7 +9,7 @@ import type { Metrics } from './metrics.js';
 /** In seconds; 0.25 is the objective for latency. */
 const BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-const logger = new Logger('Request');
+const logger = new Logger();
 
 /** Methods of routes. Node parses some thirty others, which count as one. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

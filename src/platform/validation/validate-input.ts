@@ -40,9 +40,12 @@ export function quickInput<T extends object>(type: Type<T>, plain: object): T | 
   return quickCheckOf(type)(value) ? value : undefined;
 }
 
-/** An input without the names that cannot be set, of what the class computes and what every object has; each of these is a fault. */
+/**
+ * An input without the names that cannot be set, those of what the class computes and of what every object has: Nest and
+ * class-transformer leave them out. Each is a fault.
+ */
 export function withoutTakenNames(type: Type<object>, plain: object): { rest: object; faults: InputFault[] } {
-  const taken = Object.keys(plain).filter((name) => name in type.prototype);
+  const taken = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
   const rest = taken.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !taken.includes(name)));
   return { rest, faults: taken.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME })) };
 }
