@@ -10,7 +10,7 @@ import { parseQueryString } from './query-string.js';
  */
 export function configureExpress(app: NestExpressApplication, trustedProxies: readonly string[]): void {
   const adapter = app.getHttpAdapter();
-  const express = adapter.getInstance() as Express;
+  const express: Express = adapter.getInstance();
   express.disable('x-powered-by').disable('etag').set('query parser', parseQueryString).set('trust proxy', trustedProxies);
   // Express reads these settings only before its first middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });

@@ -3,7 +3,8 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { completeBodies } from './complete-bodies.js';
 import { describeAnswers } from './describe-answers.js';
 import { BEARER, describeScopes } from './describe-scopes.js';
-import { nameOf, type Route } from '../routes/route.js';
+import { nameOf, parametersOf, type Route } from '../routes/route.js';
+import { documentRules } from './document-rules.js';
 import { operationIdOf } from './operation.decorator.js';
 import { headers, schemas } from './platform-components.js';
 import { sectionsOf } from './section.decorator.js';
@@ -41,6 +42,11 @@ export function buildOpenApiDocument(
   const base = builder.build();
   // Of OpenAPI 3.1, which the builder does not know yet.
   Object.assign(base.info, { summary });
+  for (const { type, data } of routes.flatMap(parametersOf)) {
+    if (type && data === undefined) {
+      documentRules(type);
+    }
+  }
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
   const document = SwaggerModule.createDocument(app, base, {
     operationIdFactory: (controller, method) => ids.get(`${controller}.${method}`) ?? method,

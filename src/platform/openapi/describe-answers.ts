@@ -3,7 +3,8 @@ import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem } from '../auth/scopes.guard.js';
 import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
-import { databaseUnavailable } from '../database/database-problem.js';
+import { conflict, databaseUnavailable } from '../database/database-problem.js';
+import { notFound } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
@@ -62,7 +63,11 @@ function describeOperation(operation: Operation, path: string, route: Route, sch
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
   const answers = [...platformAnswers(route, [exampleFault(operation, schemas)]), ...ownAnswers(route)];
-  for (const [status, alike] of Map.groupBy(answers, ([{ type }]) => type.status)) {
+  if (path.includes('{')) {
+    answers.push([new Problem(notFound, 'There is nothing with this path.'), common]);
+  }
+  const byType = new Map(answers.map((answer) => [answer[0].type, answer]));
+  for (const [status, alike] of Map.groupBy(byType.values(), ([{ type }]) => type.status)) {
     operation.responses[String(status)] = describe(alike, path);
   }
 }
@@ -112,7 +117,8 @@ function platformAnswers(route: Route, faults: readonly RequestFault[]): Problem
 }
 
 function ownAnswers(route: Route): ProblemAnswer[] {
-  const { problems = [] } = operationOf(route) ?? {};
+  // A route without `@Operation` cannot declare what the database may refuse.
+  const { problems = [] } = operationOf(route) ?? { problems: takes(RouteParamtypes.BODY, route) ? [conflict] : [] };
   return problems.map((type) => [new Problem(type, `${type.title}.`), commonHeaders(route)]);
 }
 

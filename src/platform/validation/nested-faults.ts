@@ -1,5 +1,5 @@
 import { getMetadataStorage } from 'class-validator';
-import type { InputFault } from './validate-input.js';
+import type { InputFault } from './input-faults.js';
 
 /**
  * Nested objects that are missing, or lists where one object is declared: class-validator's `@ValidateNested()` lets both pass.

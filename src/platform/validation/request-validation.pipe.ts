@@ -7,7 +7,7 @@ import { missingBody } from '../http/read-json.js';
 import { currentRequest } from '../http/request-context.js';
 import { nestedFaults } from './nested-faults.js';
 import { unstorableTexts } from './unstorable-text.js';
-import { faultsOf, type InputFault, quickInput, VALIDATOR_OPTIONS, withoutTakenNames } from './validate-input.js';
+import { faultsOf, type InputFault, quickInput, VALIDATOR_OPTIONS, withoutTakenNames } from './input-faults.js';
 
 /** What the stock pipe throws here. */
 class InvalidInputError extends Error {

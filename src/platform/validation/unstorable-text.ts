@@ -1,4 +1,4 @@
-import type { InputFault } from './validate-input.js';
+import type { InputFault } from './input-faults.js';
 
 /**
  * The texts of a body that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate.

@@ -1,37 +1,22 @@
 import type { Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { getMetadataStorage, type ValidationError, Validator } from 'class-validator';
+import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
 import { quickCheckOf } from './quick-check.js';
 import { RefusedValue } from './parsed.decorator.js';
 
 /** What is asked of class-validator: a property that the class does not declare is an error. */
-export const VALIDATOR_OPTIONS = { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true } as const;
-
-const validator = new Validator();
+export const VALIDATOR_OPTIONS = {
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  forbidUnknownValues: true,
+  // By it the elements of a list are found that break a rule.
+  validationError: { target: true },
+} as const;
 
 /** One fault of an input, and where it is: property names from the root. */
 export interface InputFault extends ValueFault {
   path: readonly string[];
-}
-
-/** The input as an instance of its class, and every fault found in it. With faults the value must not be used. */
-export interface ValidatedInput<T> {
-  value: T;
-  faults: InputFault[];
-}
-
-/**
- * Checks a plain object against a class whose properties carry validation decorators.
- * A property the class does not declare is a fault: a typing error is named instead of ignored.
- *
- * @param plain - untrusted input; must not nest deeply (see `readJson`)
- */
-export function validateInput<T extends object>(type: Type<T>, plain: object): ValidatedInput<T> {
-  const { rest, faults } = withoutTakenNames(type, plain);
-  const value = plainToInstance(type, rest);
-  const errors = quickCheckOf(type)(value) ? [] : validator.validateSync(value, VALIDATOR_OPTIONS);
-  return { value, faults: [...faults, ...faultsOf(errors)] };
 }
 
 /** The input as an instance of its class, if {@link quickCheckOf} finds that it keeps all rules. */

@@ -1,0 +1,207 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Module } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import { AppModule } from '../src/app.module.js';
+import { configureApp } from '../src/app.js';
+import { Configuration } from '../src/platform/config/configuration.js';
+import { CatsModule } from './fixtures/cats/cats.module.js';
+import { CatsService } from './fixtures/cats/cats.service.js';
+import type { ProblemBody } from './support/api.js';
+import { Contract } from './support/contract.js';
+import { type Service, startService } from './support/service.js';
+
+// The cats of docs.nestjs.com: what a Nest engineer writes who has read no document of this service.
+
+@Module({ imports: [AppModule, CatsModule] })
+class WithCats {}
+
+const FOLDER = 'test/fixtures/cats';
+
+interface Cat {
+  id: number;
+  name: string;
+  age: number;
+  breed: string | null;
+  nicknames: string[];
+}
+
+describe('an ordinary module', () => {
+  let service: Service;
+  let count = 0;
+
+  beforeAll(async () => {
+    service = await startService({}, undefined, WithCats);
+  });
+
+  afterAll(() => service.stop());
+
+  const call = <Body = ProblemBody>(method: string, path: string, body?: unknown) =>
+    service.api.call<Body>(method, `/v1/cats${path}`, {
+      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+  const create = async (rest: object = {}) =>
+    (await call<Cat>('POST', '', { name: `Cat ${(count += 1)}`, age: 3, ...rest })).body;
+
+  it('needs of the platform a policy and a place for its migration', () => {
+    const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const names = files.flatMap((name) => {
+      const [, imported = ''] =
+        /import \{ (.*) \} from '[./]*src\/platform\/index\.js';/.exec(readFileSync(join(FOLDER, name), 'utf8')) ?? [];
+      return imported === '' ? [] : imported.split(', ');
+    });
+    expect(names.toSorted()).toEqual(['MigrationsModule', 'RequireScopes', 'SqlMigration']);
+  });
+
+  it('creates, lists, reads, changes and deletes', async () => {
+    const cat = await create({ breed: 'Maine Coon', nicknames: ['Momo', 'M'] });
+    expect(cat).toEqual({ id: expect.any(Number), name: 'Cat 1', age: 3, breed: 'Maine Coon', nicknames: ['Momo', 'M'] });
+    const other = await create();
+    expect((await call('GET', '?breed=Maine%20Coon')).body).toEqual([cat]);
+    expect((await call('GET', '')).body).toEqual([cat, { ...other, breed: null, nicknames: [] }]);
+    const changed = { ...cat, age: 4 };
+    expect(await call('PATCH', `/${cat.id}`, { age: 4 })).toMatchObject({ status: 200, body: changed });
+    expect((await call('GET', `/${cat.id}`)).body).toEqual(changed);
+    expect([(await call('DELETE', `/${cat.id}`)).status, (await call('DELETE', `/${cat.id}`)).status]).toEqual([204, 404]);
+    expect((await call('GET', `/${cat.id}`)).body).toMatchObject({
+      type: '/docs/problems#not-found',
+      detail: `Cat #${cat.id} not found`,
+    });
+  });
+
+  it.each<[string, string, unknown, unknown]>([
+    [
+      'POST',
+      '',
+      {},
+      [
+        ['/age', 'required'],
+        ['/name', 'required'],
+      ],
+    ],
+    [
+      'POST',
+      '',
+      { name: 5, age: 3 },
+      [
+        ['/name', 'is_length'],
+        ['/name', 'is_string'],
+      ],
+    ],
+    ['POST', '', { name: 'x', age: 1.5 }, [['/age', 'is_int']]],
+    ['POST', '', { name: 'x', age: 3, size: 1 }, [['/size', 'unknown']]],
+    [
+      'POST',
+      '',
+      { name: 'x', age: 3, nicknames: ['a', 5, 'b', {}] },
+      [
+        ['/nicknames/1', 'is_string'],
+        ['/nicknames/3', 'is_string'],
+      ],
+    ],
+    [
+      'POST',
+      '',
+      { name: 'x\0', age: 3, nicknames: ['\ud800'] },
+      [
+        ['/name', 'character'],
+        ['/nicknames/0', 'character'],
+      ],
+    ],
+    ['POST', '/clothed', { name: 'x', age: 3 }, [['/collar', 'required']]],
+    ['POST', '/clothed', { name: 'x', age: 3, collar: [] }, [['/collar', 'type']]],
+    [
+      'POST',
+      '/clothed',
+      { name: 'x', age: 3, collar: { colour: 7, size: 1 } },
+      [
+        ['/collar/colour', 'is_string'],
+        ['/collar/size', 'unknown'],
+      ],
+    ],
+    [
+      'PATCH',
+      '/1',
+      { age: 'old' },
+      [
+        ['/age', 'is_int'],
+        ['/age', 'min'],
+      ],
+    ],
+    ['GET', '?colour=red&colour=blue', undefined, [['colour', 'repeated']]],
+  ])('names every fault of %s %s %j', async (method, path, body, faults) => {
+    const { status, body: problem } = await call(method, path, body);
+    const found = problem.errors?.map(({ pointer, parameter, code }) => [pointer ?? parameter, code]);
+    expect([status, found?.toSorted()]).toEqual([400, faults]);
+    for (const { detail } of problem.errors ?? []) expect(detail).toMatch(/^(must|is|has)/);
+  });
+
+  it.each<[string, string, unknown, number]>([
+    ['GET', '/x', undefined, 400],
+    ['GET', '/99999999999999999999', undefined, 400],
+    ['GET', '/2147483648', undefined, 400],
+    ['GET', '/1e400', undefined, 400],
+    ['DELETE', '/-1', undefined, 404],
+    ['PATCH', '/1', null, 400],
+    ['PATCH', '/1', [], 400],
+    ['POST', '', 'text', 400],
+    ['POST', '', { name: 'x', age: 2_147_483_648 }, 400],
+    ['GET', '?breed=%00', undefined, 400],
+    ['GET', '?breed[]=x', undefined, 200],
+  ])('is not brought down by %s %s %j', async (method, path, body, status) => {
+    expect((await call(method, path, body)).status).toBe(status);
+  });
+
+  it('does for a PATCH without values, and with null, what its class says', async () => {
+    const { id } = await create();
+    expect((await call('PATCH', `/${id}`, {})).body.type).toBe('/docs/problems#invalid-value');
+    expect((await call('PATCH', `/${id}`, { name: null })).body.type).toBe('/docs/problems#invalid-value');
+    expect((await call('PATCH', `/${id}`, { breed: null })).status).toBe(200);
+  });
+
+  it('responds 409 to a name that is taken', async () => {
+    const { name } = await create();
+    expect((await call('POST', '', { name, age: 1 })).body).toMatchObject({ status: 409, type: '/docs/problems#conflict' });
+  });
+
+  it('is limited, guarded and documented as every module', async () => {
+    expect((await service.api.send('GET', '/v1/cats')).status).toBe(401);
+    const stranger = await service.newClient('stranger', { scopes: ['items:read'] });
+    expect((await stranger.call('GET', '/v1/cats')).status).toBe(403);
+    expect((await stranger.call('GET', '/v1/items')).headers.get('ratelimit')).toMatch(/r=\d+/);
+    const contract = await Contract.read(service.api.origin);
+    expect(await contract.validate()).toEqual({ valid: true });
+    const operation = contract.operation('post', '/v1/cats');
+    expect(operation.operationId).toBe('CatsController_create');
+    expect(contract.bodyOf(operation)).toMatchObject({
+      required: ['name', 'age'],
+      properties: { name: { type: 'string' }, age: { type: 'integer' }, nicknames: { type: 'array', items: { type: 'string' } } },
+    });
+  });
+});
+
+describe('Test.createTestingModule with configureApp', () => {
+  it('is the application of main.ts, with providers in the place of others', async () => {
+    const cats = [{ id: 7, name: 'Mock' }];
+    const module = await Test.createTestingModule({ imports: [AppModule, CatsModule] })
+      .overrideProvider(CatsService)
+      .useValue({ findAll: () => cats })
+      .overrideProvider(Configuration)
+      .useValue(
+        Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items', LOG_LEVEL: 'silent' }),
+      )
+      .compile();
+    const app = configureApp(module.createNestApplication<NestExpressApplication>());
+    await app.listen(0);
+    const origin = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+    const get = async (path: string) => {
+      const response = await fetch(`${origin}${path}`, { headers: { Authorization: 'Bearer items_mistyped' } });
+      return [response.status, ((await response.json()) as ProblemBody).type];
+    };
+    expect(await get('/v1/cats')).toEqual([401, '/docs/problems#unauthorized']);
+    expect(await get('/V1/cats')).toEqual([401, '/docs/problems#unauthorized']);
+    expect((await get('/readyz'))[0]).toBe(503);
+    await app.close();
+  });
+});
