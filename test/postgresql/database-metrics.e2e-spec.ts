@@ -1,4 +1,5 @@
 import { DataSource } from 'typeorm';
+import { Database } from '../../src/platform/index.js';
 import { Client } from 'pg';
 import { type Labels, type MeasuredService, type Scrape, startMeasured } from '../support/scrape.js';
 import { eventually } from '../support/service.js';
@@ -73,7 +74,7 @@ it('tells which filters run and which wait, and counts those who get no turn, or
 
 it('tells why statements fail', async () => {
   const { manager } = service.app.get(DataSource);
-  const database = service.app.get(DataSource);
+  const database = service.app.get(Database);
   const grows = async (labels: Labels, work: () => Promise<unknown>) => {
     const before = await sum(ERRORS, labels);
     await work();
@@ -81,8 +82,8 @@ it('tells why statements fail', async () => {
   };
   const slow = () =>
     database.transaction(async () => {
-      await database.manager.query('SET LOCAL statement_timeout = 50');
-      await database.manager.query('SELECT pg_sleep(5)');
+      await manager.query('SET LOCAL statement_timeout = 50');
+      await manager.query('SELECT pg_sleep(5)');
     });
   expect(await grows({ operation: 'select', cause: 'timeout' }, () => expect(slow()).rejects.toThrow('timeout'))).toBe(1);
   const killed = () => manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
@@ -92,8 +93,8 @@ it('tells why statements fail', async () => {
   await lock();
   const waiting = () =>
     database.transaction(async () => {
-      await database.manager.query('SET LOCAL lock_timeout = 50');
-      await database.manager.query(`UPDATE items SET name = 'x'`);
+      await manager.query('SET LOCAL lock_timeout = 50');
+      await manager.query(`UPDATE items SET name = 'x'`);
     });
   expect(await grows({ operation: 'update', cause: 'conflict' }, () => expect(waiting()).rejects.toThrow('lock'))).toBe(1);
   await unlock();

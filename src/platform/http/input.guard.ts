@@ -1,35 +1,38 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { isHidden } from '../openapi/hidden.decorator.js';
-import { RouteParamtypes, takes } from '../routes/route.js';
-import { FallbackController } from './fallback.controller.js';
+import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
 import { hasJsonBody, readJson } from './read-json.js';
 import { UNKNOWN_NAME } from './problem.js';
 
-/** Parses the query, and reads a JSON body. It is the last guard: a request that another one refuses costs neither parsing nor memory. */
+/**
+ * Parses the query, and reads a JSON body. It is the last guard: a request that another one refuses costs neither parsing nor memory.
+ * Routes that are hidden from the API, such as probes, may be called with any query, and their bodies are not read.
+ */
 @Injectable()
 export class InputGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    if (request.url.includes('?')) {
-      checkQuery(request, context);
+    const [controller, handler] = [context.getClass(), context.getHandler()];
+    if (isHidden({ controller, handler })) {
+      return true;
     }
-    return hasJsonBody(request) && context.getClass() !== FallbackController ? readBody(request) : true;
+    if (request.url.includes('?')) {
+      checkQuery(request, { controller, handler });
+    }
+    return hasJsonBody(request) ? readBody(request) : true;
   }
 }
 
-/** Parsed once: Express does it at each access. A route without parameters refuses all, unless it is hidden, as probes are. */
-function checkQuery(request: Request, context: ExecutionContext): void {
-  const [controller, handler] = [context.getClass(), context.getHandler()];
-  if (!isHidden({ controller, handler })) {
-    const { query } = request;
-    Object.defineProperty(request, 'query', { value: query });
-    const names = Object.keys(query);
-    const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
-    if (names.length > 0 && !isWrapped && !takes(RouteParamtypes.QUERY, { controller, name: handler.name })) {
-      throw invalidRequest(names.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
-    }
+/** Parsed once: Express does it at each access. A route without query parameters refuses all. */
+function checkQuery(request: Request, { controller, handler }: Pick<Route, 'controller' | 'handler'>): void {
+  const { query } = request;
+  Object.defineProperty(request, 'query', { value: query });
+  const names = Object.keys(query);
+  const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
+  if (names.length > 0 && !isWrapped && !takes(RouteParamtypes.QUERY, { controller, name: handler.name })) {
+    throw invalidRequest(names.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
   }
 }
 
