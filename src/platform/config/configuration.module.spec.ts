@@ -35,7 +35,10 @@ class Cats {
 @Module({ imports: [ConfigModule.forFeature(variables(CatsVariables))], providers: [Cats] })
 class CatsModule {}
 
-const application = () => Test.createTestingModule({ imports: [ConfigurationModule, CatsModule] });
+@Module({ imports: [ConfigModule.forFeature(variables(CatsVariables))] })
+class DogsModule {}
+
+const application = () => Test.createTestingModule({ imports: [ConfigurationModule, CatsModule, DogsModule] });
 
 async function catsWith(environment: NodeJS.ProcessEnv): Promise<Cats> {
   return withConfiguration(readConfiguration(environment), async () => (await application().compile()).get(Cats));
@@ -64,6 +67,16 @@ describe('a module with variables of its own', () => {
         '  CATS_NAP must be a number of seconds from 1 to 60',
       ].join('\n'),
     );
+  });
+
+  it('that is loaded late has its errors where it is made', () => {
+    const configuration = readConfiguration({ LATE: 'soon' });
+    class LateVariables {
+      @Seconds(1, 60)
+      readonly LATE: number = 1;
+    }
+    const late = variables(LateVariables);
+    expect(() => withConfiguration(configuration, late)).toThrow('LATE must be a number of seconds');
   });
 
   it('has its secrets hidden', async () => {

@@ -20,6 +20,12 @@ const classes = new Set<Type<object>>();
 const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
 const scope = new AsyncLocalStorage<Configuration>();
 
+const printOut = {
+  value(this: object) {
+    return printable(this);
+  },
+};
+
 /**
  * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values known to `ConfigService`. They are
  * checked together with those of the platform, before the application is made.
@@ -28,19 +34,14 @@ const scope = new AsyncLocalStorage<Configuration>();
  */
 export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   classes.add(type);
-  const print = {
-    value(this: object) {
-      return printable(this);
-    },
-  };
-  Object.defineProperties(type.prototype, { toJSON: print, [inspect.custom]: print });
+  Object.defineProperties(type.prototype, { toJSON: printOut, [inspect.custom]: printOut });
   const read = (): T => {
     const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
     const environment = environments.get(configuration);
     if (configuration instanceof type) {
       return configuration;
     }
-    return environment ? readVariables(type, environment).value : new type();
+    return environment ? readVariables(type, environment) : new type();
   };
   // The token under which Nest injects what the factory makes, as `registerAs` sets it.
   return Object.assign(read, { KEY: type });
@@ -56,14 +57,9 @@ export const platformVariables = variables(Configuration);
  * @throws ConfigurationError naming all faults at once, those of the features' variables as well
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const faults = [...classes].flatMap((type) => readVariables(type, environment).faults);
-  if (faults.length > 0) {
-    const lines = new Set(faults.map((fault) => `  ${fault}`));
-    throw new ConfigurationError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
-  }
-  const { value } = readVariables(Configuration, environment);
-  environments.set(value, environment);
-  return value;
+  const configuration = readVariables(Configuration, environment, classes);
+  environments.set(configuration, environment);
+  return configuration;
 }
 
 /** Runs something for which this is the configuration: what it makes of modules does not read the environment. */
@@ -88,12 +84,28 @@ export function loadEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
-function readVariables<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): { value: T; faults: string[] } {
+/** @param checked - classes whose faults count as well */
+function readVariables<T extends object>(
+  type: Type<T>,
+  environment: NodeJS.ProcessEnv,
+  checked: Iterable<Type<object>> = [type],
+): T {
+  const faults = [...checked].flatMap((each) => faultsOf(instanceOf(each, environment)));
+  if (faults.length > 0) {
+    const lines = new Set(faults.map((fault) => `  ${fault}`));
+    throw new ConfigurationError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
+  }
+  return instanceOf(type, environment);
+}
+
+function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): T {
   const given = Object.keys(new type()).filter((name) => environment[name]?.trim());
-  const value = plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
-  const faults = validateSync(value, { forbidUnknownValues: false }).flatMap(({ property, constraints = {} }) =>
+  return plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
+}
+
+function faultsOf(instance: object): string[] {
+  return validateSync(instance, { forbidUnknownValues: false }).flatMap(({ property, constraints = {} }) =>
     // class-validator's own messages begin with the name.
     Object.values(constraints).map((message) => `${property} ${message.replace(`${property} `, '')}`),
   );
-  return { value, faults };
 }
