@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { freePort } from './support/free-port.js';
@@ -82,4 +83,14 @@ it('goes on when its log cannot be written, counts what is dropped, and says so 
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stderr).toBe('Log lines are dropped, 1 until now: Error: ENOSPC: no space left on device, write\n');
   await database.drop();
+});
+
+it('names files and lines of the sources in stacks', async () => {
+  const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://127.0.0.1:1/items', LOG_LEVEL: 'debug' });
+  await eventually(() => service.has('database not ready'));
+  await service.end('SIGKILL');
+  const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as { err: { type: string; stack: string } };
+  const [, file = '', line, column] = /\((src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
+  const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
+  expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));
 });

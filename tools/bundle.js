@@ -1,6 +1,7 @@
-import { cp } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { build } from 'rolldown';
 
 const { resolve } = createRequire(import.meta.url);
@@ -38,11 +39,29 @@ const lean = {
   },
 };
 
+const compiled = join(import.meta.dirname, '../build/');
+
+/** Leads source maps on to the TypeScript, and leaves packages out of them: with these they would be eight times as large. */
+const sourceMaps = {
+  name: 'source-maps',
+  /** @param {string} id */
+  async load(id) {
+    return id.startsWith(compiled) ? { code: await readFile(id, 'utf8'), map: await readFile(`${id}.map`, 'utf8') } : null;
+  },
+  /**
+   * @param {string} code
+   * @param {string} id
+   */
+  transform(code, id) {
+    return id.startsWith(compiled) ? null : { code, map: { mappings: '' } };
+  },
+};
+
 // Makes what runs, in dist, of what is compiled, in build: the service and its packages in a few files. docs/adr/0024 tells why.
 await build({
   input: ['build/main.js', 'build/cli.js'],
   platform: 'node',
-  plugins: [lean],
+  plugins: [lean, sourceMaps],
   // Multer, for uploads, is left out as long as no module uses it.
   treeshake: { moduleSideEffects: [{ test: /@nestjs\/platform-express/, sideEffects: false }] },
   external: [
@@ -62,6 +81,9 @@ await build({
     chunkFileNames: '[name].js',
     // Nest and TypeORM go by the names of classes.
     keepNames: true,
+    // For the log, which reads them. Node would take code of packages for the nearest of ours.
+    sourcemap: 'hidden',
+    sourcemapExcludeSources: true,
   },
 });
 await cp('build/platform/docs/assets', 'dist/assets', { recursive: true });

@@ -1,4 +1,5 @@
 import { hideCredentials } from '../auth/hide-credentials.js';
+import { withSources } from './with-sources.js';
 
 /** What the log says of an error. */
 export interface ErrorDescription {
@@ -28,7 +29,7 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     type: name,
     message: withoutSecrets(message),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...(stack !== undefined && { stack: withoutSecrets(stack) }),
+    ...(stack !== undefined && { stack: withSources(withoutSecrets(stack)) }),
     ...(cause !== undefined && !within.includes(cause) && { cause: describeError(cause, within) }),
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
   };
