@@ -7,6 +7,9 @@ import { within } from '../time/within.js';
 const CHECK_TIMEOUT = 3000;
 const SCRAPE_TIMEOUT = 500;
 
+/** The signal ends what the check waits for when its time is over. */
+export type HealthCheck = (options: { signal: AbortSignal }) => Promise<unknown>;
+
 /** Modules add what their requests depend on, in their constructors. */
 @Injectable()
 export class HealthIndicators {
@@ -30,9 +33,15 @@ export class HealthIndicators {
     metrics.gauge(ok, async ({ indicator }) => Number(!(await failing()).includes(indicator)));
   }
 
-  /** The service is ready only while the check resolves within three seconds; `/readyz` names those that do not. */
-  add(name: string, check: () => Promise<unknown>): void {
-    const attempt = this.indicators.check(name).attempt(async () => void (await check()));
+  /**
+   * The service is ready only while the check succeeds within three seconds; `/readyz` names those that do not.
+   *
+   * @param check - an indicator of Terminus, which fails with the status `down`, or anything else that fails by rejecting
+   */
+  add(name: string, check: HealthCheck): void {
+    const attempt = this.indicators.check(name).attempt(async (options) => {
+      if (isDown(await check(options))) throw new Error(`${name} is down`);
+    });
     this.names.push(name);
     this.attempts.push(attempt.withTimeout(CHECK_TIMEOUT));
   }
@@ -55,4 +64,10 @@ export class HealthIndicators {
     this.failed = this.names.filter((name, index) => results[index]?.[name]?.status !== 'up');
     this.running = undefined;
   }
+}
+
+/** Whether this is a result of Terminus, of which an indicator is down. */
+function isDown(result: unknown): boolean {
+  const indicators = typeof result === 'object' && !Array.isArray(result) ? Object.values(result ?? {}) : [];
+  return indicators.some((indicator: { status?: unknown } | null | undefined) => indicator?.status === 'down');
 }

@@ -4,13 +4,13 @@ import { Database } from '../database/database.js';
 import { HealthController } from './health.controller.js';
 import { HealthIndicators } from './health-indicators.js';
 
-/** `/livez` and `/readyz`. Other modules inject `HealthIndicators` and add theirs. */
+/** `/livez` and `/readyz`. Other modules inject `HealthIndicators` and add theirs, with the indicators of Terminus or without. */
 @Global()
 @Module({
   imports: [TerminusModule],
   controllers: [HealthController],
   providers: [HealthIndicators],
-  exports: [HealthIndicators],
+  exports: [HealthIndicators, TerminusModule],
 })
 export class HealthModule {
   constructor(indicators: HealthIndicators, database: Database) {
