@@ -31,12 +31,6 @@ export interface CommandLine {
   readonly print: (text: string) => void;
 }
 
-/** What is said of who does it. */
-interface Said {
-  actor: string;
-  reason: string;
-}
-
 /**
  * Adds the commands for access tokens.
  *
@@ -49,7 +43,7 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
     .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
-    .action(async (options: Said & { name: string; expires: number; scope?: string[] }, command: Command) => {
+    .action(async (options: { name: string; expires: number; scope?: string[] }, command: Command) => {
       const { name, expires, scope: scopes = null } = options;
       const expiresAt = dateIn(expires);
       const issue = (app: INestApplicationContext) => {
@@ -117,7 +111,7 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
 }
 
 function attribution(command: Command): Attribution {
-  const { actor, reason } = command.opts<Said>();
+  const { actor, reason } = command.opts<Attribution>();
   return { actor: hideCredentials(actor), reason: hideCredentials(reason) };
 }
 
@@ -140,22 +134,21 @@ function tokenName(text: string): string {
   return text;
 }
 
-/** Milliseconds, infinitely many from `never`. */
 function lifetime(text: string): number {
-  const duration = text === 'never' ? Infinity : parseDuration(text);
-  if (!duration) {
-    throw new InvalidArgumentError('Write a duration, like 90d or 24h, or never.');
-  }
-  return duration;
+  return duration(text, (milliseconds) => milliseconds > 0, '90d or 24h, or never');
 }
 
-/** Milliseconds, which may be none. */
 function overlap(text: string): number {
-  const duration = parseDuration(text);
-  if (duration === undefined) {
-    throw new InvalidArgumentError('Write a duration, like 24h or 7d, or 0h.');
+  return duration(text, Number.isFinite, '24h or 7d, or 0h');
+}
+
+/** Milliseconds, infinitely many from `never`. */
+function duration(text: string, isAllowed: (milliseconds: number) => boolean, examples: string): number {
+  const milliseconds = text === 'never' ? Infinity : parseDuration(text);
+  if (milliseconds === undefined || !isAllowed(milliseconds)) {
+    throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
   }
-  return duration;
+  return milliseconds;
 }
 
 /** A mistyped scope would make a token that nothing can be done with. */
