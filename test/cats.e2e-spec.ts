@@ -181,27 +181,39 @@ describe('an ordinary module', () => {
   });
 });
 
-describe('Test.createTestingModule with configureApp', () => {
-  it('is the application of main.ts, with providers in the place of others', async () => {
-    const cats = [{ id: 7, name: 'Mock' }];
+describe('a provider in the place of another', () => {
+  const cats = [{ id: 7, name: 'Mock' }];
+  const mock = { findAll: () => cats };
+
+  it('serves requests of a testing module with configureApp, as those of main.ts', async () => {
+    const configuration = Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
     const module = await Test.createTestingModule({ imports: [AppModule, CatsModule] })
       .overrideProvider(CatsService)
-      .useValue({ findAll: () => cats })
+      .useValue(mock)
       .overrideProvider(Configuration)
-      .useValue(
-        Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items', LOG_LEVEL: 'silent' }),
-      )
+      .useValue(configuration)
       .compile();
     const app = configureApp(module.createNestApplication<NestExpressApplication>());
     await app.listen(0);
     const origin = (await app.getUrl()).replace('[::1]', '127.0.0.1');
     const get = async (path: string) => {
-      const response = await fetch(`${origin}${path}`, { headers: { Authorization: 'Bearer items_mistyped' } });
+      const response = await fetch(`${origin}${path}`);
       return [response.status, ((await response.json()) as ProblemBody).type];
     };
-    expect(await get('/v1/cats')).toEqual([401, '/docs/problems#unauthorized']);
-    expect(await get('/V1/cats')).toEqual([401, '/docs/problems#unauthorized']);
-    expect((await get('/readyz'))[0]).toBe(503);
+    for (const path of ['/v1/cats', '/V1/cats', '/nothing']) {
+      expect(await get(path)).toEqual([401, '/docs/problems#unauthorized']);
+    }
+    expect(await get('/readyz')).toEqual([503, '/docs/problems#service-unavailable']);
     await app.close();
+  });
+
+  it('serves requests of startService', async () => {
+    const service = await startService({}, undefined, WithCats, [[CatsService, mock]]);
+    expect((await service.api.call('GET', '/v1/cats')).body).toEqual(cats);
+    expect((await service.api.call('GET', '/v1/nothing')).status).toBe(404);
+    expect((await service.api.create({ name: 'x' })).status).toBe(201);
+    expect((await service.api.post('{"name":1}')).status).toBe(400);
+    expect((await service.api.call('DELETE', '/v1/items')).headers.get('allow')).toBe('GET, HEAD, POST');
+    await service.stop();
   });
 });

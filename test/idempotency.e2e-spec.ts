@@ -26,6 +26,8 @@ class ReceiptsQuery extends PageQueryOf(itemFilter) {}
 @RequireScopes('receipts')
 class ReceiptsController {
   static attempts = 0;
+  static waiting = 0;
+  static upstream: Promise<void> = Promise.resolve();
   static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' | 'answers nothing' = 'answers';
 
   constructor(
@@ -53,6 +55,16 @@ class ReceiptsController {
     }
     if (ReceiptsController.outcome === 'answers nothing') return undefined;
     return { attempt: ReceiptsController.attempts };
+  }
+
+  @Post('slow')
+  @Idempotent()
+  @Operation({ summary: 'Wait, then write', status: 201, answer: Receipt })
+  async writeSlowly(): Promise<Receipt> {
+    ReceiptsController.waiting += 1;
+    await ReceiptsController.upstream;
+    await this.items.insert({ id: newId(), name: 'slow', description: null });
+    return { attempt: 1 };
   }
 
   @Post('listed')
@@ -279,6 +291,19 @@ describe("another module's handler", () => {
     const answers = await Promise.all(keys.map(writeAndList));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
+  });
+
+  it('holds no connection while it waits for something else', async () => {
+    let respond!: () => void;
+    ReceiptsController.upstream = new Promise((resolve) => (respond = resolve));
+    const writes = Array.from({ length: 40 }, (_, index) =>
+      service.api.call('POST', '/v1/receipts/slow', { headers: { 'Idempotency-Key': `slow-${index}` } }),
+    );
+    await eventually(() => ReceiptsController.waiting === 40);
+    expect((await service.api.list()).status).toBe(200);
+    respond();
+    expect(new Set((await Promise.all(writes)).map(({ status }) => status))).toEqual(new Set([201]));
+    expect(await countItems('slow')).toBe(40);
   });
 
   it('needs its own key for each path', async () => {

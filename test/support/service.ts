@@ -1,10 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import type { Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
 import type { Request, Response } from 'express';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { startApp } from '../../src/app.js';
+import { configureApp, startApp } from '../../src/app.js';
 import { AppModule } from '../../src/app.module.js';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
+import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { OpenApiDocument } from '../../src/platform/openapi/openapi-document.js';
 import { Api } from './api.js';
@@ -33,15 +35,18 @@ export const TESTER = { actor: 'a test', reason: 'test' };
  *
  * @param environment - variables on top of that
  * @param database - to use an existing one instead, which `stop` then leaves
+ * @param overrides - providers, and what takes their place
  */
 export async function startService(
   environment: NodeJS.ProcessEnv = {},
   database?: TestDatabase,
   root: Type = AppModule,
+  overrides: readonly (readonly [token: Type, value: unknown])[] = [],
 ): Promise<Service> {
   const ownDatabase = database ?? (await createTestDatabase());
   const defaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
-  const app = await startApp(readConfiguration({ ...defaults, ...ownDatabase.environment, ...environment }), root);
+  const configuration = readConfiguration({ ...defaults, ...ownDatabase.environment, ...environment });
+  const app = overrides.length > 0 ? await startOverridden(configuration, root, overrides) : await startApp(configuration, root);
   const undocumented = undocumentedStatuses(app);
   const { port } = app.getHttpServer().address() as AddressInfo;
   const origin = `http://127.0.0.1:${port}`;
@@ -63,6 +68,20 @@ export async function startService(
       expect([...undocumented]).toEqual([]);
     },
   };
+}
+
+async function startOverridden(
+  configuration: Configuration,
+  root: Type,
+  overrides: readonly (readonly [Type, unknown])[],
+): Promise<NestExpressApplication> {
+  const builder = Test.createTestingModule({ imports: [root] });
+  for (const [token, value] of [[Configuration, configuration] as const, ...overrides]) {
+    builder.overrideProvider(token).useValue(value);
+  }
+  const app = configureApp((await builder.compile()).createNestApplication<NestExpressApplication>());
+  await app.listen(0);
+  return app;
 }
 
 /** Statuses that operations responded with and do not document, as `GET /v1/items 409`: filled while the application runs. */

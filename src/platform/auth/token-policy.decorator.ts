@@ -6,7 +6,8 @@ import { isScope } from './principal.js';
 /** Who may call a route: everybody, or holders of a token with these scopes, of which there may be none. */
 export type TokenPolicy = 'public' | readonly string[];
 
-const TOKEN_POLICY = 'token-policy';
+/** Metadata key of the policy of a route or controller. */
+export const TOKEN_POLICY = 'token-policy';
 
 /** Opens a controller or a route to everybody: no token, and therefore no rate limit. A route's own policy wins. */
 export function Public(): ClassDecorator & MethodDecorator {

@@ -23,6 +23,10 @@ export class NestLogger implements LoggerService {
 
   private writer(level: Level) {
     return (message: unknown, ...rest: unknown[]): void => {
+      if (rest.length === 0) {
+        this.logger[level](fieldsOf(message));
+        return;
+      }
       // Nest appends a stack to some errors, and then the name of the logging class.
       const stack = rest.find((value) => typeof value === 'string' && value.includes('\n    at '));
       const context = rest.findLast((value) => value !== stack);

@@ -21,6 +21,9 @@ export interface InputFault extends ValueFault {
 
 /** The input as an instance of its class, if {@link quickCheckOf} finds that it keeps all rules. */
 export function quickInput<T extends object>(type: Type<T>, plain: object): T | undefined {
+  if (Object.keys(plain).some((name) => isTaken(type, name))) {
+    return undefined;
+  }
   const value = plainToInstance(type, plain);
   return quickCheckOf(type)(value) ? value : undefined;
 }
@@ -30,9 +33,13 @@ export function quickInput<T extends object>(type: Type<T>, plain: object): T | 
  * class-transformer leave them out. Each is a fault.
  */
 export function withoutTakenNames(type: Type<object>, plain: object): { rest: object; faults: InputFault[] } {
-  const taken = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
+  const taken = Object.keys(plain).filter((name) => isTaken(type, name));
   const rest = taken.length === 0 ? plain : Object.fromEntries(Object.entries(plain).filter(([name]) => !taken.includes(name)));
   return { rest, faults: taken.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME })) };
+}
+
+function isTaken(type: Type<object>, name: string): boolean {
+  return name in type.prototype || name === 'prototype';
 }
 
 /** The faults that class-validator found. */

@@ -35,40 +35,50 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 
   /** @throws Problem 400 with all faults of this part of the request */
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const { type, data } = metadata;
-    const request = currentRequest()?.request;
-    if (type === 'body' && request && request.body === undefined) {
-      throw missingBody(request);
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const metatype = metadata.metatype as Type<object> | undefined;
+    const type = metatype && isObject(value) && this.toValidate(metadata) ? metatype : undefined;
+    const texts = metadata.type === 'body' ? textFaults(value, metadata) : [];
+    const valid = type && isObject(value) && texts.length === 0 ? quickInput(type, value) : undefined;
+    return valid ? Promise.resolve(valid) : this.findFaults(value, metadata, type, texts);
+  }
+
+  private async findFaults(
+    value: unknown,
+    metadata: ArgumentMetadata,
+    type: Type<object> | undefined,
+    texts: readonly InputFault[],
+  ): Promise<unknown> {
+    const { rest, faults: taken } = type && isObject(value) ? withoutTakenNames(type, value) : { rest: value, faults: [] };
+    const faults = [...texts, ...taken];
+    let validated: unknown;
+    try {
+      validated = await super.transform(rest, metadata);
+      faults.push(...(type && isObject(validated) ? nestedFaults(validated) : []));
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) {
+        throw error;
+      }
+      faults.push(...faultsOf(error.errors));
     }
-    const texts = type === 'body' ? unstorableTexts(value, data === undefined ? [] : [data]) : [];
-    const { value: validated, faults } = await this.validated(value, metadata);
-    if (texts.length + faults.length > 0) {
-      throw invalidRequest([...texts, ...faults].map(type === 'body' ? asPointer : asParameter));
+    if (faults.length > 0) {
+      throw invalidRequest(faults.map(metadata.type === 'body' ? asPointer : asParameter));
     }
     return validated;
   }
+}
 
-  private async validated(value: unknown, metadata: ArgumentMetadata): Promise<{ value: unknown; faults: InputFault[] }> {
-    const metatype = metadata.metatype as Type<object> | undefined;
-    if (!metatype || !this.toValidate(metadata) || typeof value !== 'object' || value === null) {
-      return { value: await super.transform(value, metadata), faults: [] };
-    }
-    const { rest, faults } = withoutTakenNames(metatype, value);
-    const valid = quickInput(metatype, rest);
-    if (valid) {
-      return { value: valid, faults };
-    }
-    try {
-      const instance = (await super.transform(rest, metadata)) as object;
-      return { value: instance, faults: [...faults, ...nestedFaults(instance)] };
-    } catch (error) {
-      if (error instanceof InvalidInputError) {
-        return { value, faults: [...faults, ...faultsOf(error.errors)] };
-      }
-      throw error;
-    }
+/** @throws Problem 400 without a body */
+function textFaults(value: unknown, { data }: ArgumentMetadata): InputFault[] {
+  const request = currentRequest()?.request;
+  if (request && request.body === undefined) {
+    throw missingBody(request);
   }
+  return unstorableTexts(value, data === undefined ? [] : [data]);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function asParameter({ path, ...fault }: InputFault): RequestFault {

@@ -1,0 +1,197 @@
+import {
+  type CallHandler,
+  type CanActivate,
+  ConflictException,
+  Controller,
+  DefaultValuePipe,
+  type ExecutionContext,
+  ForbiddenException,
+  Get,
+  Header,
+  HttpException,
+  Injectable,
+  Module,
+  type NestInterceptor,
+  Param,
+  ParseIntPipe,
+  ParseUUIDPipe,
+  Post,
+  Query,
+  Res,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
+import { Interval, ScheduleModule } from '@nestjs/schedule';
+import { SkipThrottle } from '@nestjs/throttler';
+import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import type { Response } from 'express';
+import { map, type Observable, tap } from 'rxjs';
+import { DataSource, Repository } from 'typeorm';
+import { AppModule } from '../src/app.module.js';
+import { Item } from '../src/items/item.entity.js';
+import { Database, newId, RequireScopes } from '../src/platform/index.js';
+import type { ProblemBody } from './support/api.js';
+import { eventually, type Service, startService } from './support/service.js';
+
+// What Nest engineers use beside controllers and repositories, from the packages that they know.
+
+@Injectable()
+class EverywhereInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const response = context.switchToHttp().getResponse<Response>();
+    return next.handle().pipe(tap(() => response.setHeader('X-Everywhere', 'yes')));
+  }
+}
+
+class WrapInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+class ClosedGuard implements CanActivate {
+  canActivate(): boolean {
+    throw new ForbiddenException('Closed on Sundays.');
+  }
+}
+
+/** One run at a time, however many replicas there are: the lock ends with the transaction. */
+@Injectable()
+class Jobs {
+  runs = 0;
+  heard: string[] = [];
+
+  constructor(
+    @InjectRepository(Item) private readonly items: Repository<Item>,
+    private readonly database: Database,
+  ) {}
+
+  @Interval(50)
+  async run(): Promise<void> {
+    await this.database.transaction(async () => {
+      const [row] = await this.items.query<[{ locked: boolean }]>('SELECT pg_try_advisory_xact_lock(795219) AS locked');
+      if (row.locked) {
+        this.runs += await this.items.countBy({ name: 'counted by a job' });
+      }
+    });
+  }
+
+  @OnEvent('parcel.sent')
+  hear(name: string): void {
+    this.heard.push(name);
+  }
+}
+
+@Controller('parts')
+@RequireScopes('parts')
+class PartsController {
+  constructor(
+    private readonly events: EventEmitter2,
+    @InjectRepository(Item) private readonly items: Repository<Item>,
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly database: Database,
+  ) {}
+
+  @Get('wrapped')
+  @UseInterceptors(WrapInterceptor)
+  @Header('X-Part', 'wrapped')
+  wrapped(@Query('size', new DefaultValuePipe(7), ParseIntPipe) size: number): number {
+    return size;
+  }
+
+  @Get('closed')
+  @UseGuards(ClosedGuard)
+  closed(): void {}
+
+  @Get('conflict')
+  conflict(): never {
+    throw new ConflictException({ message: 'Not twice.', reason: 'twice' });
+  }
+
+  @Get('teapot')
+  teapot(): never {
+    throw new HttpException('Short and stout.', 418);
+  }
+
+  @Get('passing')
+  passing(@Res({ passthrough: true }) response: Response): object {
+    response.status(202);
+    return {};
+  }
+
+  @Get('unlimited')
+  @SkipThrottle()
+  unlimited(): void {}
+
+  @Post('sent')
+  sent(): void {
+    this.events.emit('parcel.sent', 'bell');
+  }
+
+  @Post('nested')
+  async nested(): Promise<number> {
+    await this.database
+      .transaction(async () => {
+        await this.items.insert({ id: newId(), name: 'outer', description: null });
+        await this.dataSource.transaction((manager) => manager.insert(Item, { id: newId(), name: 'inner', description: null }));
+        throw new Error('undone');
+      })
+      .catch(() => undefined);
+    return this.items.countBy([{ name: 'outer' }, { name: 'inner' }]);
+  }
+
+  @Get('of/:id')
+  one(@Param('id', ParseUUIDPipe) id: string): object {
+    return { id };
+  }
+}
+
+@Module({
+  imports: [AppModule, ScheduleModule.forRoot(), EventEmitterModule.forRoot(), TypeOrmModule.forFeature([Item])],
+  controllers: [PartsController],
+  providers: [Jobs, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
+})
+class PartsModule {}
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ RATE_LIMIT: '1000' }, undefined, PartsModule);
+});
+
+// Operations that are no part of the example throw what no document names.
+afterAll(() => expect(service.stop()).rejects.toThrow('GET /v1/parts/teapot 418'));
+
+const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
+
+it('has interceptors, headers and parameter pipes', async () => {
+  const { headers, body } = await call<object>('GET', 'wrapped');
+  expect([headers.get('x-everywhere'), headers.get('x-part'), body]).toEqual(['yes', 'wrapped', { data: 7 }]);
+  expect((await call<object>('GET', 'wrapped?size=8')).body).toEqual({ data: 8 });
+  expect((await call('GET', 'of/x')).status).toBe(400);
+  expect((await call('GET', 'passing')).status).toBe(202);
+  expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
+});
+
+it.each([
+  ['closed', 403, 'about:blank', 'Closed on Sundays.'],
+  ['conflict', 409, 'about:blank', 'Not twice.'],
+  ['teapot', 418, 'about:blank', 'Short and stout.'],
+])('turns exceptions of Nest into problems: %s', async (path, status, type, detail) => {
+  expect((await call('GET', path)).body).toMatchObject({ status, type, detail, instance: `/v1/parts/${path}` });
+});
+
+it('has @SkipThrottle', async () => {
+  expect((await call('GET', 'unlimited')).headers.get('ratelimit')).toBeNull();
+});
+
+it('has events, jobs and nested transactions', async () => {
+  const jobs = service.app.get(Jobs);
+  expect((await call('POST', 'sent')).status).toBe(201);
+  expect(jobs.heard).toEqual(['bell']);
+  await service.api.create({ name: 'counted by a job' });
+  await eventually(() => jobs.runs > 1);
+  expect((await call<number>('POST', 'nested')).body).toBe(0);
+});
