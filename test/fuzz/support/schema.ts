@@ -1,0 +1,61 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+/** An object of a JSON document. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+
+/** By the text of their schemas, which are made anew for each value. */
+const validators = new Map<string, ValidateFunction>();
+
+/** What JSON Schema finds wrong with a value; nothing if it is valid. */
+export function errorsOf(schema: JsonObject, value: unknown): readonly ErrorObject[] {
+  const key = JSON.stringify(schema);
+  const validate = validators.get(key) ?? ajv.compile(schema);
+  validators.set(key, validate);
+  return validate(value) ? [] : (validate.errors ?? []);
+}
+
+export function isValid(schema: JsonObject, value: unknown): boolean {
+  return errorsOf(schema, value).length === 0;
+}
+
+/** An object as it is, and an empty one for anything else. */
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+/** Follows references within a document (`#/components/…`), also those in what it finds. */
+export function resolve(document: unknown, node: unknown): unknown {
+  if (Array.isArray(node)) {
+    return node.map((part) => resolve(document, part));
+  }
+  if (typeof node !== 'object' || node === null) {
+    return node;
+  }
+  const { $ref: reference, ...own } = node as JsonObject;
+  const parts = Object.fromEntries(Object.entries(own).map(([name, part]) => [name, resolve(document, part)]));
+  if (typeof reference !== 'string') {
+    return parts;
+  }
+  const names = reference.split('/').slice(1);
+  const target = names.reduce<unknown>((part, name) => asObject(part)[name], document);
+  if (target === undefined) {
+    throw new Error(`${reference} is not in the document.`);
+  }
+  return { ...asObject(resolve(document, target)), ...parts };
+}
+
+/** The types that a schema admits; none where it does not say. */
+export function typesOf(schema: JsonObject): readonly unknown[] {
+  return [schema['type'] ?? []].flat();
+}
+
+/** A number that a schema gives. */
+export function boundOf(schema: JsonObject, keyword: string, otherwise: number): number {
+  const bound = schema[keyword];
+  return typeof bound === 'number' ? bound : otherwise;
+}
