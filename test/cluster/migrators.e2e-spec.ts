@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { type LogLine, type Outcome, runCli, spawnCli } from '../support/process.js';
 import { query } from '../support/query.js';
-import { StatementGate } from '../support/statement-gate.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
 /** What a migrator ends up with. */
@@ -19,7 +19,7 @@ let changes = 0;
 
 beforeAll(async () => {
   const database = await createTestDatabase();
-  const gate = await StatementGate.start(databaseUrlOf(database));
+  const gate = await TcpProxy.start(databaseUrlOf(database));
   const count = (statement: string) => {
     changes += CHANGE.test(statement) ? 1 : 0;
     return false;
@@ -58,7 +58,7 @@ it('apply each migration once when two are started at the same moment on an empt
 /** Kills a migrator after a change, not counting from 0, and lets another one follow. */
 async function killAfter(change: number): Promise<void> {
   const database = await createTestDatabase();
-  const gate = await StatementGate.start(databaseUrlOf(database));
+  const gate = await TcpProxy.start(databaseUrlOf(database));
   const { child, ended } = spawnCli(['migrate'], { DATABASE_URL: gate.url });
   let seen = 0;
   const isLast = (statement: string) => {

@@ -60,13 +60,7 @@ export class PostgresServer {
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], postgresAccount(), 'SIGQUIT');
     this.daemon = daemon;
-    await eventually(async () => {
-      daemon.assertRunning();
-      return this.query('SELECT 1').then(
-        () => true,
-        () => false,
-      );
-    });
+    await daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
   }
 
   async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import { eventually } from './service.js';
 
 /** A series that a query found, and its value. */
 export interface Found {
@@ -48,13 +47,7 @@ export class Prometheus {
       '--log.level=warn',
     ]);
     const prometheus = new Prometheus(`http://127.0.0.1:${port}`, daemon);
-    await eventually(async () => {
-      daemon.assertRunning();
-      return fetch(`${prometheus.origin}/-/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    });
+    await daemon.becomes(async () => (await fetch(`${prometheus.origin}/-/ready`)).ok);
     return prometheus;
   }
 
