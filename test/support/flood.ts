@@ -10,15 +10,6 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the other side has closed a connection, in whatever way. */
-export function closedByPeer(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    socket.once('end', resolve).once('close', () => {
-      resolve();
-    });
-  });
-}
-
 /** What became of an endless body. */
 export interface EndlessBody {
   /** The first response. */
