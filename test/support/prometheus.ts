@@ -39,7 +39,14 @@ export class Prometheus {
     const directory = serverDirectory('prometheus');
     const port = await freePort();
     writeFileSync(join(directory, 'rules.yaml'), rules);
-    writeFileSync(join(directory, 'prometheus.yaml'), configuration(target));
+    const configuration = `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: items
+    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
+`;
+    writeFileSync(join(directory, 'prometheus.yaml'), configuration);
     const daemon = new Daemon(binary, [
       `--config.file=${join(directory, 'prometheus.yaml')}`,
       `--storage.tsdb.path=${join(directory, 'data')}`,
@@ -74,14 +81,4 @@ export class Prometheus {
     }
     return data;
   }
-}
-
-function configuration(target: number): string {
-  return `
-global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
-rule_files: [rules.yaml]
-scrape_configs:
-  - job_name: items
-    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
-`;
 }
