@@ -73,10 +73,10 @@ export function describeFuzz({ document, root, collection, requests }: Target): 
 
     it.each(names)('refuses what breaks %s', (name) => fuzz.attempt(rule(name).broken, (requests * 0.4) / names.length));
 
-    it.each(edges)('takes what keeps %s', (name) => fuzz.attempt(rule(name).kept, (requests * 0.1) / edges.length));
+    it.each(edges)('takes what keeps %s', (name) => fuzz.attempt(rule(name).kept, (requests * 0.05) / edges.length));
 
     it('takes all that the document admits', () =>
-      fuzz.attempt(fc.oneof(...all.map((drafts) => acceptedDrafts(drafts.all))), requests * 0.15));
+      fuzz.attempt(fc.oneof(...all.map((drafts) => acceptedDrafts(drafts.all))), requests * 0.2));
 
     it('answers a request with a key once, and another one with that key not at all', async () => {
       const pairs = fc.oneof(...creationsAmong(all).map((drafts) => fc.tuple(drafts, drafts, fc.noBias(fc.uuid()))));

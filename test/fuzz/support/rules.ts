@@ -3,9 +3,10 @@ import {
   accepted,
   acceptedDrafts,
   type Attempt,
-  checkedName,
   type Draft,
   type Drafts,
+  filtersAmong,
+  filtersOfLength,
   type FuzzRequest,
   nameOf,
   type Place,
@@ -13,8 +14,8 @@ import {
   requestOf,
   withPlaced,
 } from './requests.js';
-import { asObject, boundOf, isValid, typesOf } from './schema.js';
-import { ABSENT, textsOfLength, those, valuesOf, valuesThatBreak } from './values.js';
+import { asObject, boundOf, typesOf } from './schema.js';
+import { ABSENT, textsOf, those, valuesThatBreak } from './values.js';
 
 /** What a document asks of a request. */
 export interface Rule {
@@ -22,7 +23,7 @@ export interface Rule {
   name: string;
   /** Requests that break it, and nothing else. */
   broken: fc.Arbitrary<Attempt>;
-  /** Requests that only just keep it, where there is such a thing. */
+  /** Requests that only just keep it, where others than those of the schemas do. */
   kept?: fc.Arbitrary<Attempt>;
 }
 
@@ -43,7 +44,9 @@ export function rulesOf(drafts: Drafts): [name: string, rule: Rule][] {
   const { operation } = drafts;
   const places = placesOf(operation);
   const rules = [
-    ...places.flatMap((place) => keywordsOf(place).map((keyword) => schemaRule(place, keyword, drafts))),
+    ...places.flatMap((place) =>
+      keywordsOf(place).map((keyword) => placedRule(place, keyword, brokenValues(place, keyword, drafts), drafts)),
+    ),
     ...parameterRules(drafts),
     ...(operation.body ? bodyRules(drafts, places) : []),
   ];
@@ -52,6 +55,14 @@ export function rulesOf(drafts: Drafts): [name: string, rule: Rule][] {
 
 function refused(request: FuzzRequest, { operation }: Drafts, place: string, status = 400): Attempt {
   return { request, operation, statuses: [status], place };
+}
+
+/** Good requests, with one of these values at a place. */
+function placedRule(place: Place, keyword: string, values: fc.Arbitrary<unknown>, drafts: Drafts): Rule {
+  const broken = fc
+    .tuple(drafts.all, values)
+    .map(([draft, value]) => refused(requestOf(withPlaced(draft, place, value)), drafts, nameOf(place)));
+  return { name: `${place.in} ${nameOf(place)} ${keyword}`, broken };
 }
 
 function keywordsOf({ in: location, path, schema, required }: Place): string[] {
@@ -63,31 +74,13 @@ function keywordsOf({ in: location, path, schema, required }: Place): string[] {
   return [...(isRequired ? ['required'] : []), ...Object.keys(schema).filter(isRule), ...(hasGrammar ? ['meaning'] : [])];
 }
 
-function schemaRule(place: Place, keyword: string, drafts: Drafts): Rule {
-  const broken = fc.tuple(drafts.all, brokenValues(place, keyword, drafts)).map(([draft, value]) => {
-    const changed = withPlaced(draft, place, value);
-    return refused(requestOf(changed), drafts, checkedName(changed, place));
-  });
-  const kept = fc
-    .tuple(drafts.all, keptValues(place, keyword, drafts))
-    .map(([draft, value]) => withPlaced(alone(draft, place), place, value));
-  return { name: `${place.in} ${nameOf(place)} ${keyword}`, broken, kept: acceptedDrafts(kept) };
-}
-
-function parameterAt({ in: location, path }: Place, { operation }: Drafts) {
-  const parameter = operation.parameters.find((candidate) => candidate.in === location && candidate.name === path[0]);
-  const examples = Object.values(parameter?.examples ?? {}).map(({ value }) => value);
-  return { parameter, examples: examples.filter((example) => example !== '') };
-}
-
-function brokenValues(place: Place, keyword: string, drafts: Drafts): fc.Arbitrary<unknown> {
-  const { in: location, path, schema } = place;
+function brokenValues({ in: location, path, schema, examples }: Place, keyword: string, drafts: Drafts): fc.Arbitrary<unknown> {
   const maximum = boundOf(schema, 'maxLength', 0);
   if (location === 'query' && path[0] === 'filter') {
-    const { examples } = parameterAt(place, drafts);
+    const filters = filtersAmong(examples);
     return keyword === 'maxLength'
-      ? fc.integer({ min: 1, max: 50 }).chain((more) => filtersOfLength(maximum + more, examples))
-      : fc.constantFrom(...examples).chain((filter) => fc.constantFrom(...spoilt(filter)));
+      ? fc.integer({ min: 1, max: 50 }).chain((more) => filtersOfLength(maximum + more, filters))
+      : fc.constantFrom(...filters).chain((filter) => fc.constantFrom(...spoilt(filter)));
   }
   if (keyword === 'meaning') {
     return cursorsThatBreak(drafts.cursors, maximum);
@@ -100,29 +93,6 @@ function brokenValues(place: Place, keyword: string, drafts: Drafts): fc.Arbitra
   // An empty path parameter would be another path.
   const isSent = (value: unknown) => location === 'body' || (isSendable(value) && (location !== 'path' || value !== ''));
   return those(values, isSent) ?? values;
-}
-
-/** Values at the edge of what a keyword admits, and any that are valid. */
-function keptValues(place: Place, keyword: string, drafts: Drafts): fc.Arbitrary<unknown> {
-  const { in: location, schema } = place;
-  const { parameter, examples } = parameterAt(place, drafts);
-  const bound = boundOf(schema, keyword, 0);
-  if (parameter?.name === 'filter' || parameter?.name === 'cursor') {
-    return parameter.name === 'filter' && keyword === 'maxLength' ? filtersOfLength(bound, examples) : drafts.texts(parameter);
-  }
-  if (keyword === 'minimum' || keyword === 'maximum') {
-    return fc.constantFrom(bound, keyword === 'minimum' ? bound + 1 : bound - 1);
-  }
-  if (keyword === 'minLength' || keyword === 'maxLength') {
-    return textsOfLength(schema, bound).filter((text) => isValid({ ...schema, type: 'string' }, text));
-  }
-  return valuesOf(schema).filter((value) => location === 'body' || isSendable(value));
-}
-
-/** A cursor belongs to its filter: only one of both can be chosen here. */
-function alone(draft: Draft, { path }: Place): Draft {
-  const other: Record<string, string> = { filter: 'cursor', cursor: 'filter' };
-  return { ...draft, parameters: draft.parameters.filter(({ name }) => name !== other[path[0] ?? '']) };
 }
 
 /** Whether HTTP can carry it in a header as it is: parsers take off white space around it. */
@@ -150,14 +120,6 @@ function spoilt(filter: string): string[] {
     [`[${filter}][0]`, `{"a": ${filter}}.a`, `${'!('.repeat(17)}${filter}${')'.repeat(17)}`],
     Array.from({ length: 33 }, () => filter).join('||'),
   );
-}
-
-/** Filters of exactly so many code points: a comment fills them up, most of it with a character that is short in a URL. */
-function filtersOfLength(length: number, examples: readonly string[]): fc.Arbitrary<string> {
-  return fc.tuple(fc.constantFrom(...examples), fc.constantFrom(' ', 'x', 'é', '😀')).map(([filter, filler]) => {
-    const comment = `${filter} //${filler.repeat(50)}`;
-    return comment + 'x'.repeat(length - Array.from(comment).length);
-  });
 }
 
 /** Texts that are no cursor of a list without a filter. */
@@ -196,7 +158,13 @@ function parameterRules(drafts: Drafts): Rule[] {
         const both = values.map((value) => ({ in: location, name, value }));
         return refused(requestOf({ ...draft, parameters: [...others, ...both] }), drafts, name);
       });
-      return { name: `${location} ${name} once`, broken };
+      // Drafts have keys that no two share by chance, which are all of one length.
+      const kept = fc
+        .tuple(drafts.all, textsOf(parameter.schema))
+        .map(([draft, value]) => withPlaced(draft, { in: location, path: [name] }, value));
+      const rule: Rule = { name: `${location} ${name} once`, broken };
+      if (location === 'header') rule.kept = acceptedDrafts(kept);
+      return rule;
     });
   return [{ name: 'query known parameters alone', broken: unknown }, ...repeated];
 }
@@ -252,6 +220,7 @@ function bodyRules(drafts: Drafts, places: readonly Place[]): Rule[] {
     .tuple(all, fc.constantFrom(...malformations))
     .map(([draft, malform]) => requestOf(draft, (value) => malform(JSON.stringify(value))));
   const charsets = ['application/json; charset=latin1', 'application/json; charset=utf-16'];
+  const halves = fc.constantFrom('\ud800', '\udfff', 'x\ud83d', '\ude00x', '\ude00\ud83d');
   const sameMediaType = sentWith('Content-Type', SAME_MEDIA_TYPE).map((request) => accepted(request, operation));
   return [
     whole('required', fc.oneof(withoutBody, withoutJson)),
@@ -261,7 +230,8 @@ function bodyRules(drafts: Drafts, places: readonly Place[]): Rule[] {
     whole('JSON', malformed),
     sizeRule(drafts),
     ...places.filter(({ schema }) => schema['additionalProperties'] === false).map((place) => namesRule(place, drafts)),
-    ...places.filter(isBodyText).map((place) => unicodeRule(place, drafts)),
+    // JSON can escape half of a character, which is no text.
+    ...places.filter(isBodyText).map((place) => placedRule(place, 'is Unicode', halves, drafts)),
   ];
 }
 
@@ -298,15 +268,6 @@ function namesRule(place: Place, drafts: Drafts): Rule {
     return refused(requestOf(withPlaced(draft, added, value)), drafts, nameOf(added));
   });
   return { name: `body ${nameOf(place)} additionalProperties`, broken };
-}
-
-/** JSON can escape half of a character, which is no text. */
-function unicodeRule(place: Place, drafts: Drafts): Rule {
-  const halves = fc.constantFrom('\ud800', '\udfff', 'x\ud83d', '\ude00x', '\ude00\ud83d');
-  const broken = fc
-    .tuple(drafts.all, halves)
-    .map(([draft, text]) => refused(requestOf(withPlaced(draft, place, text)), drafts, nameOf(place)));
-  return { name: `body ${nameOf(place)} is Unicode`, broken };
 }
 
 function isBodyText({ in: location, schema }: Place): boolean {

@@ -1,26 +1,21 @@
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
 /** An object of a JSON document. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
 /** By the text of their schemas, which are made anew for each value. */
 const validators = new Map<string, ValidateFunction>();
 
-/** What JSON Schema finds wrong with a value; nothing if it is valid. */
-export function errorsOf(schema: JsonObject, value: unknown): readonly ErrorObject[] {
+export function isValid(schema: JsonObject, value: unknown): boolean {
   const key = JSON.stringify(schema);
   const validate = validators.get(key) ?? ajv.compile(schema);
   validators.set(key, validate);
-  return validate(value) ? [] : (validate.errors ?? []);
-}
-
-export function isValid(schema: JsonObject, value: unknown): boolean {
-  return errorsOf(schema, value).length === 0;
+  return validate(value);
 }
 
 /** An object as it is, and an empty one for anything else. */
