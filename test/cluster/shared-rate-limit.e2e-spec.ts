@@ -52,14 +52,6 @@ it('admits exactly 100 of 500 concurrent calls over four processes, and counts t
   expect(admitted.map(remainingOf).toSorted((a, b) => a - b)).toEqual(Array.from({ length: LIMIT }, (_, index) => index));
 });
 
-it('counts each token for itself', async () => {
-  const replies = await shared.whileShared(async () => {
-    const clients = [await shared.newClient(), await shared.newClient()];
-    return Promise.all(clients.map((client) => burst(client, 150)));
-  });
-  expect(replies.map((some) => statusesOf(some)['429'])).toEqual([50, 50]);
-});
-
 it('keeps what belongs to a token in one slot, under the prefix, for a window, and writes nothing for refused calls', async () => {
   const found = await shared.whileShared(async () => {
     const [fresh = ''] = await shared.newTokens(1);

@@ -31,7 +31,7 @@ export class PostgresServer {
 
   /** With an empty database. */
   static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
     await runAsPostgres('initdb', '-D', server.data, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
     await server.start();
     return server;
@@ -39,7 +39,7 @@ export class PostgresServer {
 
   /** With a copy of another server, which it goes on following as a hot standby. */
   static async startStandby(primary: PostgresServer, settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
     await runAsPostgres('pg_basebackup', '-D', server.data, '-d', primary.url, '--write-recovery-conf', '--checkpoint=fast');
     await server.start();
     return server;
@@ -58,7 +58,7 @@ export class PostgresServer {
       ...this.settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], postgresAccount(), 'SIGQUIT');
+    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
     this.daemon = daemon;
     await daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
   }
@@ -74,14 +74,9 @@ export class PostgresServer {
 
   /** Waits until a standby has replayed what its primary had written when this was called. */
   async catchesUpWith(primary: PostgresServer): Promise<void> {
-    const [{ position } = { position: '' }] = await primary.query<{ position: string }>(
-      'SELECT pg_current_wal_lsn() AS position',
-    );
-    await eventually(async () => {
-      const statement = `SELECT pg_last_wal_replay_lsn() >= $1 AS done`;
-      const [row] = await this.query<{ done: boolean }>(statement, [position]);
-      return row?.done ?? false;
-    });
+    const [written] = await primary.query<{ position: string }>('SELECT pg_current_wal_lsn() AS position');
+    const replayed = 'SELECT WHERE pg_last_wal_replay_lsn() >= $1';
+    await eventually(async () => (await this.query(replayed, [written?.position])).length === 1);
   }
 
   /** Changes a configuration parameter for all sessions. */
@@ -106,10 +101,4 @@ function program(name: string): string {
   return join(VERSIONS, newest, 'bin', name);
 }
 
-function postgresAccount(): ReturnType<typeof accountOf> {
-  return accountOf('postgres');
-}
-
-async function runAsPostgres(name: string, ...args: string[]): Promise<void> {
-  await run(program(name), args, { cwd: '/', ...postgresAccount() });
-}
+const runAsPostgres = (name: string, ...args: string[]) => run(program(name), args, { cwd: '/', ...accountOf('postgres') });
