@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { createRedis, type RedisConnection } from '../../src/platform/redis/connect-redis.js';
 import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
 import { RedisWindow } from '../../src/platform/throttling/redis-window.js';
+import { startSdk } from '../../src/platform/tracing/start-sdk.js';
+import { startService } from '../support/service.js';
 
 // What the calls of clients cannot show of the window: other clocks, and other limits.
 
@@ -67,4 +71,15 @@ it('finds out whether a window can be counted in', async () => {
   await connection.set(`${list}:probe`, 'a text');
   await expect(window.probe('token')).rejects.toThrow('WRONGTYPE');
   await connection.del(`${list}:probe`);
+});
+
+it('a trace shows that Redis decided', async () => {
+  const exporter = new InMemorySpanExporter();
+  const sdk = startSdk(readConfiguration({}), '1.0.0', exporter);
+  const service = await startService({ REDIS_URL: process.env['TEST_REDIS_URL'], REDIS_KEY_PREFIX: prefix });
+  expect((await service.api.list()).status).toBe(200);
+  await sdk.forceFlush();
+  const decision = exporter.getFinishedSpans().find(({ name }) => name === 'rate limit');
+  expect(decision?.attributes).toEqual({ 'items.rate_limit.admitted': true, 'items.rate_limit.storage': 'redis' });
+  await service.stop();
 });
