@@ -40,7 +40,6 @@ const connect = (options: Partial<ItemsClientOptions> = {}) =>
 const firstNames = async (client: Client) =>
   (await listItems({ client, query: { limit: 100 } })).data.items.map(({ name }) => name);
 
-/** What a call is rejected with. */
 async function problemOf(call: Promise<unknown>): Promise<ProblemError> {
   const error: unknown = await call.then(() => undefined).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ProblemError);

@@ -4,7 +4,6 @@ import { query } from '../support/query.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
-/** What a migrator ends up with. */
 interface Result {
   migrations: string[];
   schema: string;

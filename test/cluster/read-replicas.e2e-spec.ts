@@ -73,13 +73,11 @@ function lists(query: string): Load {
   return new Load(clients, (client) => client.list(query), 10);
 }
 
-/** Waits for more calls of a load. */
 async function goesOn({ calls }: Load): Promise<void> {
   const { length } = calls;
   await eventually(() => calls.length > length + 50);
 }
 
-/** What every process says of the replica. */
 function areReady(): Promise<(number | undefined)[]> {
   return Promise.all(cluster.processes.map((process) => process.metric('items_database_replica_ready{pool="replica-1"}')));
 }

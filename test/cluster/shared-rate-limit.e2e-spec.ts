@@ -14,7 +14,6 @@ let redis: RedisServer;
 let shared: SharedLimit;
 let hammering: Load;
 
-/** The limit as it is by default, counted by four processes. */
 beforeAll(async () => {
   redis = await RedisServer.start();
   shared = await SharedLimit.start(redis.url, LIMIT, WINDOW / 1000);

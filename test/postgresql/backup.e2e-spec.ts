@@ -49,13 +49,11 @@ async function follow(section: string): Promise<string[]> {
   return printed;
 }
 
-/** Creates an item with an `Idempotency-Key`. */
 async function create(on: ServiceProcess, { name, key }: { name: string; key: string }) {
   const reply = await new HttpClient(on.origin, token, false).create(name, { 'Idempotency-Key': key });
   return { status: reply.status, body: reply.body, isReplay: reply.headers['idempotent-replayed'] === 'true' };
 }
 
-/** All that a list has from a cursor on. */
 async function walk(on: ServiceProcess, from: string): Promise<string[]> {
   const names: string[] = [];
   for (let cursor: string | undefined = from; cursor !== undefined;) {

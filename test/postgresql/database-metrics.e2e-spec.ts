@@ -33,7 +33,6 @@ const lists = (count: number, filter = '') => Array.from({ length: count }, () =
 const lock = () => other.query('BEGIN; LOCK TABLE items');
 const unlock = () => other.query('ROLLBACK');
 
-/** The first scrape that is as it should be. */
 async function scrapeWhen(isSo: (scrape: Scrape) => boolean): Promise<Scrape> {
   let scrape = await service.scrape();
   await eventually(async () => isSo(scrape) || isSo((scrape = await service.scrape())));

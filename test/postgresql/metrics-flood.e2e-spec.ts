@@ -11,7 +11,6 @@ const REQUESTS = 'items_http_request_duration_seconds_count';
 const MANY = 2000;
 const range = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index));
 
-/** Method, target, and token if there is one. */
 type Call = [method: string, target: string, token?: string | undefined];
 
 const hostile = [

@@ -3,7 +3,6 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 /** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
 export const HANG = 15_000;
 
-/** A whole answer. */
 export interface WholeAnswer {
   response: IncomingMessage;
   body: string;

@@ -59,7 +59,6 @@ export class Daemon {
     daemons.add(this);
   }
 
-  /** What it said. */
   get output(): string {
     return this.text;
   }

@@ -10,9 +10,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** What became of an endless body. */
 export interface EndlessBody {
-  /** The first response. */
   head: string;
   /** Bytes that the other side took, or that the buffers of the connection hold. */
   taken: number;

@@ -7,7 +7,6 @@ export interface Call {
   received: number;
   /** 0 when no whole answer came back. */
   status: number;
-  /** The answer, or why there was none. */
   result: Reply | Error;
 }
 
@@ -61,7 +60,6 @@ export function outcomesOf(calls: readonly Call[]): Record<string, number> {
   return counts;
 }
 
-/** How many answers have each status. */
 export function statusesOf(replies: readonly Reply[]): Record<string, number> {
   return outcomesOf(replies.map((result) => ({ ...result, result })));
 }

@@ -19,7 +19,6 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 /** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
-/** A PostgreSQL server that a test may treat as it likes. */
 export class PostgresServer {
   private daemon: Daemon | undefined;
 
@@ -29,7 +28,6 @@ export class PostgresServer {
     private readonly settings: PostgresSettings,
   ) {}
 
-  /** With an empty database. */
   static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
     const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
     await runAsPostgres('initdb', '-D', server.data, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
@@ -67,7 +65,6 @@ export class PostgresServer {
     await this.daemon?.end(STOP_SIGNALS[mode]);
   }
 
-  /** Makes a standby a server of its own. */
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote()');
   }
@@ -79,13 +76,11 @@ export class PostgresServer {
     await eventually(async () => (await this.query(replayed, [written?.position])).length === 1);
   }
 
-  /** Changes a configuration parameter for all sessions. */
   async set(parameter: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${parameter} = ${value}`);
     await this.query('SELECT pg_reload_conf()');
   }
 
-  /** Runs one statement in a connection of its own. */
   query<Row extends QueryResultRow>(statement: string, parameters?: unknown[]): Promise<Row[]> {
     return query<Row>(this.url, statement, parameters);
   }
@@ -95,7 +90,6 @@ export class PostgresServer {
   }
 }
 
-/** The newest version of a program of the server. */
 function program(name: string): string {
   const [newest = ''] = readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a));
   return join(VERSIONS, newest, 'bin', name);

@@ -3,20 +3,17 @@ import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-/** A series that a query found, and its value. */
 export interface Found {
   metric: Record<string, string>;
   value: [time: number, value: string];
 }
 
-/** An alert that Prometheus knows. */
 export interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
 }
 
-/** What became of a rule when it was evaluated last. */
 export interface EvaluatedRule {
   name: string;
   health: 'ok' | 'err' | 'unknown';

@@ -5,7 +5,6 @@ import { freePort } from './free-port.js';
 /** Settings as on the command line, without the dashes. */
 export type RedisSettings = Readonly<Record<string, string>>;
 
-/** Runs one command in a connection of its own. */
 export async function redisCommand(url: string, name: string, ...args: (string | number)[]): Promise<unknown> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   client.on('error', () => undefined);
@@ -49,7 +48,6 @@ export class RedisServer {
     return this.daemon.end('SIGKILL');
   }
 
-  /** Starts again what has ended, empty. */
   async restart(settings = this.settings): Promise<void> {
     this.settings = settings;
     this.daemon = this.launch();

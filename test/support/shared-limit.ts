@@ -45,13 +45,11 @@ export class SharedLimit {
   readonly part: number;
 
   private constructor(
-    /** Of each process. */
     readonly environment: NodeJS.ProcessEnv,
     readonly cluster: Cluster,
     private readonly database: TestDatabase,
     /** Calls of each token in a window. */
     readonly limit: number,
-    /** Milliseconds. */
     readonly window: number,
   ) {
     this.part = limit / REPLICAS;
@@ -77,7 +75,6 @@ export class SharedLimit {
     return this.database.drop();
   }
 
-  /** Tokens that nothing was counted for yet. */
   newTokens(count: number): Promise<string[]> {
     return issueTokens(databaseUrlOf(this.database), count);
   }
@@ -123,7 +120,6 @@ export class SharedLimit {
     }
   }
 
-  /** Waits until every process counts with the others. */
   isShared(): Promise<void> {
     return eventually(async () => (await this.changes()).every(({ away, back }) => away === back));
   }
@@ -149,7 +145,6 @@ export class SharedLimit {
     }
   }
 
-  /** Every process counts with the others again. */
   async expectBack(name: string, before: StorageChanges): Promise<void> {
     const ended = performance.now();
     await this.isShared();
@@ -237,12 +232,10 @@ export class SharedLimit {
   }
 }
 
-/** As many calls at once. */
 export function burst(client: HttpClient, count: number): Promise<Reply[]> {
   return Promise.all(Array.from({ length: count }, () => client.list()));
 }
 
-/** How many of as many calls at once are admitted. */
 export async function admittedOfBurst(client: HttpClient, count: number): Promise<number> {
   return statusesOf(await burst(client, count))['200'] ?? 0;
 }

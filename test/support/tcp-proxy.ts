@@ -42,7 +42,6 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** The same database, through this proxy. */
   get url(): string {
     const { port } = this.server.address() as AddressInfo;
     return Object.assign(new URL(this.target), { hostname: '127.0.0.1', port }).href;

@@ -46,7 +46,6 @@ const schematic = (...args: string[]) =>
 const nestGenerate = (...args: string[]) =>
   run('npx', 'nest', 'generate', '--collection', '@items/schematics', 'feature', ...args);
 
-/** Every file of the project and what is in it. */
 async function snapshot(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const path of glob('**/*.*', { cwd: project, exclude: ['node_modules'] })) {

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import type * as kubernetes from '@kubernetes/client-node';
 import { parse, parseAllDocuments } from 'yaml';
 
-/** What every object has. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
@@ -43,7 +42,6 @@ export class Manifests {
     return this.all.filter((manifest) => manifest.kind === kind) as OfKind<Kind>[];
   }
 
-  /** The only one of its kind. */
   only<Kind extends NamesOf<keyof Models>>(kind: Kind): OfKind<Kind> {
     const [manifest, ...others] = this.ofKind(kind);
     if (manifest === undefined || others.length > 0) {
@@ -88,13 +86,11 @@ export class Manifests {
 export const production = Manifests.of('production');
 export const development = Manifests.of('development');
 
-/** For tests of both. */
 export const overlays = [
   ['production', production],
   ['development', development],
 ] as const;
 
-/** The only container of a pod. */
 export function containerOf({ containers: [container, ...others] }: kubernetes.V1PodSpec): kubernetes.V1Container {
   if (container === undefined || others.length > 0) {
     throw new Error('A pod has one container.');

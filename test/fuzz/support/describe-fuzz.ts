@@ -14,7 +14,6 @@ import { acceptedDrafts, describedOperations, Drafts, requestOf } from './reques
 import { type Rule, rulesOf } from './rules.js';
 import { asObject, type JsonObject } from './schema.js';
 
-/** What is fuzzed. */
 export interface Target {
   document: Document;
   /** The module with the platform and the features. */
@@ -140,13 +139,11 @@ function creationsAmong(all: readonly Drafts[]) {
   return all.filter(({ operation }) => operation.successes.includes(201)).map((drafts) => drafts.all);
 }
 
-/** Of a list without a filter. */
 async function cursorsOf({ api }: Service, collection: string): Promise<string[]> {
   const pages = await Promise.all([1, 2, 3, 5, 8].map((limit) => api.call<PageBody>('GET', `${collection}?limit=${limit}`)));
   return pages.flatMap(({ body }) => body.nextCursor ?? []);
 }
 
-/** All rows of a collection as the database has them. */
 function rowsOf({ app }: Service, collection: string): Promise<{ id: string }[]> {
   return app.get(Database).manager.query(`SELECT * FROM ${collection.split('/').at(-1)}`);
 }

@@ -16,7 +16,6 @@ export const settings = {
   path: FUZZ_PATH,
 };
 
-/** Attempts that are made at a time. */
 const LANES = 4;
 
 const PROBLEM = { schema: { $ref: '#/components/schemas/Problem' } };
@@ -26,7 +25,6 @@ const KEY = 'Idempotency-Key';
 export class Fuzz {
   /** The body of each request that was answered 201, by the id that it got. */
   readonly created = new Map<string, object>();
-  /** Responses so far, by status. */
   readonly counts = new Map<number, number>();
   private readonly keys = new Map<string, number>();
   private readonly agent = new Agent({ keepAlive: true });
@@ -124,7 +122,6 @@ export class Fuzz {
     return { status: response.statusCode ?? 0, headers: received, body: parse(text) };
   }
 
-  /** Of a response that belongs to no operation. */
   private faultsOfProblem({ status, headers, body }: Answer<unknown>): unknown[] {
     const mediaType = headers.get('Content-Type') ?? '';
     return [

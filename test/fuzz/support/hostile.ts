@@ -6,7 +6,6 @@ import { asObject, isValid } from './schema.js';
 
 const JSON_TYPE = [['Content-Type', 'application/json']] as const;
 
-/** Texts of these characters. */
 function textsFrom(characters: string, lengths: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   return fc.string({ unit: fc.constantFrom(...Array.from(characters)), ...lengths });
 }
@@ -111,7 +110,6 @@ function otherQueries({ operation }: Drafts): fc.Arbitrary<Attempt> {
   }));
 }
 
-/** Anything as body. */
 function otherBodies({ operation }: Drafts): fc.Arbitrary<Attempt> {
   return bodies.map((body) => {
     const request = { method: operation.method, target: targetOf(operation), headers: JSON_TYPE, body };
@@ -123,7 +121,6 @@ function targetOf({ path }: Described): string {
   return path.replaceAll(/\{\w+\}/g, '0190163d-8694-739b-aea5-966c26f8ad91');
 }
 
-/** Whether a body happens to be right. */
 function isValidBody({ body: schema = {} }: Described, body: string | Uint8Array<ArrayBuffer>): boolean {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(body)));

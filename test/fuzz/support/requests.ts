@@ -3,7 +3,6 @@ import type { Document, Operation } from '../../support/contract.js';
 import { asObject, boundOf, type JsonObject, resolve, typesOf } from './schema.js';
 import { ABSENT, textsOf, valuesOf } from './values.js';
 
-/** A parameter as the document describes it. */
 export interface Parameter {
   in: string;
   name: string;
@@ -24,21 +23,17 @@ export interface Place {
 
 /** An operation as its document describes it, with every reference followed. */
 export interface Described {
-  /** Method and path, as in the document. */
   name: string;
   method: string;
   path: string;
   operation: Operation;
   parameters: readonly Parameter[];
-  /** Schema of the JSON body, if it takes one. */
   body: JsonObject | undefined;
-  /** Statuses of success. */
   successes: readonly number[];
 }
 
 type Pair = readonly [name: string, value: string];
 
-/** A request as it is sent. */
 export interface FuzzRequest {
   method: string;
   /** Path and query, percent-encoded. */
@@ -64,11 +59,9 @@ export interface Attempt {
 export interface Draft {
   operation: Described;
   parameters: readonly { in: string; name: string; value: string }[];
-  /** Value of the JSON body; undefined for none. */
   json: unknown;
 }
 
-/** The operations of a document below a path. */
 export function describedOperations(document: Document, below: string): Described[] {
   const operations = Object.entries(document.paths)
     .filter(([path]) => path.startsWith(below))
@@ -92,7 +85,6 @@ export function describedOperations(document: Document, below: string): Describe
   });
 }
 
-/** Every place of an operation that has a schema. */
 export function placesOf({ parameters, body }: Described): Place[] {
   const ofParameters = parameters.map((parameter) => ({ ...parameter, path: [parameter.name] }));
   return [...ofParameters, ...(body ? placesIn(body, [], true) : [])];
@@ -132,7 +124,6 @@ function withValue(root: unknown, [name, ...rest]: readonly string[], value: unk
   return after === ABSENT ? others : Object.fromEntries([...Object.entries(others), [name, after]]);
 }
 
-/** A way to write JSON. */
 type Spelling = (value: unknown) => string;
 
 /** Ways to write the same JSON that a parser must not care about. */
@@ -165,7 +156,6 @@ export function accepted(request: FuzzRequest, operation: Described): Attempt {
   return { request, operation, statuses: [...operation.successes, ...statuses] };
 }
 
-/** Requests of the document's own, in any spelling. */
 export function acceptedDrafts(drafts: fc.Arbitrary<Draft>): fc.Arbitrary<Attempt> {
   return fc
     .tuple(drafts, fc.constantFrom(...SPELLINGS))
@@ -195,7 +185,6 @@ export class Drafts {
     }));
   }
 
-  /** Texts that a parameter admits. */
   texts({ name, schema, examples }: Parameter): fc.Arbitrary<string> {
     switch (name) {
       case 'cursor':

@@ -19,9 +19,7 @@ import { ABSENT, textsOf, those, valuesThatBreak } from './values.js';
 
 /** What a document asks of a request. */
 export interface Rule {
-  /** The place and the keyword. */
   name: string;
-  /** Requests that break it, and nothing else. */
   broken: fc.Arbitrary<Attempt>;
   /** Requests that only just keep it, where others than those of the schemas do. */
   kept?: fc.Arbitrary<Attempt>;
@@ -259,7 +257,6 @@ function sizeRule(drafts: Drafts): Rule {
   };
 }
 
-/** Names that are not declared. */
 function namesRule(place: Place, drafts: Drafts): Rule {
   const known = asObject(place.schema['properties']);
   const names = tempting.filter((name) => !Object.hasOwn(known, name));

@@ -2,7 +2,6 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** An object of a JSON document. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const ajv = new Ajv2020({ strict: false });
@@ -18,7 +17,6 @@ export function isValid(schema: JsonObject, value: unknown): boolean {
   return validate(value);
 }
 
-/** An object as it is, and an empty one for anything else. */
 export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
@@ -44,12 +42,10 @@ export function resolve(document: unknown, node: unknown): unknown {
   return { ...asObject(resolve(document, target)), ...parts };
 }
 
-/** The types that a schema admits; none where it does not say. */
 export function typesOf(schema: JsonObject): readonly unknown[] {
   return [schema['type'] ?? []].flat();
 }
 
-/** A number that a schema gives. */
 export function boundOf(schema: JsonObject, keyword: string, otherwise: number): number {
   const bound = schema[keyword];
   return typeof bound === 'number' ? bound : otherwise;

@@ -7,10 +7,8 @@ export const ABSENT = Symbol('absent');
 /** Of one to four bytes in UTF-8, with a meaning in SQL, JSON, LIKE or regular expressions, or of two code points. */
 const FILLERS = [...Array.from('a %_\\"\'\u007f\né中\ufeff\u202e😀\u{10ffff}'), '$1', 'e\u0301'];
 
-/** Characters that patterns treat differently. */
 const ODD = Array.from('\0\u0001 \t\n\u007f\u0085\u00a0\u3000é€😀a"\\');
 
-/** Those of them that headers can carry. */
 const ODD_IN_HEADERS = ODD.filter((character) => /^[\t -~\u00a0-\u00ff]$/.test(character));
 
 /** Longer texts only at the bound itself: they would be most of what is sent. */
