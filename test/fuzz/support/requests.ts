@@ -1,6 +1,7 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
 import * as fc from 'fast-check';
 import type { Document, Operation } from '../../support/contract.js';
-import { asObject, boundOf, type JsonObject, resolve, typesOf } from './schema.js';
+import { asObject, boundOf, type JsonObject, typesOf } from './schema.js';
 import { ABSENT, textsOf, valuesOf } from './values.js';
 
 export interface Parameter {
@@ -30,6 +31,14 @@ export interface Described {
   parameters: readonly Parameter[];
   body: JsonObject | undefined;
   successes: readonly number[];
+}
+
+/** A document in which what references lead to stands in their place. */
+interface Resolved {
+  paths: Record<
+    string,
+    Record<string, { parameters?: Parameter[]; requestBody?: { content: Record<string, { schema: JsonObject }> } }>
+  >;
 }
 
 type Pair = readonly [name: string, value: string];
@@ -63,26 +72,24 @@ export interface Draft {
 }
 
 export function describedOperations(document: Document, below: string): Described[] {
-  const operations = Object.entries(document.paths)
+  const resolved = new Validator().resolveRefs({ specification: structuredClone(document) as never }) as unknown as Resolved;
+  return Object.entries(document.paths)
     .filter(([path]) => path.startsWith(below))
-    .flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })));
-  return operations.map(({ path, method, operation }) => {
-    const { parameters = [], requestBody } = resolve(document, operation) as {
-      parameters?: Parameter[];
-      requestBody?: { content: Record<string, { schema: JsonObject }> };
-    };
-    return {
-      name: `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path,
-      operation,
-      parameters,
-      body: requestBody?.content['application/json']?.schema,
-      successes: Object.keys(operation.responses)
-        .map(Number)
-        .filter((status) => status < 300),
-    };
-  });
+    .flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
+    .map(({ path, method, operation }) => {
+      const { parameters = [], requestBody } = resolved.paths[path]?.[method] ?? {};
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        operation,
+        parameters,
+        body: requestBody?.content['application/json']?.schema,
+        successes: Object.keys(operation.responses)
+          .map(Number)
+          .filter((status) => status < 300),
+      };
+    });
 }
 
 export function placesOf({ parameters, body }: Described): Place[] {

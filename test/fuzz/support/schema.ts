@@ -21,27 +21,6 @@ export function asObject(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
-/** Follows references within a document (`#/components/…`), also those in what it finds. */
-export function resolve(document: unknown, node: unknown): unknown {
-  if (Array.isArray(node)) {
-    return node.map((part) => resolve(document, part));
-  }
-  if (typeof node !== 'object' || node === null) {
-    return node;
-  }
-  const { $ref: reference, ...own } = node as JsonObject;
-  const parts = Object.fromEntries(Object.entries(own).map(([name, part]) => [name, resolve(document, part)]));
-  if (typeof reference !== 'string') {
-    return parts;
-  }
-  const names = reference.split('/').slice(1);
-  const target = names.reduce<unknown>((part, name) => asObject(part)[name], document);
-  if (target === undefined) {
-    throw new Error(`${reference} is not in the document.`);
-  }
-  return { ...asObject(resolve(document, target)), ...parts };
-}
-
 export function typesOf(schema: JsonObject): readonly unknown[] {
   return [schema['type'] ?? []].flat();
 }
