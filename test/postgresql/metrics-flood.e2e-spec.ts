@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, METHODS, request } from 'node:http';
 import { join } from 'node:path';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
-import { answerTo } from '../support/answer-to.js';
+import { answerTo } from '../support/http-client.js';
 import { measured } from '../support/measurements.js';
 import { type Scrape, startMeasured } from '../support/scrape.js';
 import { testDirectory } from '../support/test-database.js';

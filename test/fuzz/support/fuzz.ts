@@ -1,6 +1,6 @@
 import { Agent, request as send } from 'node:http';
 import * as fc from 'fast-check';
-import { answerTo, HANG } from '../../support/answer-to.js';
+import { answerTo, HANG } from '../../support/http-client.js';
 import type { Answer, ProblemBody } from '../../support/api.js';
 import type { Contract } from '../../support/contract.js';
 import type { Attempt, FuzzRequest } from './requests.js';
