@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import type { Browser } from 'playwright-core';
 import { AppModule } from '../../src/app.module.js';
@@ -5,6 +7,7 @@ import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { startBrowser, Visitor } from '../support/browser.js';
 import { Console } from '../support/console.js';
 import { Contract } from '../support/contract.js';
+import { Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
 // What the console promises, it promises to every module.
@@ -191,4 +194,54 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     expect([reader.complaints, reader.refusals]).toEqual([[], []]);
     await reader.leave();
   });
+
+  it.each([
+    ['landing', ''],
+    ['problems', 'docs/problems#idempotency-key-reused'],
+  ])('everybody can read and reach what is on the page %s', async (name, path) => {
+    const reader = await Visitor.come(browser, service.api.origin, { colorScheme });
+    await reader.page.goto(`${service.api.origin}/${path}`);
+    expect(await reader.barriers()).toEqual([]);
+    await reader.screenshot(`${name}-${colorScheme}`);
+    await reader.page.setViewportSize({ width: 390, height: 844 });
+    expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    await reader.screenshot(`${name}-narrow-${colorScheme}`);
+    // The first stop of the tabulator leads past the bar.
+    await reader.page.goto(service.api.origin);
+    await reader.page.keyboard.press('Tab');
+    await reader.page.keyboard.press('Enter');
+    expect(await reader.page.evaluate('document.activeElement.id')).toBe('content');
+    expect([reader.complaints, reader.refusals]).toEqual([[], []]);
+    await reader.leave();
+  });
+});
+
+it('all pages lead to each other, and calls arrive, below a path of a proxy', async () => {
+  const proxy = await Gateway.start(service.port, '/catalogue/items');
+  const reader = await Visitor.come(browser, proxy.origin);
+  const { page } = reader;
+  const { token } = await service.newClient();
+  const root = `${proxy.origin}/catalogue/items/`;
+  await page.goto(root);
+  const line = await page.locator('#call').innerText();
+  expect(line).toBe(`curl -H "Authorization: Bearer $TOKEN" ${root}v1/items`);
+  const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, TOKEN: token } });
+  expect(JSON.parse(stdout)).toEqual((await service.api.list()).body);
+
+  await page.locator('.doors a', { hasText: 'Console' }).click();
+  const console = new Console(page, root);
+  await console.authorize(token);
+  const { status, response } = await console.execute('createItem');
+  expect([status, response.url()]).toEqual(['201', `${root}v1/items`]);
+  await (await console.operation('createItem')).locator('textarea').fill('{}');
+  const { explanation } = await console.execute('createItem');
+  await explanation.click();
+  await page.waitForURL(`${root}docs/problems#invalid-body`);
+  await page.locator('.index a', { hasText: 'Rate limited' }).click();
+  expect(await page.locator('section:target h2').innerText()).toBe('Rate limited');
+  await page.locator('.wordmark').click();
+  await page.waitForURL(root);
+  expect([reader.complaints, reader.refusals]).toEqual([[], ['400 /catalogue/items/v1/items']]);
+  await reader.leave();
+  await proxy.stop();
 });

@@ -3,7 +3,7 @@ import { Cluster } from '../support/cluster.js';
 import { HttpClient, type Reply } from '../support/http-client.js';
 import { ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
-import { type Stage, StatementGate } from '../support/statement-gate.js';
+import { type Stage, TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
@@ -29,7 +29,7 @@ async function idsOf(name: string): Promise<string[]> {
 
 /** Creates an item on a process that dies at COMMIT, and once more on others. @returns the second answer */
 async function createTwice(stage: Stage, name: string): Promise<Reply> {
-  const gate = await StatementGate.start(databaseUrlOf(database));
+  const gate = await TcpProxy.start(databaseUrlOf(database));
   const victim = await ServiceProcess.startReady({ DATABASE_URL: gate.url, DATABASE_POOL_SIZE: '2' });
   const headers = { 'Idempotency-Key': randomUUID() };
   gate.stopAt(

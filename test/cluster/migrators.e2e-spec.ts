@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { type LogLine, type Outcome, runCli, spawnCli } from '../support/process.js';
+import { runCli, spawnCli } from '../support/process.js';
 import { query } from '../support/query.js';
-import { StatementGate } from '../support/statement-gate.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
-/** What a migrator ends up with. */
 interface Result {
   migrations: string[];
   schema: string;
@@ -19,7 +18,7 @@ let changes = 0;
 
 beforeAll(async () => {
   const database = await createTestDatabase();
-  const gate = await StatementGate.start(databaseUrlOf(database));
+  const gate = await TcpProxy.start(databaseUrlOf(database));
   const count = (statement: string) => {
     changes += CHANGE.test(statement) ? 1 : 0;
     return false;
@@ -40,25 +39,10 @@ async function resultIn(database: TestDatabase): Promise<Result> {
   return { migrations: rows.map(({ name }) => name), schema };
 }
 
-function appliedBy({ stderr }: Outcome): unknown[] {
-  const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
-  const log = lines.map((line) => JSON.parse(line) as LogLine);
-  return log.filter(({ msg }) => msg === 'migration applied').map(({ migration }) => migration);
-}
-
-it('apply each migration once when two are started at the same moment on an empty database', async () => {
-  const database = await createTestDatabase();
-  const outcomes = await Promise.all([1, 2].map(() => runCli(['migrate'], database.environment)));
-  expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
-  expect(outcomes.map(appliedBy).toSorted((a, b) => a.length - b.length)).toEqual([[], reference.migrations]);
-  expect(await resultIn(database)).toEqual(reference);
-  await database.drop();
-});
-
 /** Kills a migrator after a change, not counting from 0, and lets another one follow. */
 async function killAfter(change: number): Promise<void> {
   const database = await createTestDatabase();
-  const gate = await StatementGate.start(databaseUrlOf(database));
+  const gate = await TcpProxy.start(databaseUrlOf(database));
   const { child, ended } = spawnCli(['migrate'], { DATABASE_URL: gate.url });
   let seen = 0;
   const isLast = (statement: string) => {

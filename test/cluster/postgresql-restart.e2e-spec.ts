@@ -28,13 +28,9 @@ beforeAll(async () => {
 
 afterAll(() => proxy.stop());
 
-/** Creates and lists in turn, on every process. */
 function load(): Load {
   const clients = cluster.processes.flatMap(({ origin }) => [1, 2].map(() => new HttpClient(origin, token, true)));
-  return new Load(
-    clients.map((client) => () => ((count += 1) % 2 ? create(client) : client.list())),
-    20,
-  );
+  return new Load(clients, (client) => ((count += 1) % 2 ? create(client) : client.list()), 20);
 }
 
 async function create(client: HttpClient): Promise<Reply> {
@@ -44,7 +40,6 @@ async function create(client: HttpClient): Promise<Reply> {
   return reply;
 }
 
-/** Every process creates and lists. */
 async function recovers(what: string): Promise<void> {
   const begun = performance.now();
   await Promise.all(

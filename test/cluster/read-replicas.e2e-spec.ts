@@ -1,6 +1,6 @@
 import { Cluster } from '../support/cluster.js';
 import { HttpClient } from '../support/http-client.js';
-import { type Call, Load, outcomesOf } from '../support/load.js';
+import { Load, outcomesOf } from '../support/load.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
@@ -40,42 +40,46 @@ async function createAndList(): Promise<{ created: string[]; listed: string[][] 
     expect(status).toBe(201);
     created.unshift(body.name);
   }
-  const pages = await Promise.all(cluster.processes.map((process) => process.client(token).list({ limit: '2' })));
-  expect(pages.map(({ status }) => status)).toEqual([200, 200]);
-  return { created, listed: pages.map(({ body }) => body.items.map(({ name }) => name)) };
+  return { created, listed: await listed() };
+}
+
+/** The two newest names, as every process lists them. */
+function listed(): Promise<string[][]> {
+  const list = async (process: ServiceProcess) => {
+    const { status, body } = await process.client(token).list({ limit: '2' });
+    expect(status).toBe(200);
+    return body.items.map(({ name }) => name);
+  };
+  return Promise.all(cluster.processes.map(list));
+}
+
+async function expectListedAtOnce(): Promise<void> {
+  const pages = await createAndList();
+  expect(pages.listed).toEqual([pages.created, pages.created]);
 }
 
 /** Waits until every process lists what the standby has, and not what the primary has. */
 async function readsFromStandby(): Promise<void> {
   await standby.query('SELECT pg_wal_replay_pause()');
   await eventually(async () => {
-    const { created, listed } = await createAndList();
-    return listed.every((names) => !names.includes(created[0] ?? ''));
+    const pages = await createAndList();
+    return pages.listed.every((names) => !names.includes(pages.created[0] ?? ''));
   });
   await standby.query('SELECT pg_wal_replay_resume()');
 }
 
 function lists(query: string): Load {
   const clients = cluster.processes.flatMap(({ origin }) => [1, 2].map(() => new HttpClient(origin, token, true)));
-  return new Load(
-    clients.map((client) => () => client.list(query)),
-    10,
-  );
+  return new Load(clients, (client) => client.list(query), 10);
 }
 
-/** Waits for more calls of a load. */
 async function goesOn({ calls }: Load): Promise<void> {
   const { length } = calls;
   await eventually(() => calls.length > length + 50);
 }
 
-/** What every process says of the replica. */
 function areReady(): Promise<(number | undefined)[]> {
   return Promise.all(cluster.processes.map((process) => process.metric('items_database_replica_ready{pool="replica-1"}')));
-}
-
-function expectAllAnswered(calls: readonly Call[]): void {
-  expect(Object.keys(outcomesOf(calls))).toEqual(['200']);
 }
 
 it('reads lists from the replica, and all else from the primary', async () => {
@@ -94,8 +98,7 @@ it('reads lists from the replica, and all else from the primary', async () => {
   await standby.catchesUpWith(primary);
   const { created } = await createAndList();
   await standby.catchesUpWith(primary);
-  const pages = await Promise.all(cluster.processes.map((process) => process.client(token).list({ limit: '2' })));
-  expect(pages.map(({ body }) => body.items.map(({ name }) => name))).toEqual([created, created]);
+  expect(await listed()).toEqual([created, created]);
 });
 
 it('lists from the primary, without a failure, while the replica is killed, and from the replica when it is back', async () => {
@@ -103,20 +106,18 @@ it('lists from the primary, without a failure, while the replica is killed, and 
   await goesOn(load);
   await standby.stop('immediate');
   await eventually(() => cluster.processes.every((process) => process.linesOf('replica away').length === 1));
-  const { created, listed } = await createAndList();
-  expect(listed).toEqual([created, created]);
+  await expectListedAtOnce();
   expect(await areReady()).toEqual([0, 0]);
   await goesOn(load);
   await standby.start();
   await readsFromStandby();
   expect(await areReady()).toEqual([1, 1]);
-  expectAllAnswered(await load.stop());
+  expect(Object.keys(outcomesOf(await load.stop()))).toEqual(['200']);
 });
 
 it('lists from the primary, without a failure, while the replica answers nothing', async () => {
   proxy.swallow();
-  const { created, listed } = await createAndList();
-  expect(listed).toEqual([created, created]);
+  await expectListedAtOnce();
   proxy.cut();
   proxy.restore();
   await readsFromStandby();
@@ -136,7 +137,7 @@ it('lists without a failure while replay ends lists on the replica', async () =>
     );
     return Number(row?.ended) >= 5;
   });
-  expectAllAnswered(await load.stop());
+  expect(Object.keys(outcomesOf(await load.stop()))).toEqual(['200']);
   await readsFromStandby();
 });
 

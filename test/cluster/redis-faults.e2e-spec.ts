@@ -21,11 +21,6 @@ beforeAll(async () => {
 
 afterAll(() => shared.stop());
 
-const command =
-  (name: string, ...args: (string | number)[]) =>
-  () =>
-    redis.command(name, ...args);
-
 const killed = (name: string, lasts: number): Fault => ({
   name,
   lasts,
@@ -33,56 +28,50 @@ const killed = (name: string, lasts: number): Fault => ({
   end: () => redis.restart(),
 });
 
+/** What one command begins and another one ends. */
+const commanded = (name: string, begin: (string | number)[], end: string[]): Fault => ({
+  name,
+  begin: () => redis.command(...(begin as [string])),
+  end: () => redis.command(...(end as [string])),
+});
+
+const configured = (name: string, setting: string, value: string): Fault =>
+  commanded(name, ['CONFIG', 'SET', setting, value], ['CONFIG', 'SET', setting, '0']);
+
 const stopped: Fault = {
   name: 'was stopped, and answered nothing for longer than a window',
   lasts: LONG,
   begin: () => Promise.resolve(redis.pause()),
   end: () => Promise.resolve(redis.resume()),
 };
-
-const readOnly: Fault = {
-  name: 'was a read-only replica',
-  begin: command('REPLICAOF', '127.0.0.1', 1),
-  end: command('REPLICAOF', 'NO', 'ONE'),
-};
-
-const withoutReplicas: Fault = {
-  name: 'had not the replicas that it must write to',
-  begin: command('CONFIG', 'SET', 'min-replicas-to-write', '1'),
-  end: command('CONFIG', 'SET', 'min-replicas-to-write', '0'),
-};
-
-const withoutMemory: Fault = {
-  name: 'had no memory left',
-  begin: command('CONFIG', 'SET', 'maxmemory', '1'),
-  end: command('CONFIG', 'SET', 'maxmemory', '0'),
-};
-
-const held: Fault = {
-  name: 'held back all writes',
-  begin: command('CLIENT', 'PAUSE', 60_000, 'WRITE'),
-  end: command('CLIENT', 'UNPAUSE'),
-};
+const readOnly = commanded('was a read-only replica', ['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']);
+const withoutReplicas = configured('had not the replicas that it must write to', 'min-replicas-to-write', '1');
+const withoutMemory = configured('had no memory left', 'maxmemory', '1');
+const held = commanded('held back all writes', ['CLIENT', 'PAUSE', 60_000, 'WRITE'], ['CLIENT', 'UNPAUSE']);
 
 /** Responds late again and again, each time until it counts as away. */
 function fits(): Fault {
-  let isOver = false;
+  const over = new AbortController();
   let all: Promise<void> | undefined;
   const run = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await redis.command('DEBUG', 'SLEEP', 0.8);
       await delay(800);
     }
   };
-  const begin = () => {
-    all = run();
-    return Promise.resolve();
+  return {
+    name: 'was slow in fits',
+    lasts: 2000,
+    isIntermittent: true,
+    begin: () => {
+      all = run();
+      return Promise.resolve();
+    },
+    end: async () => {
+      over.abort();
+      await all;
+    },
   };
-  const end = () => {
-    isOver = true;
-    return all ?? Promise.resolve();
-  };
-  return { name: 'was slow in fits', lasts: 2000, begin, end, isIntermittent: true };
 }
 
 async function restartWith(password: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { freePort } from '../support/free-port.js';
 import { Haproxy } from '../support/haproxy.js';
-import { HttpClient, type Reply } from '../support/http-client.js';
+import { HttpClient } from '../support/http-client.js';
 import { admittedOf, Load, outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
@@ -49,15 +49,10 @@ async function replace(port: number): Promise<number | null> {
   return code ?? null;
 }
 
-/** Creates and lists in turn. */
-function clientOf(keepAlive: boolean): () => Promise<Reply> {
-  const client = new HttpClient(balancer.origin, token, keepAlive);
-  let count = 0;
-  return () => ((count += 1) % 2 ? client.create('rolling') : client.list());
-}
-
 it(`fails no request while each of ${REPLICAS} processes is replaced, ${ROUNDS} times, under load`, async () => {
-  const load = new Load([true, true, true, true, false, false].map(clientOf), 10);
+  const clients = [true, true, true, true, false, false].map((keepAlive) => new HttpClient(balancer.origin, token, keepAlive));
+  let count = 0;
+  const load = new Load(clients, (client) => ((count += 1) % 2 ? client.create('rolling') : client.list()), 10);
   const codes: (number | null)[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const port of Array.from(running.keys())) codes.push(await replace(port));

@@ -14,7 +14,6 @@ let redis: RedisServer;
 let shared: SharedLimit;
 let hammering: Load;
 
-/** The limit as it is by default, counted by four processes. */
 beforeAll(async () => {
   redis = await RedisServer.start();
   shared = await SharedLimit.start(redis.url, LIMIT, WINDOW / 1000);
@@ -50,14 +49,6 @@ it('admits exactly 100 of 500 concurrent calls over four processes, and counts t
   expect(statusesOf(replies)['429']).toBe(400);
   const admitted = replies.filter(({ status }) => status === 200 || status === 201);
   expect(admitted.map(remainingOf).toSorted((a, b) => a - b)).toEqual(Array.from({ length: LIMIT }, (_, index) => index));
-});
-
-it('counts each token for itself', async () => {
-  const replies = await shared.whileShared(async () => {
-    const clients = [await shared.newClient(), await shared.newClient()];
-    return Promise.all(clients.map((client) => burst(client, 150)));
-  });
-  expect(replies.map((some) => statusesOf(some)['429'])).toEqual([50, 50]);
 });
 
 it('keeps what belongs to a token in one slot, under the prefix, for a window, and writes nothing for refused calls', async () => {

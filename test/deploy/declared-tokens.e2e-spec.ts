@@ -4,9 +4,7 @@ import { parseTokensFile } from '../../src/platform/auth/declared/tokens-file.js
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { testDirectory } from '../support/test-database.js';
-import { exampleSecret, Manifests } from './support/manifests.js';
-import { containerOf, environmentOf, overlays, podOf } from './support/overlays.js';
-import { expectRestricted } from './support/restricted-profile.js';
+import { containerOf, exampleSecret, expectRestricted, Manifests, overlays, production } from './support/manifests.js';
 import { faultsOf } from './support/strict-models.js';
 
 /** An overlay in which somebody has uncommented the line that it has for this. */
@@ -21,46 +19,41 @@ function withTokens(overlay: string): Manifests {
 const secret = exampleSecret('components/declared-tokens');
 const { tokens: example = '' } = secret.stringData;
 
-describe.each(overlays)('%s with tokens of a Secret', (overlay, without) => {
-  const manifests = withTokens(overlay);
-  const container = containerOf(podOf(manifests));
-  const volume = podOf(manifests).volumes?.find(({ name }) => name === 'tokens');
-  const mount = container.volumeMounts?.find(({ name }) => name === 'tokens');
-
-  it('reads the file of the Secret, wherever that changes', () => {
-    const { AUTH_TOKENS_FILE = '' } = readConfiguration(environmentOf(manifests, container));
-    expect(mount).toEqual({ name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true });
-    expect(volume).toEqual({ name: 'tokens', secret: { secretName: secret.metadata.name } });
+it.each(overlays)(
+  '%s with tokens of a Secret reads its file, wherever that changes, and differs in nothing else',
+  (overlay, without) => {
+    const manifests = withTokens(overlay);
+    const container = containerOf(manifests.pod);
+    const { AUTH_TOKENS_FILE = '' } = readConfiguration(manifests.environmentOf(container));
+    const mount = { name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true };
+    expect(manifests.pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: secret.metadata.name } });
     expect(Object.keys(secret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
-    expect(secret.metadata.namespace).toBe(overlays[0][1].deployment.metadata.namespace);
-  });
+    expect(secret.metadata.namespace).toBe(production.deployment.metadata.namespace);
 
-  it('is as safe as without, and adds nothing else', () => {
     for (const document of [...manifests.all, secret]) expect(faultsOf(document)).toEqual([]);
     expectRestricted(manifests.deployment.spec.template);
     const others = ({ all }: Manifests) => all.filter(({ kind }) => kind !== 'Deployment');
     expect(others(manifests)).toEqual(others(without));
-    const { env = [], volumeMounts = [], ...rest } = container;
-    const { env: envWithout = [], volumeMounts: volumeMountsWithout = [], ...restWithout } = containerOf(podOf(without));
-    expect(rest).toEqual(restWithout);
-    expect(environmentOf(without, containerOf(podOf(without)))).not.toHaveProperty('AUTH_TOKENS_FILE');
-    expect(env.filter(({ name }) => name !== 'AUTH_TOKENS_FILE')).toEqual(envWithout);
-    expect(volumeMounts.filter(({ name }) => name !== 'tokens')).toEqual(volumeMountsWithout);
-  });
-});
+    const { env = [], volumeMounts = [], ...rest } = containerOf(manifests.pod);
+    const { env: envBefore = [], volumeMounts: mountsBefore = [], ...restBefore } = containerOf(without.pod);
+    expect(rest).toEqual(restBefore);
+    expect(envBefore.map(({ name }) => name)).not.toContain('AUTH_TOKENS_FILE');
+    expect(env.filter(({ name }) => name !== 'AUTH_TOKENS_FILE')).toEqual(envBefore);
+    expect(volumeMounts).toEqual(expect.arrayContaining([...mountsBefore, mount]));
+    expect(volumeMounts).toHaveLength(mountsBefore.length + 1);
+  },
+);
 
-describe('the example Secret', () => {
-  it('declares tokens with and without scopes once it is filled in, and lets nobody in before', () => {
-    const filled = example.replaceAll('SHA256', () => digestOf(generateToken()).toString('hex'));
-    const { tokens, faults } = parseTokensFile(filled);
-    expect([[...tokens.values()].map(({ name, scopes }) => [name, scopes]), faults]).toEqual([
-      [
-        ['deploy', 'all'],
-        ['reports', ['items:read']],
-        ['sync', ['items:read', 'items:write']],
-      ],
-      [],
-    ]);
-    expect(parseTokensFile(example).faults).toHaveLength(3);
-  });
+it('the example Secret declares tokens with and without scopes once it is filled in, and lets nobody in before', () => {
+  const filled = example.replaceAll('SHA256', () => digestOf(generateToken()).toString('hex'));
+  const { tokens, faults } = parseTokensFile(filled);
+  expect([[...tokens.values()].map(({ name, scopes }) => [name, scopes]), faults]).toEqual([
+    [
+      ['deploy', 'all'],
+      ['reports', ['items:read']],
+      ['sync', ['items:read', 'items:write']],
+    ],
+    [],
+  ]);
+  expect(parseTokensFile(example).faults).toHaveLength(3);
 });

@@ -2,21 +2,27 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { V1PodSpec } from '@kubernetes/client-node';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
-import { exampleSecret } from './support/manifests.js';
-import { containerOf, development, environmentOf, overlays, podOf, production } from './support/overlays.js';
-import { expectRestricted } from './support/restricted-profile.js';
+import { containerOf, development, exampleSecret, expectRestricted, overlays, production } from './support/manifests.js';
 
 /** A default installation takes 100 connections, and keeps three for superusers. */
 const POSTGRES_CONNECTIONS = 97;
 
-describe('selectors', () => {
-  it.each(overlays)('of %s find the pods of the Deployment, and not those of the Job', (_overlay, manifests) => {
-    const { deployment } = manifests;
+const job = production.only('Job');
+const autoscaler = production.only('HorizontalPodAutoscaler');
+const secret = exampleSecret();
+
+describe.each(overlays)('%s', (_overlay, manifests) => {
+  const { deployment, pod } = manifests;
+  const container = containerOf(pod);
+  const configuration = readConfiguration(manifests.environmentOf(container));
+  const pods = [...manifests.podTemplates.values()].map(({ spec }) => spec as V1PodSpec);
+
+  it('selects the pods of the Deployment, and not those of the Job', () => {
     const selectors = [
       deployment.spec.selector.matchLabels,
       manifests.only('Service').spec?.selector,
       ...manifests.ofKind('PodDisruptionBudget').map(({ spec }) => spec?.selector?.matchLabels),
-      ...(podOf(manifests).topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
+      ...(pod.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
     ];
     for (const labels of selectors) {
       expect(labels).toBeDefined();
@@ -24,151 +30,97 @@ describe('selectors', () => {
     }
   });
 
-  it('of the network policies find one kind of pod each, and leave none out', () => {
-    const policies = production.ofKind('NetworkPolicy');
-    expect(policies.map(({ spec }) => production.selectedBy(spec?.podSelector?.matchLabels))).toEqual([
-      [production.deployment.metadata.name],
-      [production.job.metadata.name],
-    ]);
-    for (const { spec } of policies) expect(Object.keys(spec?.podSelector ?? {})).toEqual(['matchLabels']);
-  });
-
-  it('would find the Job if they named the application only', () => {
-    expect(production.selectedBy({ 'app.kubernetes.io/name': 'items-service' })).toHaveLength(2);
-  });
-
-  it('of the autoscaler is the name of the Deployment', () => {
-    const { apiVersion, kind, metadata } = production.deployment;
-    expect(production.autoscaler.spec.scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
-  });
-});
-
-describe('references', () => {
-  it.each(overlays)('of %s lead to something', (_overlay, manifests) => {
+  it('names only what there is, in one namespace', () => {
     const names = (kind: 'ConfigMap' | 'PersistentVolumeClaim' | 'ServiceAccount') =>
       manifests.ofKind(kind).map(({ metadata }) => metadata.name);
-    for (const { spec } of manifests.podTemplates.values()) {
-      const pod = spec as V1PodSpec;
-      const { volumeMounts = [], envFrom = [], env = [] } = containerOf(pod);
-      const { metadata: secret, stringData } = exampleSecret();
-      expect(names('ServiceAccount')).toContain(pod.serviceAccountName);
-      expect(volumeMounts.map(({ name }) => name)).toEqual((pod.volumes ?? []).map(({ name }) => name));
-      for (const { persistentVolumeClaim } of pod.volumes ?? []) {
+    for (const each of pods) {
+      const { volumeMounts = [], envFrom = [], env = [] } = containerOf(each);
+      expect(names('ServiceAccount')).toContain(each.serviceAccountName);
+      expect(volumeMounts.map(({ name }) => name)).toEqual((each.volumes ?? []).map(({ name }) => name));
+      for (const { persistentVolumeClaim } of each.volumes ?? []) {
         expect(names('PersistentVolumeClaim')).toContain(persistentVolumeClaim?.claimName);
       }
       for (const source of envFrom) {
         expect(Object.keys(source)).toEqual(['configMapRef']);
         expect(names('ConfigMap')).toContain(source.configMapRef?.name);
       }
-      for (const { name, value, valueFrom } of env) {
-        expect(value === undefined ? valueFrom?.secretKeyRef?.name : secret.name).toBe(secret.name);
-        expect(value === undefined ? Object.keys(stringData) : [name]).toContain(valueFrom?.secretKeyRef?.key ?? name);
-        expect(valueFrom?.secretKeyRef?.key ?? name).toBe(name);
+      for (const { name, valueFrom } of env.filter(({ value }) => value === undefined)) {
+        expect(valueFrom?.secretKeyRef).toMatchObject({ name: secret.metadata.name, key: name });
+        expect(Object.keys(secret.stringData)).toContain(name);
       }
     }
-  });
-
-  it.each(overlays)('of %s stay in its namespace', (_overlay, manifests) => {
     expect(new Set(manifests.all.map(({ metadata }) => metadata.namespace)).size).toBe(1);
-    expect(manifests.all[0]?.metadata.namespace).toMatch(/^items/);
+    expect(deployment.metadata.namespace).toMatch(/^items/);
   });
 
-  it('use every key of the Secret', () => {
-    const used = containerOf(podOf(production)).env?.map(({ valueFrom }) => valueFrom?.secretKeyRef?.key);
-    expect(used?.toSorted()).toEqual(Object.keys(exampleSecret().stringData).toSorted());
-    expect(exampleSecret().metadata.namespace).toBe(production.deployment.metadata.namespace);
-  });
-});
-
-describe('what is configured', () => {
-  const known = Object.keys(new Configuration());
-
-  it.each(overlays)('in %s exists and is valid', (_overlay, manifests) => {
-    for (const { spec } of manifests.podTemplates.values()) {
-      const environment = environmentOf(manifests, containerOf(spec as V1PodSpec));
-      expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
+  it('sets variables that exist, to values that are valid, and no secret', () => {
+    for (const each of pods) {
+      const environment = manifests.environmentOf(containerOf(each));
+      expect(Object.keys(new Configuration())).toEqual(expect.arrayContaining(Object.keys(environment)));
       expect(() => readConfiguration(environment)).not.toThrow();
     }
+    expect(manifests.ofKind('Secret')).toEqual([]);
+    expect(JSON.stringify(manifests.only('ConfigMap').data)).not.toContain('://');
   });
 
-  it('as secret is no part of an overlay, and stands for something else in the example', () => {
-    expect([...production.ofKind('Secret'), ...development.ofKind('Secret')]).toEqual([]);
-    for (const value of Object.values(exampleSecret().stringData)) expect(value).toMatch(/:PASSWORD@[a-z-]+\.example\.com:/);
-    for (const { configuration } of [production, development]) expect(JSON.stringify(configuration)).not.toContain('://');
-  });
-});
-
-describe('pods', () => {
-  const all = overlays.flatMap(([overlay, manifests]) =>
-    [...manifests.podTemplates].map(([name, { spec }]) => [overlay, name, containerOf(spec as V1PodSpec), spec] as const),
-  );
-
-  it.each(all)(
-    'of %s/%s are promised the memory that they may use, and take what CPU is idle',
-    (_overlay, _name, { resources }) => {
+  it('promises pods the memory that they may use and lets them take what CPU is idle, in an image of a known release', () => {
+    const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
+    for (const each of pods) {
+      const { resources, image } = containerOf(each);
       expect(Object.keys(resources?.requests ?? {})).toEqual(['cpu', 'memory']);
       expect(resources?.limits).toEqual({ memory: resources?.requests?.['memory'] });
-    },
-  );
-
-  it.each(all)('of %s/%s run an image of a known release, as its user', (_overlay, _name, { image }, spec) => {
-    expect(image).toMatch(/^[\w./-]+:(?!latest$)[\w.-]+$/);
-    const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    expect(spec?.securityContext).toMatchObject({ runAsUser: Number(uid), runAsGroup: Number(gid) });
+      expect(image).toMatch(/^[\w./-]+:(?!latest$)[\w.-]+$/);
+      expect(each.securityContext).toMatchObject({ runAsUser: Number(uid), runAsGroup: Number(gid) });
+    }
   });
 
-  it.each(overlays)(
-    'of %s are admitted by the profile "restricted", and have no token and no variables of other Services',
-    (_overlay, manifests) => {
-      for (const template of manifests.podTemplates.values()) {
-        expectRestricted(template);
-        expect(template.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
-      }
-    },
-  );
-
-  it.each(overlays)('of %s cannot reach the API of Kubernetes through their account', (_overlay, manifests) => {
+  it('has pods that the profile "restricted" admits, without a token of Kubernetes and variables of other Services', () => {
+    for (const template of manifests.podTemplates.values()) {
+      expectRestricted(template);
+      expect(template.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+    }
     expect(manifests.only('ServiceAccount').automountServiceAccountToken).toBe(false);
   });
-});
 
-describe('the end of a pod', () => {
-  it.each(overlays)('of %s has the time that it takes', (_overlay, manifests) => {
-    const pod = podOf(manifests);
-    const container = containerOf(pod);
-    const { SHUTDOWN_TIMEOUT } = readConfiguration(environmentOf(manifests, container));
+  it('gives the end of a pod the time that it takes', () => {
     const sleep = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
     expect(sleep).toBeGreaterThan(0);
-    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(sleep + SHUTDOWN_TIMEOUT);
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(sleep + configuration.SHUTDOWN_TIMEOUT);
   });
-});
 
-describe('ports', () => {
-  it.each(overlays)('of %s are those that the service listens on', (_overlay, manifests) => {
-    const container = containerOf(podOf(manifests));
-    const { PORT, METRICS_PORT } = readConfiguration(environmentOf(manifests, container));
+  it('names the ports that the service listens on, for probes, its Service and Prometheus', () => {
+    const { PORT, METRICS_PORT } = configuration;
     const ports = Object.fromEntries((container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]));
     expect(ports).toEqual({ http: PORT, metrics: METRICS_PORT });
-    expect(manifests.deployment.spec.template.metadata?.annotations).toEqual({
+    expect(deployment.spec.template.metadata?.annotations).toEqual({
       'prometheus.io/scrape': 'true',
       'prometheus.io/port': String(METRICS_PORT),
       'prometheus.io/path': '/metrics',
     });
-  });
-
-  it.each(overlays)('of %s are named by its probes and its Service', (_overlay, manifests) => {
-    const { startupProbe, readinessProbe, livenessProbe } = containerOf(podOf(manifests));
-    expect(startupProbe?.httpGet).toEqual({ path: '/livez', port: 'http' });
-    expect(readinessProbe?.httpGet).toEqual({ path: '/readyz', port: 'http' });
-    expect(livenessProbe?.httpGet).toEqual({ path: '/livez', port: 'http' });
+    const { startupProbe, readinessProbe, livenessProbe } = container;
+    const paths = ['/livez', '/livez', '/readyz'];
+    expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).toEqual(
+      paths.map((path) => ({ path, port: 'http' })),
+    );
     expect(manifests.only('Service').spec?.ports?.map(({ targetPort }) => targetPort)).toEqual(['http']);
   });
 });
 
 describe('the network', () => {
-  const [service, migration] = production.ofKind('NetworkPolicy').map(({ spec }) => spec);
+  const policies = production.ofKind('NetworkPolicy');
+  const [service, migration] = policies.map(({ spec }) => spec);
   const portsOf = (rules: { ports?: { port?: unknown }[] }[] = []) =>
     rules.map(({ ports = [] }) => ports.map(({ port }) => port));
+
+  it('has a policy for each kind of pod', () => {
+    expect(policies.map(({ spec }) => production.selectedBy(spec?.podSelector?.matchLabels))).toEqual([
+      [production.deployment.metadata.name],
+      [job.metadata.name],
+    ]);
+    for (const { spec } of policies) expect(Object.keys(spec?.podSelector ?? {})).toEqual(['matchLabels']);
+    // They would be one if policies named the application only.
+    expect(production.selectedBy({ 'app.kubernetes.io/name': 'items-service' })).toHaveLength(2);
+  });
 
   it('is closed both ways but for what a rule opens, and no rule opens every port', () => {
     for (const policy of [service, migration]) {
@@ -184,133 +136,112 @@ describe('the network', () => {
     expect(migration?.ingress).toBeUndefined();
   });
 
-  it('leads to DNS, PostgreSQL and, for the service, Redis', () => {
+  it('leads to DNS, PostgreSQL and, for the service, Redis: to every host of the example Secret', () => {
     expect(portsOf(service?.egress)).toEqual([[53, 53], [5432, 6432], [6379]]);
-    expect(portsOf(migration?.egress)).toEqual([
-      [53, 53],
-      [5432, 6432],
-    ]);
     expect(service?.egress?.slice(0, 2)).toEqual(migration?.egress);
-  });
-
-  it('leads to every host of the example Secret', () => {
     const defaults: Record<string, number> = { 'postgres:': 5432, 'redis:': 6379 };
-    const urls = Object.values(exampleSecret().stringData).flatMap((value) => value.split(','));
+    const urls = Object.values(secret.stringData).flatMap((value) => value.split(','));
     const ports = urls.map((url) => Number(new URL(url).port) || defaults[new URL(url).protocol]);
     expect(portsOf(service?.egress).flat()).toEqual(expect.arrayContaining(ports));
   });
 });
 
-describe('development', () => {
-  it('is one pod on one volume, and nothing else', () => {
-    expect(development.all.map(({ kind }) => kind).toSorted()).toEqual(
-      ['ConfigMap', 'Deployment', 'PersistentVolumeClaim', 'Service', 'ServiceAccount'].toSorted(),
-    );
-    expect(development.deployment.spec.replicas).toBe(1);
-    expect(development.only('PersistentVolumeClaim').spec?.accessModes).toEqual(['ReadWriteOnce']);
-  });
-
-  it('never runs two processes on the data directory', () => {
-    expect(development.deployment.spec.strategy).toEqual({ type: 'Recreate' });
-  });
-
-  it('keeps the embedded database on the volume, which is the only place it can write to', () => {
-    const container = containerOf(podOf(development));
-    const { DATABASE_URL, DATA_DIR, MIGRATE_ON_START } = readConfiguration(environmentOf(development, container));
-    expect({ DATABASE_URL, MIGRATE_ON_START }).toEqual({ DATABASE_URL: undefined, MIGRATE_ON_START: true });
-    expect(container.volumeMounts).toEqual([{ name: 'data', mountPath: DATA_DIR }]);
-    expect(podOf(development).securityContext?.fsGroup).toBe(podOf(development).securityContext?.runAsGroup);
-  });
+it('development is one pod that alone has a volume for the embedded database, which is all that it can write to', () => {
+  const kinds = ['ConfigMap', 'Deployment', 'PersistentVolumeClaim', 'Service', 'ServiceAccount'];
+  expect(development.all.map(({ kind }) => kind).toSorted()).toEqual(kinds);
+  // Two processes never run on the data directory.
+  expect(development.deployment.spec).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } });
+  expect(development.only('PersistentVolumeClaim').spec?.accessModes).toEqual(['ReadWriteOnce']);
+  const container = containerOf(development.pod);
+  const { DATABASE_URL, DATA_DIR, MIGRATE_ON_START } = readConfiguration(development.environmentOf(container));
+  expect({ DATABASE_URL, MIGRATE_ON_START }).toEqual({ DATABASE_URL: undefined, MIGRATE_ON_START: true });
+  expect(container.volumeMounts).toEqual([{ name: 'data', mountPath: DATA_DIR }]);
+  expect(development.pod.securityContext?.fsGroup).toBe(development.pod.securityContext?.runAsGroup);
 });
 
 describe('production', () => {
-  const { spec } = production.deployment;
+  const { spec, metadata } = production.deployment;
+  const container = containerOf(production.pod);
+  const configuration = readConfiguration(production.environmentOf(container));
+  const { minReplicas, maxReplicas, metrics, scaleTargetRef } = autoscaler.spec;
+  /** Pods that there can be during a rollout. */
+  const rollout = maxReplicas + Number(spec.strategy?.rollingUpdate?.maxSurge);
 
-  it('replaces its pods one by one, with none missing', () => {
+  it('uses every key of the Secret, which stands for other values in the example', () => {
+    const used = container.env?.map(({ valueFrom }) => valueFrom?.secretKeyRef?.key);
+    expect(used?.toSorted()).toEqual(Object.keys(secret.stringData).toSorted());
+    expect(secret.metadata.namespace).toBe(metadata.namespace);
+    for (const value of Object.values(secret.stringData)) expect(value).toMatch(/:PASSWORD@[a-z-]+\.example\.com:/);
+  });
+
+  it('replaces its pods one by one, with none missing, and loses one at a time to drains', () => {
     expect(spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
-  });
-
-  it('leaves the number of pods to the autoscaler, three or more', () => {
-    expect(spec).not.toHaveProperty('replicas');
-    expect(production.autoscaler.spec.minReplicas).toBeGreaterThanOrEqual(3);
-    expect(production.autoscaler.spec.metrics?.map(({ resource }) => resource?.name)).toEqual(['cpu']);
-    expect(containerOf(podOf(production)).resources?.requests).toHaveProperty('cpu');
-  });
-
-  it('loses one pod at a time to drains', () => {
     const { spec: budget } = production.only('PodDisruptionBudget');
     expect(budget).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
     expect(budget).not.toHaveProperty('minAvailable');
   });
 
+  it('leaves the number of pods to the autoscaler, three or more', () => {
+    const { apiVersion, kind } = production.deployment;
+    expect(scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
+    expect(spec).not.toHaveProperty('replicas');
+    expect(minReplicas).toBeGreaterThanOrEqual(3);
+    expect(metrics?.map(({ resource }) => resource?.name)).toEqual(['cpu']);
+  });
+
   it('spreads its pods over zones and nodes', () => {
-    const keys = podOf(production).topologySpreadConstraints?.map(({ topologyKey, whenUnsatisfiable }) => [
-      topologyKey,
-      whenUnsatisfiable,
-    ]);
-    expect(keys).toEqual([
-      ['topology.kubernetes.io/zone', 'ScheduleAnyway'],
-      ['kubernetes.io/hostname', 'DoNotSchedule'],
+    expect(production.pod.topologySpreadConstraints).toMatchObject([
+      { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+      { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' },
     ]);
   });
 
   it('shares the rate limit among as many processes as there can be', () => {
-    const { RATE_LIMIT_REPLICAS } = readConfiguration(production.configuration);
-    const surge = Number(spec.strategy?.rollingUpdate?.maxSurge);
-    expect(RATE_LIMIT_REPLICAS).toBe(production.autoscaler.spec.maxReplicas + surge);
+    expect(configuration.RATE_LIMIT_REPLICAS).toBe(rollout);
   });
 
   it('keeps to the connections of a default PostgreSQL, and the README has the sum', () => {
-    const { DATABASE_POOL_SIZE } = readConfiguration(production.configuration);
-    const { maxReplicas } = production.autoscaler.spec;
-    const rollout = maxReplicas + Number(spec.strategy?.rollingUpdate?.maxSurge);
+    const { DATABASE_POOL_SIZE } = configuration;
     expect(rollout * DATABASE_POOL_SIZE).toBeLessThan(POSTGRES_CONNECTIONS);
     const readme = readFileSync('deploy/kubernetes/README.md', 'utf8');
-    expect(readme).toContain(`${maxReplicas} × ${DATABASE_POOL_SIZE} = ${maxReplicas * DATABASE_POOL_SIZE}`);
-    expect(readme).toContain(`${rollout} × ${DATABASE_POOL_SIZE} = ${rollout * DATABASE_POOL_SIZE}`);
+    for (const pods of [maxReplicas, rollout]) {
+      expect(readme).toContain(`${pods} × ${DATABASE_POOL_SIZE} = ${pods * DATABASE_POOL_SIZE}`);
+    }
   });
 
   it('does not migrate in the pods that serve, nor fall back to the embedded database', () => {
-    const configuration = readConfiguration(environmentOf(production, containerOf(podOf(production))));
     expect(configuration.MIGRATE_ON_START).toBe(false);
-    const required = containerOf(podOf(production)).env?.filter(({ valueFrom }) => !valueFrom?.secretKeyRef?.optional);
+    const required = container.env?.filter(({ valueFrom }) => !valueFrom?.secretKeyRef?.optional);
     expect(required?.map(({ name }) => name)).toEqual(['DATABASE_URL', 'REDIS_URL']);
   });
 });
 
 describe('the migration', () => {
-  const { metadata, spec } = production.job;
-  const pod = spec.template.spec as V1PodSpec;
-  const container = containerOf(pod);
+  const { metadata, spec } = job;
+  const container = containerOf(spec.template.spec as V1PodSpec);
 
-  it('runs a command that the image has', () => {
+  it('runs a command that the image has, of the release that it is named after', () => {
     expect(container.args).toEqual(['dist/cli.js', 'migrate']);
     expect(container.command).toBeUndefined();
     expect(existsSync('src/cli.ts')).toBe(true);
     expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m);
-  });
-
-  it('is of the release that it is named after', () => {
-    const { image } = containerOf(podOf(production));
+    const { image } = containerOf(production.pod);
     expect(container.image).toBe(image);
     expect(metadata.name).toBe(`items-service-migrate-${image?.split(':').at(-1)}`);
   });
 
-  it('ends: in success, in failure, or in time', () => {
-    expect(pod.restartPolicy).toBe('Never');
-    expect(spec.backoffLimit).toBeGreaterThan(0);
-    expect(spec.activeDeadlineSeconds).toBeGreaterThan(0);
-    expect(spec.ttlSecondsAfterFinished).toBeGreaterThan(0);
-  });
-
-  it('has its time before the rollout that waits for it counts as failed', () => {
+  it('ends in success, in failure, or in time: before the rollout that waits for it counts as failed', () => {
+    expect(spec.template.spec?.restartPolicy).toBe('Never');
+    for (const number of [spec.backoffLimit, spec.activeDeadlineSeconds, spec.ttlSecondsAfterFinished]) {
+      expect(number).toBeGreaterThan(0);
+    }
     expect(production.deployment.spec.progressDeadlineSeconds).toBeGreaterThan(spec.activeDeadlineSeconds ?? Infinity);
   });
 
   it('knows the databases, and does not change with the ConfigMap', () => {
     expect(container.envFrom).toBeUndefined();
-    const { DATABASE_URL, DATABASE_DIRECT_URL } = exampleSecret().stringData;
-    const configuration = readConfiguration(environmentOf(production, container));
+    const { DATABASE_URL, DATABASE_DIRECT_URL } = secret.stringData;
+    const configuration = readConfiguration(production.environmentOf(container));
     expect(configuration).toMatchObject({ DATABASE_URL, DATABASE_DIRECT_URL, LOG_FORMAT: 'json', REDIS_URL: undefined });
   });
 });

@@ -60,20 +60,14 @@ describe('in a copy of the project', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
+  const tokenShown = () => /items_\w{36}/.exec(output.join(''))?.[0];
+
   /** Runs the commands as a reader does who goes on only if they work. */
   async function run(commands: string): Promise<string> {
     const options = { cwd: directory, env: environment, maxBuffer: 2 ** 26 };
     const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
     output.push(stdout, stderr);
     return stdout;
-  }
-
-  /** Starts the service and waits for its first token. */
-  async function start(): Promise<void> {
-    service = spawn('npm', ['start'], { cwd: directory, env: environment, detached: true });
-    service.stdout?.setEncoding('utf8').on('data', (text: string) => output.push(text));
-    // It builds before it starts.
-    await eventually(() => /items_\w{36}/.test(output.join('')), 120);
   }
 
   /** With the digits of the migration that was generated, as the guide tells to do. */
@@ -89,11 +83,13 @@ describe('in a copy of the project', () => {
       if (block.language === 'ts') {
         write(fileOf(block));
       } else if (block.text === 'npm start\n') {
-        await start();
+        service = spawn('npm', ['start'], { cwd: directory, env: environment, detached: true });
+        service.stdout?.setEncoding('utf8').on('data', (text: string) => output.push(text));
+        // It builds before it starts.
+        await eventually(() => tokenShown() !== undefined, 120);
       } else {
-        const [token = ''] = /items_\w{36}/.exec(output.join('')) ?? [];
         // What is installed is installed already, and port 3000 may be somebody else's.
-        const commands = block.text.replace(/^npm ci$/m, '').replace('items_…', token);
+        const commands = block.text.replace(/^npm ci$/m, '').replace('items_…', tokenShown() ?? '');
         last = await run(commands.replaceAll('localhost:3000', `localhost:${environment['PORT']}`));
       }
     }

@@ -15,13 +15,7 @@ const { TEST_PROMETHEUS: binary = '' } = process.env;
 const promtool = (...args: string[]) => promisify(execFile)(join(dirname(binary), 'promtool'), args);
 
 /** Panels that show nothing while all is well, or where what they show is not configured. */
-const EMPTY: ReadonlySet<string> = new Set([
-  '5xx by route',
-  'Failed statements',
-  'Read replicas',
-  'Tokens file and issuer',
-  'annotation',
-]);
+const EMPTY = new Set(['5xx by route', 'Failed statements', 'Read replicas', 'Tokens file and issuer', 'annotation']);
 
 let database: TestDatabase;
 let token: string;
@@ -47,10 +41,9 @@ beforeAll(async () => {
     await client.create({ name: 'x' });
     await client.post('{"name":"x"}', { 'Idempotency-Key': String(round) });
     await client.send('GET', '/v1/items');
-    const scrapes = (await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1];
-    await eventually(
-      async () => Number((await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1]) > Number(scrapes) + 1,
-    );
+    const scrapes = async () => Number((await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1]);
+    const before = await scrapes();
+    await eventually(async () => (await scrapes()) > before + 1);
   }
 });
 
@@ -60,14 +53,9 @@ const stateOf = async (name: string): Promise<ActiveAlert | undefined> =>
   (await prometheus.alerts()).find(({ labels }) => labels['alertname'] === name);
 
 describe('promtool', () => {
-  it('finds nothing wrong with the rules', async () => {
-    const { stdout } = await promtool('check', 'rules', RULES);
-    expect(stdout).toContain(`SUCCESS: ${rules().length} rules found`);
-  });
-
-  it('finds that each alert fires when it should, and only then', async () => {
-    const { stdout } = await promtool('test', 'rules', RULE_TESTS);
-    expect(stdout).toContain('SUCCESS');
+  it('finds nothing wrong with the rules, and that each alert fires when it should, and only then', async () => {
+    expect((await promtool('check', 'rules', RULES)).stdout).toContain(`SUCCESS: ${rules().length} rules found`);
+    expect((await promtool('test', 'rules', RULE_TESTS)).stdout).toContain('SUCCESS');
   });
 
   it('finds nothing wrong with the metrics', async () => {
@@ -82,11 +70,8 @@ describe('Prometheus', () => {
     await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
     const evaluated = await prometheus.rules();
     expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
-    expect(evaluated.map(({ name }) => name).toSorted()).toEqual(
-      rules()
-        .map(({ record, alert }) => record ?? alert)
-        .toSorted(),
-    );
+    const names = rules().map(({ record, alert }) => record ?? alert);
+    expect(evaluated.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     // On a busy machine the event loop is late, and the requests of this test are slow.
     const loud = (await prometheus.alerts()).filter(({ labels }) => !/Latency|EventLoop/.test(labels['alertname'] ?? ''));
     expect(loud).toEqual([]);
@@ -105,10 +90,9 @@ describe('Prometheus', () => {
   it('runs every query of the dashboard, and most panels have data', async () => {
     const empty: string[] = [];
     for (const { title, expr } of dashboardQueries()) {
-      const found = await prometheus.query(expr);
-      if (found.length === 0) empty.push(title);
+      if ((await prometheus.query(expr)).length === 0) empty.push(title);
     }
-    expect([...new Set(empty)].filter((title) => !EMPTY.has(title))).toEqual([]);
+    expect(empty.filter((title) => !EMPTY.has(title))).toEqual([]);
   });
 
   it('raises the alert when Redis dies, says where, and lets it go when Redis is back', async () => {

@@ -1,6 +1,5 @@
 import { Client } from 'pg';
 import type { ProblemBody } from '../support/api.js';
-import { query } from '../support/query.js';
 import { eventually, type Service, startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
@@ -87,33 +86,6 @@ it.each([
   }
   proxy.restore();
   await eventually(async () => (await service.api.list(parameters)).status === 200);
-});
-
-it('acknowledges nothing that it did not store, though connections break all the time', async () => {
-  const acknowledged: string[] = [];
-  let breaking = true;
-  const breaker = (async () => {
-    while (breaking) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      proxy.cut();
-      proxy.restore();
-    }
-  })();
-  const statuses = new Set<number>();
-  const writers = Array.from({ length: 4 }, async () => {
-    for (let attempt = 0; attempt < 150; attempt += 1) {
-      const { status, body } = await service.api.create({ name: 'x' });
-      statuses.add(status);
-      if (status === 201) acknowledged.push(body.id);
-    }
-  });
-  await Promise.all(writers);
-  breaking = false;
-  await breaker;
-  await expectRecovery();
-  expect([...statuses].toSorted()).toEqual([201, 503]);
-  const rows = await query<{ id: string }>(databaseUrlOf(database), 'SELECT id FROM items WHERE id = ANY($1)', [acknowledged]);
-  expect(rows).toHaveLength(acknowledged.length);
 });
 
 it('answers 503 to statements that take too long and to those who find the pool exhausted, and holds no more connections', async () => {

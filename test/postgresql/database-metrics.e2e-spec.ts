@@ -34,7 +34,6 @@ const lists = (count: number, filter = '') => Array.from({ length: count }, () =
 const lock = () => other.query('BEGIN; LOCK TABLE items');
 const unlock = () => other.query('ROLLBACK');
 
-/** The first scrape that is as it should be. */
 async function scrapeWhen(isSo: (scrape: Scrape) => boolean): Promise<Scrape> {
   let scrape = await service.scrape();
   await eventually(async () => isSo(scrape) || isSo((scrape = await service.scrape())));
@@ -75,29 +74,21 @@ it('tells which filters run and which wait, and counts those who get no turn, or
 it('tells why statements fail', async () => {
   const { manager } = service.app.get(DataSource);
   const database = service.app.get(Database);
-  const grows = async (labels: Labels, work: () => Promise<unknown>) => {
-    const before = await sum(ERRORS, labels);
-    await work();
-    return (await sum(ERRORS, labels)) - before;
-  };
-  const slow = () =>
+  const within = (setting: string, statement: string) =>
     database.transaction(async () => {
-      await manager.query('SET LOCAL statement_timeout = 50');
-      await manager.query('SELECT pg_sleep(5)');
+      await manager.query(`SET LOCAL ${setting}`);
+      await manager.query(statement);
     });
-  expect(await grows({ operation: 'select', cause: 'timeout' }, () => expect(slow()).rejects.toThrow('timeout'))).toBe(1);
-  const killed = () => manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
-  expect(await grows({ operation: 'select', cause: 'connection' }, () => expect(killed()).rejects.toThrow('terminating'))).toBe(
-    1,
-  );
   await lock();
-  const waiting = () =>
-    database.transaction(async () => {
-      await manager.query('SET LOCAL lock_timeout = 50');
-      await manager.query(`UPDATE items SET name = 'x'`);
-    });
-  expect(await grows({ operation: 'update', cause: 'conflict' }, () => expect(waiting()).rejects.toThrow('lock'))).toBe(1);
+  for (const [operation, cause, message, work] of [
+    ['select', 'timeout', 'timeout', () => within('statement_timeout = 50', 'SELECT pg_sleep(5)')],
+    ['select', 'connection', 'terminating', () => manager.query('SELECT pg_terminate_backend(pg_backend_pid())')],
+    ['update', 'conflict', 'lock', () => within('lock_timeout = 50', `UPDATE items SET name = 'x'`)],
+    ['other', 'other', 'nothing', () => manager.query('VACUUM nothing')],
+  ] as const) {
+    const before = await sum(ERRORS, { operation, cause });
+    await expect(work()).rejects.toThrow(message);
+    expect([cause, (await sum(ERRORS, { operation, cause })) - before]).toEqual([cause, 1]);
+  }
   await unlock();
-  const wrong = () => manager.query('VACUUM nothing');
-  expect(await grows({ operation: 'other', cause: 'other' }, () => expect(wrong()).rejects.toThrow('nothing'))).toBe(1);
 });

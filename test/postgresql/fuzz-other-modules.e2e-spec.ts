@@ -9,7 +9,7 @@ import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import type { Document } from '../support/contract.js';
 import { describeFuzz } from '../fuzz/support/describe-fuzz.js';
 import { ParcelsModule } from '../fuzz/support/parcels.js';
-import { settings } from '../fuzz/support/settings.js';
+import { settings } from '../fuzz/support/fuzz.js';
 
 // What the platform gives to modules of other teams: constraints that the items do not have.
 

@@ -1,14 +1,105 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Client } from 'pg';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { startApp } from '../../src/app.js';
+import { AppModule } from '../../src/app.module.js';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
+import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { Database } from '../../src/platform/index.js';
 import { Api } from '../support/api.js';
-import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
-import { eventually, startService, TESTER } from '../support/service.js';
+import { IdentityProvider } from '../support/identity-provider.js';
+import { runCli, runServiceToEnd, ServiceProcess, spawnCli } from '../support/process.js';
+import { query } from '../support/query.js';
+import { eventually, serverDefaults, startService, TESTER } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
+import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+import { issueToken } from '../support/tokens.js';
+
+// Processes that start, alone and at the same moment, and what they have in common then.
+
+let database: TestDatabase;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+
+afterEach(() => database.drop());
+
+const run = (statement: string) => query(databaseUrlOf(database), statement);
+
+describe('a fault that no retry can change ends the start, with its reason:', () => {
+  it('a migration whose SQL fails', async () => {
+    await run('CREATE TABLE items (x int)');
+    const { code, stderr } = await runServiceToEnd(database.environment);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The migration CreateItems1767225600001 failed: relation "items" already exists\./),
+    ]);
+  });
+
+  it.each([
+    ['a table that is missing', 'DROP TABLE items'],
+    ['a column that is missing', 'ALTER TABLE items DROP COLUMN description'],
+  ])('%s', async (_name, statement) => {
+    await issueToken(database.environment);
+    await run(statement);
+    const { code, stderr } = await runServiceToEnd(database.environment);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The entity Item does not fit the database: .* does not exist/)]);
+  });
+
+  it('an entity that TypeORM does not accept', async () => {
+    @Entity('oddities')
+    class Oddity {
+      @PrimaryColumn('uuid')
+      declare id: string;
+
+      @Column('nonsense' as 'text')
+      declare value: string;
+    }
+
+    @Module({ imports: [AppModule, TypeOrmModule.forFeature([Oddity])] })
+    class OddModule {}
+
+    const app = await startApp(readConfiguration({ ...serverDefaults, ...database.environment, LOG_LEVEL: 'silent' }), OddModule);
+    await expect(app.get(Database).started()).rejects.toThrow('Data type "nonsense" in "Oddity.value" is not supported');
+    await app.close();
+  });
+
+  it('also when the database could not be reached at first', async () => {
+    await run('CREATE TABLE items (x int)');
+    const proxy = await TcpProxy.start(databaseUrlOf(database));
+    proxy.cut();
+    const service = await ServiceProcess.start({ DATABASE_URL: proxy.url });
+    await eventually(() => service.has('database not ready'));
+    proxy.restore();
+    await eventually(() => service.child.exitCode !== null);
+    expect([service.child.exitCode, service.output.stderr]).toEqual([1, expect.stringContaining('CreateItems1767225600001')]);
+    await proxy.stop();
+  });
+});
+
+it('tells of a database that cannot be reached in one line for each attempt, with longer and longer pauses', async () => {
+  const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items', LOG_LEVEL: 'debug' });
+  await eventually(() => service.linesOf('database not ready').filter(({ level }) => level === 'warn').length >= 4);
+  await delay(100);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const lines = service.linesOf('database not ready').filter(({ level }) => level === 'warn');
+  for (const [index, line] of lines.slice(0, 4).entries()) {
+    expect(line).toMatchObject({
+      reason: 'No connection to the database. connect ECONNREFUSED 127.0.0.1:1',
+      retryInMs: 100 * 2 ** index,
+      hint: expect.stringContaining('doctor'),
+    });
+    expect(line).not.toHaveProperty('err');
+  }
+  expect(service.log.find(({ level, err }) => level === 'debug' && err !== undefined)).toMatchObject({
+    err: { type: 'ConnectionFailedError', stack: expect.any(String) },
+  });
+});
 
 it('starts before its database is there, and serves once it is', async () => {
-  const database = await createTestDatabase();
   const proxy = await TcpProxy.start(databaseUrlOf(database));
   proxy.cut();
   const service = await ServiceProcess.start({ DATABASE_URL: proxy.url });
@@ -19,33 +110,27 @@ it('starts before its database is there, and serves once it is', async () => {
   expect(service.log.some(({ msg }) => msg === 'database not ready')).toBe(true);
   expect(await service.end('SIGTERM')).toBe(0);
   await proxy.stop();
-  await database.drop();
 });
 
 it('waits, unready, for migrations that somebody else applies', async () => {
-  const database = await createTestDatabase();
   const service = await ServiceProcess.start({ ...database.environment, MIGRATE_ON_START: 'false' });
   await delay(500);
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
   expect((await runCli(['migrate'], database.environment)).code).toBe(0);
   await service.becomesReady();
   expect(await service.end('SIGTERM')).toBe(0);
-  await database.drop();
 });
 
 it('migrates an empty database once, however many replicas start at the same moment', async () => {
-  const database = await createTestDatabase();
   const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(database.environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
   expect(applied.length).toBeGreaterThan(0);
   expect(new Set(applied.map(({ migration }) => migration)).size).toBe(applied.length);
   expect(replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'database not ready'))).toEqual([]);
   expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
-  await database.drop();
 });
 
 it('honours on every replica, within the time of the cache, that a token was revoked, expired or rotated on another', async () => {
-  const database = await createTestDatabase();
   const first = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const expiring = await first.newClient('expiring', { expiresAt: new Date(Date.now() + 2000) });
@@ -64,12 +149,10 @@ it('honours on every replica, within the time of the cache, that a token was rev
   expect(await statuses([replacement])).toEqual([200, 200]);
   await second.stop();
   await first.stop();
-  await database.drop();
 });
 
-/** A database that somebody else keeps from being migrated. */
-async function createLockedDatabase() {
-  const database = await createTestDatabase();
+/** Keeps the database from being migrated. */
+async function lockMigrations() {
   const migrator = new Client(databaseUrlOf(database));
   await migrator.connect();
   await migrator.query('SELECT pg_advisory_lock(7235915402217)');
@@ -83,14 +166,13 @@ async function createLockedDatabase() {
     const { rows } = await migrator.query("SELECT to_regclass('items') AS items");
     expect(rows).toEqual([{ items: null }]);
     await migrator.end();
-    await database.drop();
   };
-  return { environment: database.environment, isWaitedFor, expectUntouched };
+  return { isWaitedFor, expectUntouched };
 }
 
 it('ends on SIGTERM while another process keeps it from migrating, and migrates nothing', async () => {
-  const locked = await createLockedDatabase();
-  const service = await ServiceProcess.start(locked.environment);
+  const locked = await lockMigrations();
+  const service = await ServiceProcess.start(database.environment);
   await eventually(locked.isWaitedFor);
   expect(await service.end('SIGTERM')).toBe(0);
   await locked.expectUntouched();
@@ -100,10 +182,46 @@ it.each([
   ['SIGTERM', 143],
   ['SIGINT', 130],
 ] as const)('ends a waiting migrate on %s by itself, as process 1 of a container must', async (signal, code) => {
-  const locked = await createLockedDatabase();
-  const { child, ended } = spawnCli(['migrate'], locked.environment);
+  const locked = await lockMigrations();
+  const { child, ended } = spawnCli(['migrate'], database.environment);
   await eventually(locked.isWaitedFor);
   child.kill(signal);
   expect((await ended).code).toBe(code);
   await locked.expectUntouched();
+});
+
+/** Between two times that a replica asks for keys, in seconds. */
+const PAUSE = 30;
+
+it('follows new keys on every replica, asks nobody too often, and goes on while the issuer is away', async () => {
+  const provider = await IdentityProvider.start();
+  const environment = { ...database.environment, ...provider.environment };
+  const began = performance.now();
+  const replicas = await Promise.all([ServiceProcess.startReady(environment), ServiceProcess.startReady(environment)]);
+  const statusesOf = (jwt: string) => Promise.all(replicas.map(async (replica) => (await replica.client(jwt).list()).status));
+  const becomesValid = async (jwt: string) => {
+    for (const deadline = performance.now() + (PAUSE + 10) * 1000; performance.now() < deadline; await delay(200)) {
+      if (!(await statusesOf(jwt)).includes(401)) return;
+    }
+  };
+
+  const old = await provider.sign();
+  await becomesValid(old);
+  await provider.rotate();
+  const fresh = await provider.sign();
+  // An attacker's key names use up the attempt that is free.
+  expect(await statusesOf(await provider.sign({}, { kid: 'invented' }))).toEqual([401, 401]);
+  await becomesValid(fresh);
+  expect([await statusesOf(fresh), await statusesOf(old)]).toEqual([
+    [200, 200],
+    [200, 200],
+  ]);
+
+  await provider.leave();
+  expect(await statusesOf(await provider.sign({ sub: 'bob' }))).toEqual([200, 200]);
+  await provider.rotate();
+  expect(await statusesOf(await provider.sign({ sub: 'bob' }))).toEqual([401, 401]);
+  const attempts = 1 + Math.floor((performance.now() - began) / (PAUSE * 1000));
+  expect(provider.requests.keys).toBeLessThanOrEqual(replicas.length * attempts);
+  expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0]);
 });

@@ -22,16 +22,12 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const directory = await mkdtemp(join(testDirectory(), 'tls-'));
   certificate = join(directory, 'certificate.pem');
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  const options = '-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost';
   const files = ['-keyout', join(directory, 'key.pem'), '-out', certificate];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...names, ...files], {
-    stdio: 'ignore',
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  url = new URL(databaseUrlOf(database));
-  url.hostname = 'localhost';
-  url.port = String((server.address() as AddressInfo).port);
+  execFileSync('openssl', ['req', ...options.split(' '), ...files], { stdio: 'ignore' });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  url = Object.assign(new URL(databaseUrlOf(database)), { hostname: 'localhost', port });
 });
 
 afterAll(async () => {
@@ -48,28 +44,27 @@ async function accept(client: Socket): Promise<void> {
     return;
   }
   client.write('S');
-  const key = readFileSync(certificate.replace('certificate', 'key'));
-  const secure = new TLSSocket(client, { isServer: true, key, cert: readFileSync(certificate) });
+  const [key, cert] = ['key', 'certificate'].map((name) => readFileSync(certificate.replace('certificate', name)));
+  const secure = new TLSSocket(client, { isServer: true, key, cert });
   secure.on('error', () => undefined);
   await once(secure, 'secure');
   encryptedConnections += 1;
-  const upstream = new URL(databaseUrlOf(database));
-  const plain = connect(Number(upstream.port || 5432), upstream.hostname);
+  const { port, hostname } = new URL(databaseUrlOf(database));
+  const plain = connect(Number(port || 5432), hostname);
   plain.on('error', () => undefined);
   secure.pipe(plain).pipe(secure);
   secure.on('close', () => plain.destroy());
 }
 
-function start(parameters: Record<string, string>, environment: NodeJS.ProcessEnv = {}): Promise<ServiceProcess> {
-  const search = new URLSearchParams(parameters);
-  return ServiceProcess.start({ ...environment, DATABASE_URL: `${url.href}?${search.toString()}` });
+function start(parameters: string, environment: NodeJS.ProcessEnv = {}): Promise<ServiceProcess> {
+  return ServiceProcess.start({ ...environment, DATABASE_URL: `${url.href}?${parameters}` });
 }
 
 it('speaks TLS and verifies the server when the URL says so, and cancels the filter of a client that is gone', async () => {
-  const service = await start(
-    { sslmode: 'verify-full', sslrootcert: certificate },
-    { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' },
-  );
+  const service = await start(`sslmode=verify-full&sslrootcert=${encodeURIComponent(certificate)}`, {
+    FILTER_TIMEOUT: '60',
+    DATABASE_STATEMENT_TIMEOUT: '60',
+  });
   await service.becomesReady();
   const before = encryptedConnections;
   expect(before).toBeGreaterThan(0);
@@ -83,7 +78,7 @@ it('speaks TLS and verifies the server when the URL says so, and cancels the fil
 });
 
 it('stays up, unready, rather than trust a server whose certificate it cannot verify', async () => {
-  const service = await start({ sslmode: 'verify-full' });
+  const service = await start('sslmode=verify-full');
   await eventually(() => service.log.some(({ msg }) => msg === 'database not ready'));
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
   expect((await fetch(`${service.origin}/livez`)).status).toBe(200);

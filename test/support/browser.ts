@@ -3,26 +3,17 @@ import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Without them Chromium calls home, which a closed network answers with errors. */
-const QUIET = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+const QUIET = ['no-sandbox', 'disable-gpu', 'disable-background-networking', 'disable-component-update', 'disable-sync'];
 
 /** What Chromium writes to its console of every answer from 400 on, whatever the page makes of it. */
 const REFUSED = /^Failed to load resource: the server responded with a status of (4\d\d) \(.*\)$/;
-
-/** Where pictures of the pages are left for whoever looks at a run. */
-const SCREENSHOTS = 'test-output/screenshots';
 
 /** The rules of WCAG that a program can check; of the page, because it may not load scripts from elsewhere. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export function startBrowser(): Promise<Browser> {
   const { TEST_BROWSER: executablePath = '' } = process.env;
-  return chromium.launch({ executablePath, args: QUIET });
+  return chromium.launch({ executablePath, args: QUIET.map((name) => `--${name}`) });
 }
 
 /** A visitor of one origin, whose browser is watched: what it complains of, and what it sends where. */
@@ -45,9 +36,9 @@ export class Visitor {
     return visitor;
   }
 
-  /** Leaves a picture of what the visitor sees now. */
+  /** Leaves a picture of what the visitor sees now, for readers of a run. */
   async screenshot(name: string): Promise<void> {
-    await this.page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
+    await this.page.screenshot({ path: `test-output/screenshots/${name}.png` });
   }
 
   /** What stands in the way of people who see little, or use no mouse: rule and place of each. @param rules - all, unless given */
@@ -56,6 +47,7 @@ export class Visitor {
     await this.page.evaluate(AXE);
     const options = rules ? { runOnly: [...rules] } : {};
     return this.page.evaluate(async (given) => {
+      type Results = { violations: { id: string; nodes: { target: string[] }[] }[] };
       const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<Results> } };
       const { violations } = await axe.run(given);
       return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
@@ -88,8 +80,4 @@ export class Visitor {
       this.complaints.push(url);
     }
   }
-}
-
-interface Results {
-  violations: { id: string; nodes: { target: string[] }[] }[];
 }

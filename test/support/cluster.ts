@@ -18,7 +18,6 @@ export class Cluster {
     return new Cluster(processes, await Haproxy.start(ports));
   }
 
-  /** A client that reaches every process in turn. */
   client(token: string, keepAlive = true): HttpClient {
     return new HttpClient(this.balancer.origin, token, keepAlive);
   }

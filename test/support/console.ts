@@ -1,13 +1,4 @@
-import type { Locator, Page, Response } from 'playwright-core';
-
-/** What the console shows of an answer. */
-export interface Shown {
-  status: string;
-  /** All that it shows of it: body, headers, duration. */
-  text: string;
-  /** Leads to the explanation of a problem. */
-  explanation: Locator;
-}
+import type { Locator, Page } from 'playwright-core';
 
 /** Swagger UI as people use it: by what they see and press. */
 export class Console {
@@ -49,8 +40,12 @@ export class Console {
     return block;
   }
 
-  /** Executes an operation with what stands in its fields. */
-  async execute(id: string): Promise<Shown & { response: Response }> {
+  /**
+   * Executes an operation with what stands in its fields.
+   *
+   * @returns what is shown of the response, and what leads to the explanation of a problem
+   */
+  async execute(id: string) {
     const block = await this.operation(id);
     const answered = this.page.waitForResponse((response) => response.url().includes('/v1/'));
     await block.locator('.execute').click();

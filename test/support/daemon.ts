@@ -4,6 +4,7 @@ import { chownSync, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 
 const daemons = new Set<Daemon>();
 const directories = new Set<string>();
@@ -58,16 +59,18 @@ export class Daemon {
     daemons.add(this);
   }
 
-  /** What it said. */
   get output(): string {
     return this.text;
   }
 
-  /** @throws Error with what it said, once it has ended */
-  assertRunning(): void {
-    if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {
-      throw new Error(`${this.child.spawnfile} ended: ${this.text}`);
-    }
+  /** Waits until something is so; where asking fails, it is not so yet. @throws Error with what the server said, once it has ended */
+  becomes(isSo: () => Promise<boolean>): Promise<void> {
+    return eventually(() => {
+      if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(`${this.child.spawnfile} ended: ${this.text}`);
+      }
+      return isSo().catch(() => false);
+    });
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -10,18 +10,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Resolves when the other side has closed a connection, in whatever way. */
-export function closedByPeer(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    socket.once('end', resolve).once('close', () => {
-      resolve();
-    });
-  });
-}
-
-/** What became of an endless body. */
 export interface EndlessBody {
-  /** The first response. */
   head: string;
   /** Bytes that the other side took, or that the buffers of the connection hold. */
   taken: number;

@@ -17,10 +17,14 @@ export class Gateway {
 
   private readonly server = createServer((request, response) => this.accept(request, response));
 
-  private constructor(private readonly servicePort: number) {}
+  private constructor(
+    private readonly servicePort: number,
+    private readonly path: string,
+  ) {}
 
-  static async start(servicePort: number): Promise<Gateway> {
-    const gateway = new Gateway(servicePort);
+  /** @param path - which it has the service below, such as `/catalogue`, and takes off before it passes requests on */
+  static async start(servicePort: number, path = ''): Promise<Gateway> {
+    const gateway = new Gateway(servicePort, path);
     gateway.server.listen(0, '127.0.0.1');
     await once(gateway.server, 'listening');
     return gateway;
@@ -50,8 +54,13 @@ export class Gateway {
       response.writeHead(fault.status, fault.headers).end(fault.body);
       return;
     }
-    const { method, url: path, headers } = request;
-    const forwarded = send({ port: this.servicePort, host: '127.0.0.1', method, path, headers }, (answer) => {
+    const { method, url = '', headers } = request;
+    if (!url.startsWith(`${this.path}/`)) {
+      response.writeHead(404).end();
+      return;
+    }
+    const target = { port: this.servicePort, host: '127.0.0.1', method, path: url.slice(this.path.length), headers };
+    const forwarded = send(target, (answer) => {
       if (fault === 'lose') {
         request.socket.resetAndDestroy();
         return;

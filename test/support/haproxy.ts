@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import { eventually } from './service.js';
 
 /**
  * HAProxy in front of service processes, set so that it hides no failure of theirs: it repeats no request (`retries 0`,
@@ -27,23 +26,18 @@ export class Haproxy {
     const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];
     await writeFile(file, configuration(port, socket, ports));
     const haproxy = new Haproxy(`http://127.0.0.1:${port}`, socket, new Daemon('haproxy', ['-db', '-f', file]));
-    await eventually(async () => (await haproxy.up()).length === wanted);
+    await haproxy.daemon.becomes(async () => (await haproxy.up()).length === wanted);
     return haproxy;
   }
 
   /** Ports of the servers that it sends requests to now. */
   async up(): Promise<number[]> {
-    this.daemon.assertRunning();
-    const table = await this.ask('show stat -1 4 -1').catch(() => '');
+    const table = await text(createConnection(this.socket).end('show stat -1 4 -1\n')).catch(() => '');
     const [header = '', ...lines] = table.split('\n');
     const columns = header.split(',');
     const rows = lines.map((line) => line.split(','));
     const field = (row: string[], name: string) => row[columns.indexOf(name)] ?? '';
     return rows.filter((row) => field(row, 'status') === 'UP').map((row) => Number(field(row, 'svname')));
-  }
-
-  private ask(command: string): Promise<string> {
-    return text(createConnection(this.socket).end(`${command}\n`));
   }
 }
 

@@ -1,5 +1,12 @@
-import { Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
-import { answerTo, HANG } from './answer-to.js';
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+} from 'node:http';
+import { text } from 'node:stream/consumers';
 
 /** An answer with its bytes, and when its request began to be sent and it had arrived whole, in monotonic milliseconds. */
 export interface Reply {
@@ -14,6 +21,22 @@ export interface HttpRequest {
   method?: string;
   headers?: OutgoingHttpHeaders;
   body?: string;
+}
+
+/** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
+export const HANG = 15_000;
+
+/** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
+export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingMessage; body: string }> {
+  return new Promise((resolve, reject) => {
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
+    outgoing.on('error', reject);
+    outgoing.on('response', (response) => {
+      text(response)
+        .then((body) => resolve({ response, body }))
+        .catch(reject);
+    });
+  });
 }
 
 const clients = new Set<HttpClient>();
@@ -43,11 +66,11 @@ export class HttpClient {
       ...headers,
     };
     const outgoing = request(this.origin + path, { method, agent: this.agent, headers: fields, timeout: HANG });
-    const whole = answerTo(outgoing);
+    const answered = answerTo(outgoing);
     outgoing.end(body);
-    const { response, body: text } = await whole;
+    const { response, body: whole } = await answered;
     const { statusCode: status = 0, headers: received } = response;
-    return { status, headers: received, body: text, sent, received: performance.now() };
+    return { status, headers: received, body: whole, sent, received: performance.now() };
   }
 
   list(query = 'limit=1'): Promise<Reply> {

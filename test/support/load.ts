@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Reply } from './http-client.js';
+import type { HttpClient, Reply } from './http-client.js';
 
 /** One request of a load and what became of it; times are those of {@link Reply}. */
 export interface Call {
@@ -7,7 +7,6 @@ export interface Call {
   received: number;
   /** 0 when no whole answer came back. */
   status: number;
-  /** The answer, or why there was none. */
   result: Reply | Error;
 }
 
@@ -26,8 +25,8 @@ export class Load {
    * @param clients - each sends its next request when it has the answer to the one before
    * @param pause - between the two, in milliseconds
    */
-  constructor(clients: readonly (() => Promise<Reply>)[], pause: number) {
-    this.clients = clients.map((send) => this.run(send, pause));
+  constructor(clients: readonly HttpClient[], send: (client: HttpClient) => Promise<Reply>, pause: number) {
+    this.clients = clients.map((client) => this.run(() => send(client), pause));
     running.add(this);
   }
 
@@ -42,13 +41,10 @@ export class Load {
   private async run(send: () => Promise<Reply>, pause: number): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      const sent = performance.now();
+      const begun = performance.now();
       const result = await send().catch((error: unknown) => error as Error);
-      this.calls.push(
-        Error.isError(result)
-          ? { sent, received: performance.now(), status: 0, result }
-          : { sent: result.sent, received: result.received, status: result.status, result },
-      );
+      const { sent, received, status } = Error.isError(result) ? { sent: begun, received: performance.now(), status: 0 } : result;
+      this.calls.push({ sent, received, status, result });
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -64,7 +60,6 @@ export function outcomesOf(calls: readonly Call[]): Record<string, number> {
   return counts;
 }
 
-/** How many answers have each status. */
 export function statusesOf(replies: readonly Reply[]): Record<string, number> {
   return outcomesOf(replies.map((result) => ({ ...result, result })));
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { accountOf, Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
-import { eventually } from './service.js';
 
 /**
  * PgBouncer in front of a database, in transaction mode, with as few settings as it starts with: it refuses start-up
@@ -22,29 +21,23 @@ export class PgBouncer {
     const { hostname, port: serverPort, username, pathname } = new URL(url);
     const database = pathname.slice(1);
     const [file, users] = [join(directory, 'pgbouncer.ini'), join(directory, 'users')];
-    const lines = [
-      '[databases]',
-      `${database} = host=${hostname} port=${serverPort || '5432'} dbname=${database}`,
-      '[pgbouncer]',
-      'listen_addr = 127.0.0.1',
-      `listen_port = ${port}`,
-      'unix_socket_dir =',
-      'auth_type = trust',
-      `auth_file = ${users}`,
-      'pool_mode = transaction',
-      `default_pool_size = ${poolSize}`,
-    ];
-    await writeFile(file, `${lines.join('\n')}\n`);
+    const configuration = `
+[databases]
+${database} = host=${hostname} port=${serverPort || '5432'} dbname=${database}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${poolSize}
+`;
+    await writeFile(file, configuration);
     await writeFile(users, `"${username}" ""\n`);
     const daemon = new Daemon('pgbouncer', [file], account);
     const pooled = `postgres://${username}@127.0.0.1:${port}/${database}`;
-    await eventually(async () => {
-      daemon.assertRunning();
-      return query(pooled, 'SELECT 1').then(
-        () => true,
-        () => false,
-      );
-    });
+    await daemon.becomes(async () => (await query(pooled, 'SELECT 1')).length === 1);
     return new PgBouncer(pooled);
   }
 }

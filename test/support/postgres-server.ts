@@ -19,7 +19,6 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 /** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
-/** A PostgreSQL server that a test may treat as it likes. */
 export class PostgresServer {
   private daemon: Daemon | undefined;
 
@@ -29,9 +28,8 @@ export class PostgresServer {
     private readonly settings: PostgresSettings,
   ) {}
 
-  /** With an empty database. */
   static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
     await runAsPostgres('initdb', '-D', server.data, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
     await server.start();
     return server;
@@ -39,7 +37,7 @@ export class PostgresServer {
 
   /** With a copy of another server, which it goes on following as a hot standby. */
   static async startStandby(primary: PostgresServer, settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', postgresAccount()), settings);
+    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
     await runAsPostgres('pg_basebackup', '-D', server.data, '-d', primary.url, '--write-recovery-conf', '--checkpoint=fast');
     await server.start();
     return server;
@@ -58,45 +56,31 @@ export class PostgresServer {
       ...this.settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], postgresAccount(), 'SIGQUIT');
+    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
     this.daemon = daemon;
-    await eventually(async () => {
-      daemon.assertRunning();
-      return this.query('SELECT 1').then(
-        () => true,
-        () => false,
-      );
-    });
+    await daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
   }
 
   async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {
     await this.daemon?.end(STOP_SIGNALS[mode]);
   }
 
-  /** Makes a standby a server of its own. */
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote()');
   }
 
   /** Waits until a standby has replayed what its primary had written when this was called. */
   async catchesUpWith(primary: PostgresServer): Promise<void> {
-    const [{ position } = { position: '' }] = await primary.query<{ position: string }>(
-      'SELECT pg_current_wal_lsn() AS position',
-    );
-    await eventually(async () => {
-      const statement = `SELECT pg_last_wal_replay_lsn() >= $1 AS done`;
-      const [row] = await this.query<{ done: boolean }>(statement, [position]);
-      return row?.done ?? false;
-    });
+    const [written] = await primary.query<{ position: string }>('SELECT pg_current_wal_lsn() AS position');
+    const replayed = 'SELECT WHERE pg_last_wal_replay_lsn() >= $1';
+    await eventually(async () => (await this.query(replayed, [written?.position])).length === 1);
   }
 
-  /** Changes a configuration parameter for all sessions. */
   async set(parameter: string, value: string): Promise<void> {
     await this.query(`ALTER SYSTEM SET ${parameter} = ${value}`);
     await this.query('SELECT pg_reload_conf()');
   }
 
-  /** Runs one statement in a connection of its own. */
   query<Row extends QueryResultRow>(statement: string, parameters?: unknown[]): Promise<Row[]> {
     return query<Row>(this.url, statement, parameters);
   }
@@ -106,16 +90,9 @@ export class PostgresServer {
   }
 }
 
-/** The newest version of a program of the server. */
 function program(name: string): string {
   const [newest = ''] = readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a));
   return join(VERSIONS, newest, 'bin', name);
 }
 
-function postgresAccount(): ReturnType<typeof accountOf> {
-  return accountOf('postgres');
-}
-
-async function runAsPostgres(name: string, ...args: string[]): Promise<void> {
-  await run(program(name), args, { cwd: '/', ...postgresAccount() });
-}
+const runAsPostgres = (name: string, ...args: string[]) => run(program(name), args, { cwd: '/', ...accountOf('postgres') });

@@ -2,22 +2,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import { eventually } from './service.js';
 
-/** A series that a query found, and its value. */
 export interface Found {
   metric: Record<string, string>;
   value: [time: number, value: string];
 }
 
-/** An alert that Prometheus knows. */
 export interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
 }
 
-/** What became of a rule when it was evaluated last. */
 export interface EvaluatedRule {
   name: string;
   health: 'ok' | 'err' | 'unknown';
@@ -40,7 +36,14 @@ export class Prometheus {
     const directory = serverDirectory('prometheus');
     const port = await freePort();
     writeFileSync(join(directory, 'rules.yaml'), rules);
-    writeFileSync(join(directory, 'prometheus.yaml'), configuration(target));
+    const configuration = `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: items
+    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
+`;
+    writeFileSync(join(directory, 'prometheus.yaml'), configuration);
     const daemon = new Daemon(binary, [
       `--config.file=${join(directory, 'prometheus.yaml')}`,
       `--storage.tsdb.path=${join(directory, 'data')}`,
@@ -48,13 +51,7 @@ export class Prometheus {
       '--log.level=warn',
     ]);
     const prometheus = new Prometheus(`http://127.0.0.1:${port}`, daemon);
-    await eventually(async () => {
-      daemon.assertRunning();
-      return fetch(`${prometheus.origin}/-/ready`).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-    });
+    await daemon.becomes(async () => (await fetch(`${prometheus.origin}/-/ready`)).ok);
     return prometheus;
   }
 
@@ -81,14 +78,4 @@ export class Prometheus {
     }
     return data;
   }
-}
-
-function configuration(target: number): string {
-  return `
-global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
-rule_files: [rules.yaml]
-scrape_configs:
-  - job_name: items
-    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
-`;
 }

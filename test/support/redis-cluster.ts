@@ -29,7 +29,6 @@ export class RedisCluster {
     });
   }
 
-  /** The keys of every node, in the order of the nodes. */
   keys(): Promise<string[][]> {
     return Promise.all(this.nodes.map(async (node) => (await node.command('KEYS', '*')) as string[]));
   }

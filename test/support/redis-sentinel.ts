@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import type { RedisServer } from './redis-server.js';
-import { eventually } from './service.js';
+import { redisCommand, type RedisServer } from './redis-server.js';
 
 const MASTER_NAME = 'main';
 
@@ -19,19 +17,18 @@ export class RedisSentinel {
   static async start(master: RedisServer): Promise<RedisSentinel> {
     const [port, directory] = [await freePort(), serverDirectory('sentinel')];
     const file = join(directory, 'sentinel.conf');
-    const lines = [
-      `bind 127.0.0.1`,
-      `port ${port}`,
-      `dir ${directory}`,
-      `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1`,
-      `sentinel down-after-milliseconds ${MASTER_NAME} 500`,
-      `sentinel failover-timeout ${MASTER_NAME} 2000`,
-    ];
-    await writeFile(file, `${lines.join('\n')}\n`);
+    const configuration = `
+bind 127.0.0.1
+port ${port}
+dir ${directory}
+sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1
+sentinel down-after-milliseconds ${MASTER_NAME} 500
+sentinel failover-timeout ${MASTER_NAME} 2000
+`;
+    await writeFile(file, configuration);
     const sentinel = new RedisSentinel(port, new Daemon('redis-server', [file, '--sentinel']));
-    await eventually(async () => {
-      sentinel.daemon.assertRunning();
-      const replicas = (await sentinel.ask('REPLICAS').catch(() => [])) as string[][];
+    await sentinel.daemon.becomes(async () => {
+      const replicas = (await sentinel.ask('REPLICAS')) as string[][];
       return replicas.some((fields) => fields.includes('ok') && fields.includes('slave'));
     });
     return sentinel;
@@ -43,22 +40,15 @@ export class RedisSentinel {
 
   /** Waits until a server is the master, in the eyes of Sentinel and in its own. */
   becomesMaster(server: RedisServer): Promise<void> {
-    return eventually(async () => {
+    // Sentinel ends the connections of whom it promotes.
+    return this.daemon.becomes(async () => {
       const [, port] = (await this.ask('GET-MASTER-ADDR-BY-NAME')) as string[];
-      // Sentinel ends the connections of whom it promotes.
-      const [role] = (await server.command('ROLE').catch(() => [])) as string[];
+      const [role] = (await server.command('ROLE')) as string[];
       return Number(port) === server.port && role === 'master';
     });
   }
 
-  private async ask(subcommand: string): Promise<unknown> {
-    const client = new Redis(this.port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return await client.call('SENTINEL', subcommand, MASTER_NAME);
-    } finally {
-      client.disconnect();
-    }
+  private ask(subcommand: string): Promise<unknown> {
+    return redisCommand(`redis://127.0.0.1:${this.port}`, 'SENTINEL', subcommand, MASTER_NAME);
   }
 }

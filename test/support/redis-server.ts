@@ -1,10 +1,20 @@
 import { Redis } from 'ioredis';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
-import { eventually } from './service.js';
 
 /** Settings as on the command line, without the dashes. */
 export type RedisSettings = Readonly<Record<string, string>>;
+
+export async function redisCommand(url: string, name: string, ...args: (string | number)[]): Promise<unknown> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await client.call(name, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
 
 /** A Redis that a test may treat as it likes. It keeps nothing when it ends. */
 export class RedisServer {
@@ -29,16 +39,8 @@ export class RedisServer {
     return `redis://${password === undefined ? '' : `:${password}@`}127.0.0.1:${this.port}`;
   }
 
-  /** Runs one command in a connection of its own. */
-  async command(name: string, ...args: (string | number)[]): Promise<unknown> {
-    const client = new Redis(this.url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return await client.call(name, ...args);
-    } finally {
-      client.disconnect();
-    }
+  command(name: string, ...args: (string | number)[]): Promise<unknown> {
+    return redisCommand(this.url, name, ...args);
   }
 
   /** `kill -9`. */
@@ -46,7 +48,6 @@ export class RedisServer {
     return this.daemon.end('SIGKILL');
   }
 
-  /** Starts again what has ended, empty. */
   async restart(settings = this.settings): Promise<void> {
     this.settings = settings;
     this.daemon = this.launch();
@@ -79,10 +80,8 @@ export class RedisServer {
 
   /** It takes commands, and as a replica it has what its master has. */
   private isUp(): Promise<void> {
-    return eventually(async () => {
-      const state = String(await this.command('INFO', 'replication').catch(() => 'not up'));
-      this.daemon.assertRunning();
-      return /role:master|master_link_status:up/.test(state);
+    return this.daemon.becomes(async () => {
+      return /role:master|master_link_status:up/.test(String(await this.command('INFO', 'replication')));
     });
   }
 }

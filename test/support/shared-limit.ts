@@ -3,18 +3,14 @@ import { Cluster } from './cluster.js';
 import type { HttpClient, Reply } from './http-client.js';
 import { admittedOf, type Call, Load, mostInAnyWindow, outcomesOf, statusesOf } from './load.js';
 import { measured } from './measurements.js';
-import type { ServiceProcess } from './process.js';
 import { eventually } from './service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from './test-database.js';
 import { issueTokens } from './tokens.js';
 
-/** The name is that of the variable of the service. */
 const REPLICAS = 4;
 
-/** Attempts before it is not the machine that is too busy. */
+/** Attempts before it is not the machine that is too busy, and milliseconds between them. */
 const ATTEMPTS = 10;
-
-/** Milliseconds before the next one. */
 const PAUSE = 500;
 
 /** Milliseconds beyond a window for which a process that was away keeps to its part, and a little. */
@@ -48,17 +44,12 @@ export class SharedLimit {
   /** What each process admits when it is alone. */
   readonly part: number;
 
-  /** How often processes came back to Redis until now, and when that was found, by `performance.now()`. */
-  private returns = { count: 0, found: -Infinity };
-
   private constructor(
-    /** Of each process. */
     readonly environment: NodeJS.ProcessEnv,
     readonly cluster: Cluster,
     private readonly database: TestDatabase,
     /** Calls of each token in a window. */
     readonly limit: number,
-    /** Milliseconds. */
     readonly window: number,
   ) {
     this.part = limit / REPLICAS;
@@ -84,12 +75,10 @@ export class SharedLimit {
     return this.database.drop();
   }
 
-  /** Tokens that nothing was counted for yet. */
   newTokens(count: number): Promise<string[]> {
     return issueTokens(databaseUrlOf(this.database), count);
   }
 
-  /** A client of all processes, with a token that nothing was counted for yet. */
   async newClient(): Promise<HttpClient> {
     const [token = ''] = await this.newTokens(1);
     return this.cluster.client(token);
@@ -98,10 +87,7 @@ export class SharedLimit {
   /** Many more calls than the limit, over all processes, for longer than it takes to reach the limit. */
   async hammer(token: string): Promise<Load> {
     const clients = Array.from({ length: 3 }, () => this.cluster.client(token));
-    const load = new Load(
-      clients.map((client) => () => client.list()),
-      40,
-    );
+    const load = new Load(clients, (client) => client.list(), 40);
     await eventually(() => load.calls.some(({ status }) => status === 429));
     return load;
   }
@@ -134,20 +120,14 @@ export class SharedLimit {
     }
   }
 
-  /** Waits until every process counts with the others. */
-  async isShared(): Promise<void> {
-    let changes: StorageChanges = [];
-    await eventually(async () => (changes = await this.changes()).every(({ away, back }) => away === back));
-    const count = changes.reduce((sum, { back }) => sum + back, 0);
-    if (count !== this.returns.count) {
-      this.returns = { count, found: performance.now() };
-    }
+  isShared(): Promise<void> {
+    return eventually(async () => (await this.changes()).every(({ away, back }) => away === back));
   }
 
   /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 2 seconds. */
   async settled(): Promise<void> {
     await this.isShared();
-    await delay(Math.max(0, this.returns.found + this.window + KEEPS_TO_PART - performance.now()));
+    if ((await this.changes()).some(({ back }) => back > 0)) await delay(this.window + KEEPS_TO_PART);
   }
 
   /** All processes together admit exactly the limit of a token. */
@@ -159,27 +139,26 @@ export class SharedLimit {
   /** Every process shows in its metrics that it counts alone, and is ready nevertheless. */
   async expectAlone(before: StorageChanges, isIntermittent = false): Promise<void> {
     await eventually(async () => (await this.changes()).every(({ away }, place) => away > (before[place]?.away ?? 0)));
-    for (const process of this.processes) {
+    for (const process of this.cluster.processes) {
       expect((await fetch(`${process.origin}/readyz`)).status).toBe(200);
       if (!isIntermittent) expect(await process.metric('items_rate_limit_shared')).toBe(0);
     }
   }
 
-  /** Every process counts with the others again. */
   async expectBack(name: string, before: StorageChanges): Promise<void> {
     const ended = performance.now();
     await this.isShared();
     measured(`all processes share the limit again after Redis ${name}`, performance.now() - ended, 'ms');
     const changes = (await this.changes()).map(({ back }, place) => back - (before[place]?.back ?? 0));
     expect(Math.min(...changes)).toBeGreaterThanOrEqual(1);
-    for (const process of this.processes) {
+    for (const process of this.cluster.processes) {
       await eventually(async () => (await process.metric('items_rate_limit_shared')) === 1);
     }
   }
 
   changes(): Promise<StorageChanges> {
     return Promise.all(
-      this.processes.map(async (process) => ({
+      this.cluster.processes.map(async (process) => ({
         away: (await process.metric(`${CHANGES}{to="process"}`)) ?? 0,
         back: (await process.metric(`${CHANGES}{to="redis"}`)) ?? 0,
       })),
@@ -224,10 +203,6 @@ export class SharedLimit {
     throw new Error(`Each time, it took too long or some process lost Redis: ${JSON.stringify(await this.changes())}`);
   }
 
-  private get processes(): readonly ServiceProcess[] {
-    return this.cluster.processes;
-  }
-
   /**
    * Calls that slow responses of Redis made the processes decide. A process that was away also refuses calls beyond its part, as it
    * should, so that only those that it admitted count.
@@ -239,7 +214,7 @@ export class SharedLimit {
   }
 
   private async sumOf(metric: string): Promise<number> {
-    const values = await Promise.all(this.processes.map((process) => process.metric(metric)));
+    const values = await Promise.all(this.cluster.processes.map((process) => process.metric(metric)));
     return values.reduce<number>((sum, value = 0) => sum + value, 0);
   }
 
@@ -257,12 +232,10 @@ export class SharedLimit {
   }
 }
 
-/** As many calls at once. */
 export function burst(client: HttpClient, count: number): Promise<Reply[]> {
   return Promise.all(Array.from({ length: count }, () => client.list()));
 }
 
-/** How many of as many calls at once are admitted. */
 export async function admittedOfBurst(client: HttpClient, count: number): Promise<number> {
   return statusesOf(await burst(client, count))['200'] ?? 0;
 }

@@ -13,13 +13,24 @@ function errorResponse(fields: string): Buffer {
   return Buffer.concat([head, Buffer.from(fields)]);
 }
 
-/** A hop between the service and PostgreSQL that can fail in the ways that networks do. */
+/** Where to stop: before PostgreSQL sees a statement, or after it has carried it out and before the answer is seen. */
+export type Stage = 'before' | 'after';
+
+interface Trap {
+  isHere: (statement: string) => boolean;
+  stage: Stage;
+  action: () => void;
+}
+
+/** A hop between the service and PostgreSQL that can fail in the ways that networks do, also at one exact point. */
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
   private mode: 'forward' | 'refuse' | 'swallow' = 'forward';
-
+  /** Connections of an earlier one pass nothing on. */
+  private generation = 0;
   private lastWords: string | undefined;
+  private trap: Trap | undefined;
 
   private constructor(private target: URL) {}
 
@@ -31,12 +42,9 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** The same database, through this proxy. */
   get url(): string {
-    const url = new URL(this.target);
-    url.hostname = '127.0.0.1';
-    url.port = String((this.server.address() as AddressInfo).port);
-    return url.href;
+    const { port } = this.server.address() as AddressInfo;
+    return Object.assign(new URL(this.target), { hostname: '127.0.0.1', port }).href;
   }
 
   /** Breaks every connection and lets no new one live. */
@@ -55,12 +63,23 @@ export class TcpProxy {
   /** Goes on accepting connections and data, but passes nothing on. */
   swallow(): void {
     this.mode = 'swallow';
-    this.sockets.forEach((socket) => socket.unpipe());
+    this.generation += 1;
   }
 
   /** Ends connections as a server does that is shut down, right behind its answer to a message that contains this text. */
   terminateAfter(text: string): void {
     this.lastWords = text;
+  }
+
+  /**
+   * The first statement that is meant, or its answer, goes no further, nor does anything after it on its connection.
+   *
+   * @param isHere - asked once for each statement, in order; what it is given contains the statement as PostgreSQL's protocol
+   *   wraps it
+   * @param action - what to do at this moment
+   */
+  stopAt(isHere: Trap['isHere'], stage: Stage, action: Trap['action']): void {
+    this.trap = { isHere, stage, action };
   }
 
   /** Works again, for new connections. */
@@ -85,20 +104,35 @@ export class TcpProxy {
     if (this.mode === 'forward') {
       const upstream = connect(Number(this.target.port || 5432), this.target.hostname);
       this.track(upstream);
-      client.pipe(upstream).pipe(client);
-      this.terminate(client, upstream);
       client.on('close', () => upstream.destroy());
       upstream.on('close', () => client.destroy());
+      this.forward(client, upstream);
     }
   }
 
-  /** In one go with what went before, so that the client reads both at once. */
-  private terminate(client: Socket, upstream: Socket): void {
+  private forward(client: Socket, upstream: Socket): void {
+    const { generation } = this;
     let isLast = false;
+    let met: Trap | undefined;
+    let isShut = false;
+    const passes = (stage: Stage) => {
+      if (met?.stage === stage && !isShut) {
+        isShut = true;
+        met.action();
+      }
+      return !isShut && generation === this.generation;
+    };
     client.on('data', (message) => {
       isLast ||= this.lastWords !== undefined && message.includes(this.lastWords);
+      if (this.trap?.isHere(message.toString('latin1'))) {
+        met = this.trap;
+        this.trap = undefined;
+      }
+      if (passes('before')) upstream.write(message);
     });
     upstream.on('data', (answer) => {
+      if (passes('after')) client.write(answer);
+      // In one go with what went before, so that the client reads both at once.
       if (isLast && answer.at(-6) === READY_FOR_QUERY) {
         client.end(TERMINATED);
         upstream.destroy();

@@ -21,21 +21,13 @@ beforeAll(async () => {
   directory = await mkdtemp(join(testDirectory(), 'client-'));
 });
 
-/** Every file below a directory, by its path. */
-async function filesOf(root: string): Promise<Record<string, string>> {
-  const files = (await readdir(root, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-  const paths = files.map((file) => join(file.parentPath, file.name));
-  return Object.fromEntries(
-    await Promise.all(paths.map(async (path) => [path.slice(root.length), await readFile(path, 'utf8')] as const)),
-  );
-}
-
 it('is committed as the generator makes it: run `npm run client` otherwise', async () => {
   const generator = resolve('node_modules/@hey-api/openapi-ts/bin/run.js');
   await run(process.execPath, [generator, '-f', resolve(PACKAGE, 'openapi-ts.config.ts')], { cwd: directory });
-  const generated = await filesOf(join(directory, PACKAGE, 'src/generated'));
-  expect(Object.keys(generated)).toContain('/sdk.gen.ts');
-  expect(await filesOf(resolve(PACKAGE, 'src/generated'))).toEqual(generated);
+  const generated = join(directory, PACKAGE, 'src/generated');
+  expect(await readdir(generated)).toContain('sdk.gen.ts');
+  // It prints what differs, and fails then.
+  expect((await run('diff', ['-r', resolve(PACKAGE, 'src/generated'), generated])).stdout).toBe('');
 });
 
 it('gives a key to the operations that take one, and to no other', async () => {
@@ -54,18 +46,8 @@ it('packs, installs, compiles strictly without any types of Node, and does what 
   const [, example = ''] = /```ts\n([^]*?)```/.exec(await readFile(resolve(PACKAGE, 'README.md'), 'utf8')) ?? [];
   const program = example.replace('http://localhost:3000', api.origin).replace('items_…', api.token);
   await writeFile(join(directory, 'example.ts'), program);
-  const options = [
-    '--target',
-    'es2022',
-    '--module',
-    'nodenext',
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--skipLibCheck',
-    'false',
-  ];
-  const compiler = [resolve('node_modules/typescript/bin/tsc'), ...options, 'example.ts'];
-  await run(process.execPath, compiler, { cwd: directory });
+  const options = '--target es2022 --module nodenext --strict --exactOptionalPropertyTypes --skipLibCheck false';
+  await run(resolve('node_modules/.bin/tsc'), [...options.split(' '), 'example.ts'], { cwd: directory });
   const { stdout } = await run(process.execPath, ['example.js'], { cwd: directory });
   const { items } = (await api.list()).body;
   expect(stdout.split('\n')).toEqual([items[0]?.id, 'Blue bicycle', expect.stringContaining('/name'), '']);

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
@@ -32,12 +31,9 @@ beforeAll(async () => {
   await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { generate: scripts['generate'], openapi } }));
 });
 
-async function run(command: string, ...args: string[]): Promise<{ code: number; output: string }> {
-  const child = spawn(command, args, { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const [code] = (await once(child, 'close')) as [number];
-  return { code, output };
+function run(command: string, ...args: string[]): { code: number | null; output: string } {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: project, encoding: 'utf8' });
+  return { code: status, output: stdout + stderr };
 }
 
 const generate = (...args: string[]) => run('npm', 'run', '--silent', 'generate', '--', ...args);
@@ -50,7 +46,6 @@ const schematic = (...args: string[]) =>
 const nestGenerate = (...args: string[]) =>
   run('npx', 'nest', 'generate', '--collection', '@items/schematics', 'feature', ...args);
 
-/** Every file of the project and what is in it. */
 async function snapshot(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
   for await (const path of glob('**/*.*', { cwd: project, exclude: ['node_modules'] })) {
@@ -76,7 +71,7 @@ const filesOf = (plural: string, singular: string) => [
 describe('a feature', () => {
   it('is not written on a dry run', async () => {
     const before = await snapshot();
-    const { code, output } = await schematic('widgets', '--dry-run');
+    const { code, output } = schematic('widgets', '--dry-run');
     expect([code, output]).toEqual([0, expect.stringContaining('CREATE src/widgets/widgets.module.ts')]);
     expect(await snapshot()).toEqual(before);
   });
@@ -89,7 +84,7 @@ describe('a feature', () => {
     ['nest generate', nestGenerate, ['Batteries'], 'batteries', 'battery'],
   ])('is written by %s after those before it, with openapi.json', async (_command, write, args, plural, singular) => {
     const before = await snapshot();
-    const { code, output } = await write(...args);
+    const { code, output } = write(...args);
     expect([code, output]).toEqual([0, expect.stringContaining(`One of the ${plural} is called ${singular}.`)]);
     expect(changed(before, await snapshot()).toSorted()).toEqual(filesOf(plural, singular).toSorted());
   });
@@ -98,19 +93,15 @@ describe('a feature', () => {
     const files = await snapshot();
     expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
     const last = "import { PlatformModule } from './platform/platform.module.js';";
-    const lines = [
-      last,
-      "import { OrderLinesModule } from './order-lines/order-lines.module.js';",
-      "import { PeopleModule } from './people/people.module.js';",
-      "import { BatteriesModule } from './batteries/batteries.module.js';",
-    ];
-    const registered = APP_MODULE.replace(last, lines.join('\n')).replace(
-      'ItemsModule]',
-      'ItemsModule, OrderLinesModule, PeopleModule, BatteriesModule]',
+    const modules = ['OrderLines', 'People', 'Batteries'];
+    const imports = ['order-lines', 'people', 'batteries'].map(
+      (name, index) => `\nimport { ${modules[index]}Module } from './${name}/${name}.module.js';`,
     );
+    const names = ['Items', ...modules].map((name) => `${name}Module`).join(', ');
+    const registered = APP_MODULE.replace(last, last + imports.join('')).replace('ItemsModule]', `${names}]`);
     expect(files.get('src/app.module.ts')).toBe(registered);
     const written = ['src/app.module.ts', 'src/order-lines', 'src/people', 'src/batteries', 'test'];
-    expect(await run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
+    expect(run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
   });
 });
 
@@ -122,7 +113,7 @@ describe('a feature that cannot be', () => {
     ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
   ])('is refused and leaves nothing behind: %s %j', async (name, options, message) => {
     const before = await snapshot();
-    const { code, output } = await schematic(name, ...options);
+    const { code, output } = schematic(name, ...options);
     expect([code, output]).toEqual([1, expect.stringContaining(message)]);
     expect(await snapshot()).toEqual(before);
   });
@@ -132,11 +123,11 @@ describe('a feature that cannot be', () => {
     const source = await readFile(file, 'utf8');
     await writeFile(file, source.replace('imports:', 'exports:'));
     const before = await snapshot();
-    const { code, output } = await schematic('widgets');
+    const { code, output } = schematic('widgets');
     expect([code, output]).toEqual([1, expect.stringContaining('src/app.module.ts is not as expected')]);
     expect(await snapshot()).toEqual(before);
     await rm(file);
-    expect((await schematic('widgets')).output).toContain("run it in the directory of the project's package.json");
+    expect(schematic('widgets').output).toContain("run it in the directory of the project's package.json");
     await writeFile(file, source);
   });
 });

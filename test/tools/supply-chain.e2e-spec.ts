@@ -37,13 +37,9 @@ it('refuses packages whose licence is unknown, or not allowed where they are use
   write('package.json', { name: 'project', version: '1.0.0', dependencies });
   write('package-lock.json', { lockfileVersion: 3, packages: { '': { version: '1.0.0', dependencies }, ...packages } });
   const { status, stdout } = sbom(directory);
-  expect(status).toBe(1);
-  expect(
-    stdout
-      .split('\n')
-      .filter((line) => line.includes('@1.0.0'))
-      .toSorted(),
-  ).toEqual([
+  const refused = stdout.split('\n').filter((line) => line.includes('@1.0.0'));
+  expect([status, ...refused.toSorted()]).toEqual([
+    1,
     'both@1.0.0: MIT AND AGPL-3.0-or-later is not allowed in production.',
     'data@1.0.0: CC-BY-4.0 is not allowed in production.',
     'elsewhere@1.0.0: no known licence is not allowed in production.',

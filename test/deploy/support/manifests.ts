@@ -1,43 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type {
-  V1ConfigMap,
-  V1Deployment,
-  V1Job,
-  V1NetworkPolicy,
-  V1ObjectMeta,
-  V1PersistentVolumeClaim,
-  V1PodDisruptionBudget,
-  V1PodTemplateSpec,
-  V1Secret,
-  V1Service,
-  V1ServiceAccount,
-  V2HorizontalPodAutoscaler,
-} from '@kubernetes/client-node';
+import type * as kubernetes from '@kubernetes/client-node';
 import { parse, parseAllDocuments } from 'yaml';
 
-/** What every object has. */
 export interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: V1ObjectMeta & { name: string };
+  metadata: kubernetes.V1ObjectMeta & { name: string };
 }
 
-/** What the tests read an object of a kind as: the strict check of the models makes sure that it is that. */
-interface Kinds {
-  ConfigMap: Required<V1ConfigMap>;
-  Deployment: Required<V1Deployment>;
-  HorizontalPodAutoscaler: Required<V2HorizontalPodAutoscaler>;
-  Job: Required<V1Job>;
-  NetworkPolicy: Required<V1NetworkPolicy>;
-  PersistentVolumeClaim: Required<V1PersistentVolumeClaim>;
-  PodDisruptionBudget: Required<V1PodDisruptionBudget>;
-  Secret: Required<V1Secret>;
-  Service: Required<V1Service>;
-  ServiceAccount: V1ServiceAccount;
-}
-
-type OfKind<Kind extends keyof Kinds> = Manifest & Kinds[Kind];
+type Models = typeof kubernetes;
+type NamesOf<Model> = Model extends `V1${infer Name}` ? Name : never;
+/** The class of the client for a kind: what the tests read an object as. The strict check of the models makes sure that it is that. */
+type ModelOf<Kind extends string> = Kind extends 'HorizontalPodAutoscaler' ? 'V2HorizontalPodAutoscaler' : `V1${Kind}`;
+type OfKind<Kind extends string> =
+  ModelOf<Kind> extends keyof Models
+    ? Models[ModelOf<Kind>] extends abstract new () => infer Instance
+      ? Manifest & Required<Instance>
+      : never
+    : never;
 
 /** The objects of one overlay, as they are sent to a cluster. */
 export class Manifests {
@@ -57,12 +38,11 @@ export class Manifests {
     return new Manifests(parseAllDocuments(text, { strict: true }).map((document) => document.toJS() as Manifest));
   }
 
-  ofKind<Kind extends keyof Kinds>(kind: Kind): OfKind<Kind>[] {
+  ofKind<Kind extends NamesOf<keyof Models>>(kind: Kind): OfKind<Kind>[] {
     return this.all.filter((manifest) => manifest.kind === kind) as OfKind<Kind>[];
   }
 
-  /** The only one of its kind. */
-  only<Kind extends keyof Kinds>(kind: Kind): OfKind<Kind> {
+  only<Kind extends NamesOf<keyof Models>>(kind: Kind): OfKind<Kind> {
     const [manifest, ...others] = this.ofKind(kind);
     if (manifest === undefined || others.length > 0) {
       throw new Error(`There is not one ${kind}, but ${manifest ? others.length + 1 : 'none'}.`);
@@ -74,23 +54,15 @@ export class Manifests {
     return this.only('Deployment');
   }
 
-  get job(): OfKind<'Job'> {
-    return this.only('Job');
+  /** The pods that serve. */
+  get pod(): kubernetes.V1PodSpec {
+    return this.deployment.spec.template.spec as kubernetes.V1PodSpec;
   }
 
-  get autoscaler(): OfKind<'HorizontalPodAutoscaler'> {
-    return this.only('HorizontalPodAutoscaler');
-  }
-
-  /** The variables that the pods share. */
-  get configuration(): Record<string, string> {
-    return this.only('ConfigMap').data;
-  }
-
-  /** What makes pods, by the name of the object that makes them. */
-  get podTemplates(): Map<string, V1PodTemplateSpec> {
-    const workloads = this.all.filter(hasPodTemplate);
-    return new Map(workloads.map(({ metadata, spec }) => [metadata.name, spec.template]));
+  /** What makes pods, of whatever kind, by the name of the object that makes them. */
+  get podTemplates(): Map<string, kubernetes.V1PodTemplateSpec> {
+    const workloads = this.all as (Manifest & { spec?: { template?: kubernetes.V1PodTemplateSpec } })[];
+    return new Map(workloads.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template]] : [])));
   }
 
   /** The names of those whose pods a selector finds; labels alone, as all are in one namespace. */
@@ -100,6 +72,30 @@ export class Manifests {
     );
     return found.map(([name]) => name);
   }
+
+  /** What a container gets from the ConfigMap, the Secret and its own list. */
+  environmentOf({ env = [], envFrom = [] }: kubernetes.V1Container): Record<string, string> {
+    const shared = envFrom.map(({ configMapRef }) => (configMapRef ? this.only('ConfigMap').data : {}));
+    const own = env.map(({ name, value, valueFrom }) => ({
+      [name]: value ?? exampleSecret().stringData[valueFrom?.secretKeyRef?.key ?? ''] ?? '',
+    }));
+    return Object.assign({}, ...shared, ...own) as Record<string, string>;
+  }
+}
+
+export const production = Manifests.of('production');
+export const development = Manifests.of('development');
+
+export const overlays = [
+  ['production', production],
+  ['development', development],
+] as const;
+
+export function containerOf({ containers: [container, ...others] }: kubernetes.V1PodSpec): kubernetes.V1Container {
+  if (container === undefined || others.length > 0) {
+    throw new Error('A pod has one container.');
+  }
+  return container;
 }
 
 /**
@@ -108,11 +104,35 @@ export class Manifests {
  * @param part - of the manifests that it belongs to
  */
 export function exampleSecret(part = 'overlays/production'): OfKind<'Secret'> {
-  const path = `deploy/kubernetes/${part}/secret.example.yaml`;
-  return parse(readFileSync(path, 'utf8')) as OfKind<'Secret'>;
+  return parse(readFileSync(`deploy/kubernetes/${part}/secret.example.yaml`, 'utf8')) as OfKind<'Secret'>;
 }
 
-/** Any object with a pod template: of whatever kind, so that no new one escapes the tests. */
-function hasPodTemplate(manifest: Manifest): manifest is Manifest & { spec: { template: V1PodTemplateSpec } } {
-  return 'spec' in manifest && typeof manifest.spec === 'object' && manifest.spec !== null && 'template' in manifest.spec;
+/** What the profile forbids by its mere presence in a pod, or what would escape the checks of its only container. */
+const FORBIDDEN = ['hostNetwork', 'hostPID', 'hostIPC', 'initContainers', 'ephemeralContainers'] as const;
+
+/**
+ * Expects the pods of a template to have exactly the settings with which they are admitted by the profile "restricted" of the Pod
+ * Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no writable root.
+ */
+export function expectRestricted({ metadata, spec }: kubernetes.V1PodTemplateSpec): void {
+  if (spec === undefined) {
+    throw new Error('A pod template without a specification.');
+  }
+  // The group of a volume is no privilege.
+  const { fsGroup: _group, fsGroupChangePolicy: _policy, ...context } = spec.securityContext ?? {};
+  const seccompProfile = { type: 'RuntimeDefault' };
+  expect(context).toEqual({ runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile });
+  const container = containerOf(spec);
+  expect(container.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  });
+  expect(FORBIDDEN.filter((name) => name in spec)).toEqual([]);
+  for (const { name: _name, ...source } of spec.volumes ?? []) {
+    expect(['persistentVolumeClaim', 'secret']).toEqual(expect.arrayContaining(Object.keys(source)));
+  }
+  // Ports of the node, and hosts of probes and hooks.
+  expect(JSON.stringify(container)).not.toMatch(/"host(?:Port|IP)?":/);
+  expect(JSON.stringify(metadata?.annotations ?? {})).not.toContain('apparmor');
 }

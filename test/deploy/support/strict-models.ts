@@ -92,15 +92,13 @@ export function unknownTableEntries(): string[] {
 function check(value: unknown, type: string, format: string, path: string, field: string): string[] {
   const [, element] = /^Array<(.+)>$/.exec(type) ?? [];
   if (element !== undefined) {
-    const isArray = Array.isArray(value);
-    return isArray
+    return Array.isArray(value)
       ? value.flatMap((item, index) => check(item, element, format, `${path}[${index}]`, field))
       : [`${path}: not a list`];
   }
   const [, entry] = /^\{ \[key: string\]: (.+); \}$/.exec(type) ?? [];
   if (entry !== undefined) {
-    const isMap = isObject(value);
-    return isMap
+    return isObject(value)
       ? Object.entries(value).flatMap(([key, item]) => check(item, entry, format, `${path}.${key}`, field))
       : [`${path}: not a map`];
   }
@@ -123,7 +121,11 @@ function checkModel(value: unknown, type: string, { attributes, required }: Mode
 }
 
 function checkScalar(value: unknown, type: string, format: string, path: string, field: string): string[] {
-  if (!isScalar(value, type, format)) {
+  const isScalar = SCALARS[type];
+  if (!isScalar) {
+    throw new Error(`The models have a type that this check does not know: ${type}`);
+  }
+  if (!isScalar(value, format)) {
     return [`${path}: not a ${format || type}`];
   }
   const words = WORDS[field];
@@ -133,47 +135,30 @@ function checkScalar(value: unknown, type: string, format: string, path: string,
   return QUANTITIES.has(field) && !QUANTITY.test(String(value)) ? [`${path}: not a quantity`] : [];
 }
 
-function isScalar(value: unknown, type: string, format: string): boolean {
-  switch (type) {
-    case 'string':
-      return typeof value === 'string' && (format !== 'byte' || /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/.test(value));
-    case 'boolean':
-      return typeof value === 'boolean';
-    case 'number':
-      return typeof value === 'number' && (format === 'double' || isInteger(value, format));
-    case 'IntOrString':
-      return typeof value === 'string' || isInteger(value, 'int32');
-    case 'Date':
-      return typeof value === 'string' && !Number.isNaN(Date.parse(value));
-    case 'any':
-      return true;
-    default:
-      throw new Error(`The models have a type that this check does not know: ${type}`);
-  }
-}
+const isInteger = (value: unknown, format: string) =>
+  Number.isSafeInteger(value) && (format !== 'int32' || value === ((value as number) | 0));
 
-function isInteger(value: unknown, format: string): boolean {
-  return Number.isSafeInteger(value) && (format !== 'int32' || (value as number) === ((value as number) | 0));
-}
+const SCALARS: Record<string, (value: unknown, format: string) => boolean> = {
+  string: (value, format) =>
+    typeof value === 'string' && (format !== 'byte' || /^(?:[\w+/]{4})*(?:[\w+/]{2}==|[\w+/]{3}=)?$/.test(value)),
+  boolean: (value) => typeof value === 'boolean',
+  number: (value, format) => typeof value === 'number' && (format === 'double' || isInteger(value, format)),
+  IntOrString: (value) => typeof value === 'string' || isInteger(value, 'int32'),
+  Date: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  any: () => true,
+};
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-const models = new Map<string, Model>();
 
 function modelOf(type: string): Model | undefined {
   const generated = (kubernetes as unknown as Record<string, { getAttributeTypeMap?: () => Attribute[] } | undefined>)[type];
   if (generated?.getAttributeTypeMap === undefined) {
     return undefined;
   }
-  const model = models.get(type) ?? { attributes: generated.getAttributeTypeMap(), required: requiredFieldsOf(type) };
-  models.set(type, model);
-  return model;
-}
-
-/** Only the declaration says it: `'name': string` is required, `'name'?: string` is not. */
-function requiredFieldsOf(type: string): string[] {
+  // Only the declaration says what is required: `'name': string` is, `'name'?: string` is not.
   const declaration = readFileSync(`node_modules/@kubernetes/client-node/dist/gen/models/${type}.d.ts`, 'utf8');
-  return [...declaration.matchAll(/^ {4}'_?(\w+)': /gm)].map(([, name = '']) => name);
+  const required = [...declaration.matchAll(/^ {4}'_?(\w+)': /gm)].map(([, name = '']) => name);
+  return { attributes: generated.getAttributeTypeMap(), required };
 }
