@@ -65,7 +65,6 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
   const options: NestApplicationOptions = {
     logger: new NestLogger(await createLogger(configuration, process.stdout, output)),
     abortOnError: false,
-    routeConflictPolicy: { duplicate: 'error' },
   };
   const create = () => NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), options);
   const app = await withConfiguration(configuration, create);

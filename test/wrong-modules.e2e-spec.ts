@@ -14,6 +14,7 @@ import {
   RequireScopes,
 } from '../src/platform/index.js';
 import {
+  AnswerController,
   PathController,
   RightController,
   OpenController,
@@ -120,7 +121,26 @@ describe('does not start with', () => {
       RepeatedNameController,
       "Two routes are named listItems, ItemsController.listItems and RepeatedNameController.listItems: give one handler another name, it is the operation's id.",
     ],
-    ['the path of another route', RepeatedPathController, '/v1/items'],
+    [
+      'the path of another route',
+      RepeatedPathController,
+      'ItemsController.listItems and RepeatedPathController.listThings have the same path: give one of them another.',
+    ],
+    [
+      'a path that is equal but for the name of a parameter',
+      RepeatedPathController,
+      'RepeatedPathController.readNamedThing and RepeatedPathController.readThing have the same path',
+    ],
+    [
+      'a response whose class documents nothing',
+      AnswerController,
+      'AnswerController.listThings responds with Empty, which documents no property: add @ApiProperty().',
+    ],
+    [
+      'a response with a column that is not documented',
+      AnswerController,
+      'Thing.name is part of a response and not documented: add @ApiProperty(), or respond with a DTO.',
+    ],
     [
       'idempotency keys that belong to nobody',
       KeysOfNobodyController,

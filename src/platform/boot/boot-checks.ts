@@ -8,10 +8,10 @@ import { filterDefinitions } from '../lists/filter/define-filter.js';
 import { missingIndexes } from '../lists/filter-indexes.js';
 import { nameOf } from '../routes/route.js';
 import { Routes } from '../routes/routes.js';
-import { inputFaults, operationIdFaults, pathFaults, responseFaults } from './route-faults.js';
+import { answerFaults, inputFaults, operationIdFaults, pathConflicts, pathFaults, responseFaults } from './route-faults.js';
 
 /** What every route must keep. Each rule names what is wrong, and how to fix it. */
-const ROUTE_RULES = [tokenPolicyFaults, responseFaults, pathFaults, inputFaults, idempotencyFaults];
+const ROUTE_RULES = [tokenPolicyFaults, responseFaults, pathFaults, inputFaults, answerFaults, idempotencyFaults];
 
 /** Keeps an application from starting whose modules forgot something that its customers would notice. */
 @Injectable()
@@ -27,6 +27,7 @@ export class BootChecks {
     const faults = [
       ...routes.flatMap((route) => ROUTE_RULES.flatMap((faultsOf) => faultsOf(route))),
       ...operationIdFaults(routes),
+      ...pathConflicts(routes),
       ...missingIndexes(filterDefinitions(), this.database.tables),
     ];
     if (faults.length > 0) {

@@ -1,9 +1,11 @@
-import { RESPONSE_PASSTHROUGH_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import type { Type } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA, VERSION_METADATA } from '@nestjs/common/constants.js';
+import { RequestMethod, type Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
+import { getMetadataArgsStorage } from 'typeorm';
+import { isOf } from '../database/table-name.js';
 import { classOf, documentedProperties } from '../openapi/documented-properties.js';
 import { isHidden } from '../openapi/hidden.decorator.js';
-import { operationIdOf } from '../openapi/operation.decorator.js';
+import { operationIdOf, operationOf } from '../openapi/operation.decorator.js';
 import { nameOf, parametersOf, type Route, type RouteParameter, RouteParamtypes, takes } from '../routes/route.js';
 
 /** What is wrong with the way in which a handler responds: one that forgets it never ends. */
@@ -16,10 +18,7 @@ export function responseFaults(route: Route): string[] {
 
 /** Path parameters that the path does not have, or of which a class knows nothing: every call of such a route would fail. */
 export function pathFaults(route: Route): string[] {
-  const paths = [
-    Reflect.getMetadata(PATH_METADATA, route.controller),
-    Reflect.getMetadata(PATH_METADATA, route.handler),
-  ].flat() as string[];
+  const paths = pathsOf(route);
   const inPath = new Set(paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)));
   const parameters = parametersOf(route).filter(({ kind }) => kind === RouteParamtypes.PARAM);
   const missing = parameters.flatMap((parameter) => namesOf(parameter) ?? []).filter((name) => !inPath.has(name));
@@ -75,6 +74,49 @@ const NO_RULES: ReadonlySet<string | undefined> = new Set(['conditionalValidatio
 function rulesOf(type: Type<object>) {
   const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   return metadata.filter((rule) => !NO_RULES.has(rule.type));
+}
+
+/** Classes of responses that the document says nothing of, or not all: columns of an entity that clients would see. */
+export function answerFaults(route: Route): string[] {
+  const { answer } = operationOf(route) ?? {};
+  if (!answer) {
+    return [];
+  }
+  const documented = documentedProperties(answer);
+  const columns = getMetadataArgsStorage().columns.filter(({ target }) => isOf(answer, target));
+  const hidden = columns.map(({ propertyName }) => propertyName).filter((name) => !Object.hasOwn(documented, name));
+  return Object.keys(documented).length === 0
+    ? [`${nameOf(route)} responds with ${answer.name}, which documents no property: add @ApiProperty().`]
+    : hidden.map(
+        (name) => `${answer.name}.${name} is part of a response and not documented: add @ApiProperty(), or respond with a DTO.`,
+      );
+}
+
+/** Routes whose paths are equal but for the names of their parameters: only the first would be called. */
+export function pathConflicts(routes: readonly Route[]): string[] {
+  const places = routes.flatMap((route) =>
+    pathsOf(route).map((path) => {
+      const method = Reflect.getMetadata(METHOD_METADATA, route.handler) as RequestMethod;
+      const version: unknown = Reflect.getMetadata(VERSION_METADATA, route.controller);
+      return { route, place: `${RequestMethod[method]} ${path.replaceAll(/:\w+/g, ':')} ${String(version)}` };
+    }),
+  );
+  return [...Map.groupBy(places, ({ place }) => place).values()]
+    .filter(({ length }) => length > 1)
+    .map(
+      (alike) =>
+        `${alike
+          .map(({ route }) => nameOf(route))
+          .toSorted()
+          .join(' and ')} have the same path: give one of them another.`,
+    );
+}
+
+function pathsOf({ controller, handler }: Route): string[] {
+  const [prefixes, paths] = [controller, handler].map(
+    (target) => [Reflect.getMetadata(PATH_METADATA, target)].flat() as string[],
+  );
+  return (prefixes ?? []).flatMap((prefix) => (paths ?? []).map((path) => `/${prefix}/${path}`.replaceAll(/\/+/g, '/')));
 }
 
 /** Routes that share an operation id. */

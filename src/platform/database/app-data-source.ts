@@ -29,6 +29,13 @@ export class AppDataSource extends DataSource {
     Object.defineProperty(this.manager, 'queryRunner', { get: () => this.scope.getStore()?.runner });
   }
 
+  /** Makes all repositories now: one that is made in a transaction would keep its query runner. */
+  override async initialize(): Promise<this> {
+    await super.initialize();
+    this.entityMetadatas.forEach(({ target }) => this.manager.getRepository(target));
+    return this;
+  }
+
   /** @throws Problem 503 while the database is away or lacks migrations */
   override getMetadata(target: EntityTarget<unknown>): EntityMetadata {
     if (!this.isReady) {

@@ -71,10 +71,6 @@ async function readBytes(request: Request): Promise<Buffer> {
   if (headers.expect !== undefined && httpVersion !== '1.0') {
     response?.writeContinue();
   }
-  // It has arrived with the head, as small bodies do.
-  if (request.readableLength === Number(headers['content-length'])) {
-    return request.read() as Buffer;
-  }
   try {
     return await getRawBody(request, { limit: BODY_LIMIT });
   } catch (error) {
