@@ -6,7 +6,7 @@ interface Rules {
   readonly property: string;
   /** All of them hold, or the rules do not apply. */
   readonly conditions: readonly ((input: object, value: unknown) => boolean)[];
-  readonly constraints: readonly ValidatorConstraintInterface[];
+  readonly constraints: readonly { readonly rule: ValidatorConstraintInterface; readonly options: unknown[] }[];
 }
 
 /** Whether an input keeps every rule of its class; `false` also where that cannot be told this way. */
@@ -48,8 +48,12 @@ function compile(type: Type<object>): QuickCheck {
       conditions: own.flatMap(({ type: kind, constraints }) =>
         kind === 'conditionalValidation' ? [constraints[0] as Rules['conditions'][number]] : [],
       ),
-      constraints: own.flatMap(({ type: kind, constraintCls }) =>
-        kind === 'customValidation' ? storage.getTargetValidatorConstraints(constraintCls).map(({ instance }) => instance) : [],
+      constraints: own.flatMap(({ type: kind, constraintCls, constraints }) =>
+        kind === 'customValidation'
+          ? storage
+              .getTargetValidatorConstraints(constraintCls)
+              .map(({ instance }) => ({ rule: instance, options: constraints as unknown[] }))
+          : [],
       ),
     };
   });
@@ -61,6 +65,8 @@ function keeps(input: object, { property, conditions, constraints }: Rules): boo
   if (!conditions.every((holds) => holds(input, value))) {
     return true;
   }
-  const context = { targetName: input.constructor.name, property, object: input, value, constraints: [] };
-  return constraints.every((constraint) => constraint.validate(value, context) === true);
+  const targetName = input.constructor.name;
+  return constraints.every(
+    ({ rule, options }) => rule.validate(value, { targetName, property, object: input, value, constraints: options }) === true,
+  );
 }
