@@ -74,7 +74,7 @@ it.each<[string, PropertyDecorator]>([
       name: 'slow',
       async: true,
       validator: { validate: () => Promise.resolve(true) },
-    } as rules.ValidateByOptions),
+    }),
   ],
 ])('leaves to class-validator %s', (_name, decorate) => {
   class Input {
