@@ -10,6 +10,7 @@ import { CatsModule } from './fixtures/cats/cats.module.js';
 import { CatsService } from './fixtures/cats/cats.service.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
+import { startLogged } from './support/logged-service.js';
 import { type Service, startService } from './support/service.js';
 
 // The cats of docs.nestjs.com: what a Nest engineer writes who has read no document of this service.
@@ -165,6 +166,13 @@ describe('an ordinary module', () => {
   it('responds 409 to a name that is taken', async () => {
     const { name } = await create();
     expect((await call('POST', '', { name, age: 1 })).body).toMatchObject({ status: 409, type: '/docs/problems#conflict' });
+  });
+
+  it('is told that a create which is repeated creates twice', async () => {
+    const logged = await startLogged({}, WithCats);
+    const warnings = (await logged.stop()).filter(({ context }) => context === 'Boot').map(({ msg }) => msg);
+    const warning = (name: string) => `${name} creates twice what a client sends twice: add @Idempotent() to allow for retries.`;
+    expect(warnings).toEqual([warning('CatsController.create'), warning('CatsController.createClothed')]);
   });
 
   it('is limited, guarded and documented as every module', async () => {
