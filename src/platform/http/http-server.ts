@@ -10,7 +10,7 @@ import { originForm } from './origin-form.js';
 import { Problem } from './problem.js';
 import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
 import type { ProblemType } from './problem-type.js';
-import { closeBehindUnreadBody, closeUnread } from './unread-body.js';
+import { closeUnread } from './unread-body.js';
 
 const typeByParserCode: Readonly<Record<string, ProblemType>> = {
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
@@ -88,9 +88,8 @@ export function configureHttpServer(
   // all a client that has sent its request and closed its half of the connection.
   Object.assign(server, { requireHostHeader: false, httpAllowHalfOpen: true });
 
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+  server.prependListener('request', (request: IncomingMessage) => {
     request.url = originForm(request.url ?? '');
-    closeBehindUnreadBody(request, response);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const { _httpMessage: pending } = socket as Socket & { _httpMessage?: ServerResponse | null };

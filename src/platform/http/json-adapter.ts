@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Express, Response } from 'express';
 import { expressMessages } from './express-messages.js';
+import { closeBehindUnreadBody } from './unread-body.js';
 import { sendJson } from './send-json.js';
 
 /** Answers without a body. */
@@ -18,6 +19,7 @@ export class JsonAdapter extends ExpressAdapter {
   }
 
   override reply(response: Response, body: unknown, status?: number): unknown {
+    closeBehindUnreadBody(response.req, response);
     if (!isJson(body) || response.req.method === 'HEAD' || VALIDATORS.some((name) => response.hasHeader(name))) {
       return super.reply(response, body, status) as unknown;
     }

@@ -6,6 +6,7 @@ import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
 import { Problem } from './problem.js';
 import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
+import { closeBehindUnreadBody } from './unread-body.js';
 import { sendJson } from './send-json.js';
 
 /** Answers every error as a problem. What the service is to blame for goes to the log with its cause, not to the client. */
@@ -23,6 +24,7 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
+    closeBehindUnreadBody(request, response);
     response.statusCode = problem.type.status;
     for (const [name, value] of Object.entries(problem.headers)) {
       response.setHeader(name, value);
