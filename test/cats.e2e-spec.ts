@@ -151,7 +151,8 @@ describe('an ordinary module', () => {
     ['POST', '', 'text', 400],
     ['POST', '', { name: 'x', age: 2_147_483_648 }, 400],
     ['GET', '?breed=%00', undefined, 400],
-    ['GET', '?breed[]=x', undefined, 200],
+    ['GET', '?breed[]=x', undefined, 400],
+    ['GET', '?color=red', undefined, 400],
   ])('is not brought down by %s %s %j', async (method, path, body, status) => {
     expect((await call(method, path, body)).status).toBe(status);
   });
@@ -161,6 +162,11 @@ describe('an ordinary module', () => {
     expect((await call('PATCH', `/${id}`, {})).body.type).toBe('/docs/problems#invalid-value');
     expect((await call('PATCH', `/${id}`, { name: null })).body.type).toBe('/docs/problems#invalid-value');
     expect((await call('PATCH', `/${id}`, { breed: null })).status).toBe(200);
+  });
+
+  it('takes objects and lists that are valid', async () => {
+    const { status, body } = await call<Cat>('POST', '/clothed', { name: 'Puss', age: 3, collar: { colour: 'red' } });
+    expect([status, body.name]).toEqual([201, 'Puss in red']);
   });
 
   it('responds 409 to a name that is taken', async () => {

@@ -28,7 +28,7 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
-import { DataSource, Repository } from 'typeorm';
+import { DataSource, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
@@ -136,10 +136,43 @@ class PartsController {
       .transaction(async () => {
         await this.items.insert({ id: newId(), name: 'outer', description: null });
         await this.dataSource.transaction((manager) => manager.insert(Item, { id: newId(), name: 'inner', description: null }));
+        await new Repository(Item, this.dataSource.createEntityManager()).insert({
+          id: newId(),
+          name: 'inner',
+          description: null,
+        });
+        await this.dataSource.query(`INSERT INTO items (id, name) VALUES ($1, 'inner')`, [newId()]);
+        await this.dataSource.createQueryBuilder().insert().into(Item).values({ id: newId(), name: 'inner' }).execute();
         throw new Error('undone');
       })
       .catch(() => undefined);
     return this.items.countBy([{ name: 'outer' }, { name: 'inner' }]);
+  }
+
+  @Post('siblings')
+  async siblings(): Promise<string[]> {
+    const name = (of: string) => ({ id: newId(), name: of, description: null });
+    await this.database.transaction(async () => {
+      await Promise.allSettled([
+        this.database.transaction(async () => {
+          await this.items.insert(name('sibling undone'));
+          throw new Error('undone');
+        }),
+        this.database.transaction(() => this.items.insert(name('sibling kept'))),
+        this.dataSource.transaction((manager) => manager.insert(Item, name('sibling kept too'))),
+      ]);
+    });
+    const items = await this.items.find({ where: { name: Like('sibling%') }, order: { name: 'ASC' } });
+    return items.map((item) => item.name);
+  }
+
+  @Post('ignored')
+  async ignored(): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.items.query('SELECT nothing').catch(() => undefined);
+      await this.dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
+      await this.items.insert({ id: newId(), name: 'after a failure', description: null });
+    });
   }
 
   @Get('of/:id')
@@ -194,4 +227,7 @@ it('has events, jobs and nested transactions', async () => {
   await service.api.create({ name: 'counted by a job' });
   await eventually(() => jobs.runs > 1);
   expect((await call<number>('POST', 'nested')).body).toBe(0);
+  expect((await call<string[]>('POST', 'siblings')).body).toEqual(['sibling kept', 'sibling kept too']);
+  expect((await call('POST', 'ignored')).status).toBe(500);
+  expect(await service.app.get(DataSource).getRepository(Item).countBy({ name: 'after a failure' })).toBe(0);
 });

@@ -1,12 +1,12 @@
-import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA, VERSION_METADATA } from '@nestjs/common/constants.js';
-import { RequestMethod, type Type } from '@nestjs/common';
+import { PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
+import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import { isOf } from '../database/table-name.js';
 import { classOf, documentedProperties } from '../openapi/documented-properties.js';
 import { isHidden } from '../openapi/hidden.decorator.js';
 import { operationIdOf, operationOf } from '../openapi/operation.decorator.js';
-import { nameOf, parametersOf, type Route, type RouteParameter, RouteParamtypes, takes } from '../routes/route.js';
+import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 
 /** What is wrong with the way in which a handler responds: one that forgets it never ends. */
 export function responseFaults(route: Route): string[] {
@@ -16,24 +16,20 @@ export function responseFaults(route: Route): string[] {
     : [];
 }
 
-/** Path parameters that the path does not have, or of which a class knows nothing: every call of such a route would fail. */
+/** Path parameters that the class of `@Param()` does not have: every call of such a route would be refused. */
 export function pathFaults(route: Route): string[] {
-  const paths = pathsOf(route);
-  const inPath = new Set(paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name)));
-  const parameters = parametersOf(route).filter(({ kind }) => kind === RouteParamtypes.PARAM);
-  const missing = parameters.flatMap((parameter) => namesOf(parameter) ?? []).filter((name) => !inPath.has(name));
-  const unknown = parameters
-    .filter(({ data }) => typeof data !== 'string')
-    .flatMap((parameter) => [...inPath].filter((name) => namesOf(parameter)?.includes(name) === false));
-  return [
-    ...missing.map((name) => `${nameOf(route)} takes the path parameter ${name}, which is not in its path: add :${name}.`),
-    ...unknown.map((name) => `${nameOf(route)} does not take the path parameter ${name}: declare it in the class of @Param().`),
-  ];
-}
-
-/** The names that a parameter with `@Param()` takes; undefined where its class says nothing. */
-function namesOf({ data, type }: RouteParameter): string[] | undefined {
-  return typeof data === 'string' ? [data] : type && rulesOf(type).map(({ propertyName }) => propertyName);
+  const paths = [route.controller, route.handler].flatMap(
+    (target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[],
+  );
+  const inPath = paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
+  return parametersOf(route).flatMap(({ kind, data, type }) => {
+    const names = new Set(type && rulesOf(type).map(({ propertyName }) => propertyName));
+    const unknown =
+      kind === RouteParamtypes.PARAM && data === undefined && names.size > 0 ? inPath.filter((name) => !names.has(name)) : [];
+    return unknown.map(
+      (name) => `${nameOf(route)} does not take the path parameter ${name}: declare it in the class of @Param().`,
+    );
+  });
 }
 
 /** Bodies, queries and paths whose class has no rules: they would let anything through. */
@@ -92,31 +88,16 @@ export function answerFaults(route: Route): string[] {
       );
 }
 
-/** Routes whose paths are equal but for the names of their parameters: only the first would be called. */
-export function pathConflicts(routes: readonly Route[]): string[] {
-  const places = routes.flatMap((route) =>
-    pathsOf(route).map((path) => {
-      const method = Reflect.getMetadata(METHOD_METADATA, route.handler) as RequestMethod;
-      const version: unknown = Reflect.getMetadata(VERSION_METADATA, route.controller);
-      return { route, place: `${RequestMethod[method]} ${path.replaceAll(/:\w+/g, ':')} ${String(version)}` };
-    }),
-  );
-  return [...Map.groupBy(places, ({ place }) => place).values()]
+/**
+ * Routes whose paths are equal but for the names of their parameters: only the first would be called.
+ *
+ * @param paths - of all routes, each with its method, as `GET /v1/items/:id`
+ */
+export function pathFaultsOf(paths: readonly string[]): string[] {
+  const alike = Map.groupBy(paths, (path) => path.replaceAll(/:\w+/g, ':'));
+  return [...alike.values()]
     .filter(({ length }) => length > 1)
-    .map(
-      (alike) =>
-        `${alike
-          .map(({ route }) => nameOf(route))
-          .toSorted()
-          .join(' and ')} have the same path: give one of them another.`,
-    );
-}
-
-function pathsOf({ controller, handler }: Route): string[] {
-  const [prefixes, paths] = [controller, handler].map(
-    (target) => [Reflect.getMetadata(PATH_METADATA, target)].flat() as string[],
-  );
-  return (prefixes ?? []).flatMap((prefix) => (paths ?? []).map((path) => `/${prefix}/${path}`.replaceAll(/\/+/g, '/')));
+    .map((equal) => `Several routes are ${[...new Set(equal)].join(' and ')}: give one of them another path.`);
 }
 
 /** Routes that share an operation id. */
@@ -129,7 +110,7 @@ export function operationIdFaults(routes: readonly Route[]): string[] {
     .filter(([, { length }]) => length > 1)
     .map(([id, repeated]) => {
       const names = repeated.map(nameOf).toSorted();
-      return new Set(names).size === 1
+      return new Set(repeated.map(({ controller }) => controller)).size === 1 && new Set(names).size === 1
         ? `The controller of ${names[0]} is part of two modules: leave it to one.`
         : `Two routes are named ${id}, ${names.join(' and ')}: give one handler another name, it is the operation's id.`;
     });

@@ -1,4 +1,4 @@
-import { QueryFailedError, UpdateValuesMissingError } from 'typeorm';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, UpdateValuesMissingError } from 'typeorm';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { defineProblemType, problemTypeOf } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
@@ -92,6 +92,7 @@ export function isAway(error: unknown): boolean {
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return (
     error instanceof ConnectionFailedError ||
+    error instanceof QueryRunnerAlreadyReleasedError ||
     (error instanceof Problem && error.type === serviceUnavailable) ||
     AWAY_STATE.test(sqlState(error)) ||
     NETWORK_CODE.test(sqlState(error)) ||

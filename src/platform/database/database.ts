@@ -50,7 +50,7 @@ export class Database implements OnApplicationShutdown {
 
   /**
    * Does all of some work or nothing: what it does with injected repositories meanwhile becomes one transaction, which begins with
-   * the first statement. Inside another transaction it becomes part of that.
+   * the first statement. Inside another transaction it becomes a savepoint of that.
    *
    * @param onBegin - called in the transaction before its first statement
    * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile. If it ends while the
@@ -61,7 +61,7 @@ export class Database implements OnApplicationShutdown {
     onBegin?: (run: RunStatement) => Promise<void>,
   ): Promise<T> {
     if (this.dataSource.isInTransaction) {
-      return work(() => Promise.resolve());
+      return this.dataSource.transaction(() => work(() => Promise.resolve()));
     }
     this.requireReady();
     const transaction = new WriteTransaction(this.dataSource, onBegin);

@@ -16,6 +16,8 @@ export class TransactionEndedError extends Error {
   }
 }
 
+const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
+
 /** Runs a statement of a transaction. @throws QueryFailedError */
 export type RunStatement = (sql: string, parameters?: unknown[]) => Promise<QueryResult>;
 
@@ -83,7 +85,10 @@ export class WriteTransaction {
       // What TypeORM begins in it becomes a savepoint.
       isTransactionActive: true,
       transactionDepth: 1,
-      connect: () => (this.begun ??= this.start(() => connect() as Promise<TransactionClient>)),
+      connect: () => {
+        this.throwIfUndone();
+        return (this.begun ??= this.start(() => connect() as Promise<TransactionClient>));
+      },
       query: async (...statement: Parameters<QueryRunner['query']>) => {
         await runner.connect();
         return query(...statement) as Promise<unknown>;
@@ -103,12 +108,13 @@ export class WriteTransaction {
    */
   async commit(): Promise<void> {
     const client = await this.begun;
+    this.throwIfUndone();
     close(this.runner);
     if (client) {
       await endOfTurn();
       const { command } = await send(client, 'COMMIT');
       if (command !== 'COMMIT') {
-        throw new Error('Nothing was written: a statement of the transaction failed, and its error was ignored.');
+        throw new Error(NOTHING_WRITTEN);
       }
     }
     await this.runner.release();
@@ -130,6 +136,13 @@ export class WriteTransaction {
   private async undo(): Promise<void> {
     await Promise.allSettled([this.begun, endOfTurn()]);
     await (this.client ? rollBack(this.runner, this.client) : this.runner.release());
+  }
+
+  /** TypeORM undoes all when a savepoint cannot be made, because a statement before it failed; what follows would be written at once. */
+  private throwIfUndone(): void {
+    if (!this.runner.isTransactionActive) {
+      throw new Error(NOTHING_WRITTEN);
+    }
   }
 
   private async start(connect: () => Promise<TransactionClient>): Promise<TransactionClient> {

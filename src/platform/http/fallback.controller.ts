@@ -1,7 +1,8 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { Hidden } from '../openapi/hidden.decorator.js';
-import type { Request } from 'express';
+import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
+import { expressRoutes } from './express-routes.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
 
@@ -23,22 +24,15 @@ export class FallbackController {
   }
 }
 
-/** The part of Express' router that tells which routes a path has; its types leave it out. */
-interface Layer {
-  route?: { methods: Record<string, boolean> };
-  match(path: string): boolean;
-}
-
 /**
  * The methods that a request's path has: the value of `Allow` (RFC 9110, section 10.2.1).
  *
  * @param request - as its own route sees it, which does not count: it is the fallback
  */
-function allowedMethods({ app, path, route: own }: Request & { route?: unknown }): string[] {
-  const layers = app.router.stack as unknown as Layer[];
-  const methods = layers
-    .filter((layer) => layer.route && layer.route !== own && layer.match(path))
-    .flatMap(({ route }) => Object.keys(route?.methods ?? {}))
-    .map((method) => method.toUpperCase());
+function allowedMethods({ app, path, route }: Request): string[] {
+  const own = (route as { path?: string } | undefined)?.path;
+  const methods = expressRoutes(app as Express)
+    .filter((other) => other.path !== own && other.match(path))
+    .flatMap((other) => other.methods);
   return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();
 }

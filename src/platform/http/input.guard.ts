@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { isHidden } from '../openapi/hidden.decorator.js';
-import { type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
 import { hasJsonBody, readJson } from './read-json.js';
 import { UNKNOWN_NAME } from './problem.js';
@@ -25,14 +25,18 @@ export class InputGuard implements CanActivate {
   }
 }
 
-/** Parsed once: Express does it at each access. A route without query parameters refuses all. */
+/** Parsed once: Express does it at each access. Parameters that the handler does not name are refused. */
 function checkQuery(request: Request, { controller, handler }: Pick<Route, 'controller' | 'handler'>): void {
   const { query } = request;
   Object.defineProperty(request, 'query', { value: query });
-  const names = Object.keys(query);
   const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
-  if (names.length > 0 && !isWrapped && !takes(RouteParamtypes.QUERY, { controller, name: handler.name })) {
-    throw invalidRequest(names.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
+  const known = parametersOf({ controller, name: handler.name }).filter(({ kind }) => kind === RouteParamtypes.QUERY);
+  // A class has rules of its own.
+  if (!isWrapped && known.every(({ data }) => typeof data === 'string')) {
+    const unknown = Object.keys(query).filter((name) => !known.some(({ data }) => data === name));
+    if (unknown.length > 0) {
+      throw invalidRequest(unknown.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
+    }
   }
 }
 

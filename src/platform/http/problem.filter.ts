@@ -57,7 +57,7 @@ function asProblem(error: unknown): Problem {
 function asHttpProblem(error: unknown): Problem | undefined {
   if (error instanceof HttpException) {
     const status = error.getStatus();
-    return new Problem(typeOfStatus(status), status < 500 ? error.message : 'The service failed.', { cause: error });
+    return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
   }
   if (
     Error.isError(error) &&
@@ -69,4 +69,11 @@ function asHttpProblem(error: unknown): Problem | undefined {
     return new Problem(typeOfStatus(error.status), error.message, { cause: error });
   }
   return undefined;
+}
+
+/** Of `new BadRequestException(['…', '…'])`, all. */
+function messageOf(error: HttpException): string {
+  const response = error.getResponse();
+  const message: unknown = typeof response === 'object' && 'message' in response ? response.message : undefined;
+  return Array.isArray(message) ? message.join('; ') : error.message;
 }

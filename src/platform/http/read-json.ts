@@ -13,7 +13,7 @@ const MAXIMUM_DEPTH = 32;
 
 /** Whether a request has a body (RFC 9112, section 6.3). */
 function hasBody({ headers }: Request): boolean {
-  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
+  return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
 }
 
 /** Whether a request has a body that {@link readJson} reads. */

@@ -181,7 +181,7 @@ export class KeptAnswers implements OnApplicationShutdown {
          VALUES ($1, $2, $3, now() + make_interval(secs => $4))
          ON CONFLICT (token_id, key) DO UPDATE
            SET digest = excluded.digest, status = NULL, body = NULL, expires_at = excluded.expires_at
-           WHERE kept.expires_at <= now()
+           WHERE kept.expires_at <= now() OR kept.status IS NULL
          RETURNING true`,
         [ownerId, key, digest, this.configuration.IDEMPOTENCY_TTL],
       );

@@ -35,15 +35,18 @@ type ProblemAnswer = readonly [Problem, Headers];
  */
 export function describeAnswers(document: OpenAPIObject, routes: readonly Route[]): void {
   const byId = new Map(routes.filter((route) => !isHidden(route)).map((route) => [operationIdOf(route), route]));
+  const seen = new Map<string, number>();
   for (const { path, operation } of operationsOf(document)) {
     const id = operation.operationId ?? '';
     const route = byId.get(id);
-    if (!route) {
+    const count = (seen.get(id) ?? 0) + 1;
+    seen.set(id, count);
+    if (!route || (count > 1 && operationOf(route))) {
       throw new OperatorError(
         `The operation ${id} at ${path} shares its handler: give each path, method and version a handler of its own.`,
       );
     }
-    byId.delete(id);
+    operation.operationId = count > 1 ? `${id}_${count}` : id;
     describeOperation(operation, path, route, document.components?.schemas ?? {});
   }
 }

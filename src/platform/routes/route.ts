@@ -36,7 +36,9 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
     { index: number; data?: unknown }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
-  return Object.entries(parameters).map(([key, { index, data }]) => ({
+  // Those of custom decorators have other keys.
+  const own = Object.entries(parameters).filter(([key]) => /^\d+:/.test(key));
+  return own.map(([key, { index, data }]) => ({
     kind: Number.parseInt(key, 10) as RouteParamtypes,
     data,
     type: types[index],

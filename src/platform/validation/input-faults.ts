@@ -21,11 +21,26 @@ export interface InputFault extends ValueFault {
 
 /** The input as an instance of its class, if {@link quickCheckOf} finds that it keeps all rules. */
 export function quickInput<T extends object>(type: Type<T>, plain: object): T | undefined {
-  if (Object.keys(plain).some((name) => isTaken(type, name))) {
+  const check = quickCheckOf(type);
+  if (!check || Array.isArray(plain) || Object.keys(plain).some((name) => isTaken(type, name))) {
     return undefined;
   }
-  const value = plainToInstance(type, plain);
-  return quickCheckOf(type)(value) ? value : undefined;
+  const value = toInstance(type, plain);
+  return check(value) ? value : undefined;
+}
+
+/** A conversion to the class of an input failed, because a value has a type that it does not expect. */
+export class NotConvertibleError extends Error {
+  override readonly name = 'NotConvertibleError';
+}
+
+/** @throws NotConvertibleError when class-transformer, or a `@Transform` of the class, throws */
+export function toInstance<T>(type: Type<T>, plain: unknown): T {
+  try {
+    return plainToInstance(type, plain);
+  } catch (error) {
+    throw new NotConvertibleError('An input cannot be converted to its class.', { cause: error });
+  }
 }
 
 /**

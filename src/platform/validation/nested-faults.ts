@@ -17,12 +17,18 @@ export function nestedFaults(input: object, path: readonly string[] = []): Input
       if (value === undefined || value === null) {
         return optional.has(propertyName) ? [] : [{ path: place, code: 'required', detail: 'is required' }];
       }
-      if (Array.isArray(value) !== each) {
-        return [{ path: place, code: 'type', detail: each ? 'must be a list' : 'must be an object' }];
+      const isList = each || Reflect.getMetadata('design:type', input, propertyName) === Array;
+      if (Array.isArray(value) !== isList) {
+        return [{ path: place, code: 'type', detail: isList ? 'must be a list' : 'must be an object' }];
       }
       const parts = Array.isArray(value)
         ? value.map((part: unknown, index) => [part, [...place, String(index)]] as const)
         : [[value, place] as const];
-      return parts.flatMap(([part, at]) => (typeof part === 'object' && part !== null ? nestedFaults(part, at) : []));
+      return parts.flatMap(([part, at]): InputFault[] => {
+        if (Array.isArray(part)) {
+          return [{ path: at, code: 'type', detail: 'must be an object' }];
+        }
+        return typeof part === 'object' && part !== null ? nestedFaults(part, at) : [];
+      });
     });
 }

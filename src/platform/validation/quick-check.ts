@@ -9,22 +9,25 @@ interface Rules {
   readonly constraints: readonly { readonly rule: ValidatorConstraintInterface; readonly options: unknown[] }[];
 }
 
-/** Whether an input keeps every rule of its class; `false` also where that cannot be told this way. */
+/** Whether an input keeps every rule of its class. */
 export type QuickCheck = (input: object) => boolean;
 
-const checks = new WeakMap<Type<object>, QuickCheck>();
+const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
 
 /**
  * The rules of a class, looked up once. class-validator looks them up, and groups them, for each input: it is asked only what is
- * wrong with one that breaks a rule, and about classes with rules of kinds that are not known here.
+ * wrong with one that breaks a rule.
+ *
+ * @returns undefined for classes with rules of kinds that are not known here
  */
-export function quickCheckOf(type: Type<object>): QuickCheck {
-  const check = checks.get(type) ?? compile(type);
-  checks.set(type, check);
-  return check;
+export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
+  if (!checks.has(type)) {
+    checks.set(type, compile(type));
+  }
+  return checks.get(type);
 }
 
-function compile(type: Type<object>): QuickCheck {
+function compile(type: Type<object>): QuickCheck | undefined {
   const storage = getMetadataStorage();
   const metadata = storage.getTargetValidationMetadatas(type, '', false, false);
   const isKnown = metadata.every(
@@ -38,7 +41,7 @@ function compile(type: Type<object>): QuickCheck {
           storage.getTargetValidatorConstraints(constraintCls).every(({ async: isAsync }) => !isAsync))),
   );
   if (!isKnown) {
-    return () => false;
+    return undefined;
   }
   const names = new Set(metadata.map(({ propertyName }) => propertyName));
   const rules = [...names].map((property): Rules => {
@@ -66,7 +69,12 @@ function keeps(input: object, { property, conditions, constraints }: Rules): boo
     return true;
   }
   const targetName = input.constructor.name;
-  return constraints.every(
-    ({ rule, options }) => rule.validate(value, { targetName, property, object: input, value, constraints: options }) === true,
-  );
+  return constraints.every(({ rule, options }) => {
+    const result = rule.validate(value, { targetName, property, object: input, value, constraints: options });
+    if (typeof result === 'object') {
+      // class-validator asks once more, and waits.
+      result.catch(() => undefined);
+    }
+    return result === true;
+  });
 }

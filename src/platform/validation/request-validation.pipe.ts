@@ -1,5 +1,5 @@
-import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
-import { instanceToPlain, plainToInstance } from 'class-transformer';
+import { type ArgumentMetadata, Injectable, Logger, type Type, ValidationPipe } from '@nestjs/common';
+import { instanceToPlain } from 'class-transformer';
 import { validate, type ValidationError } from 'class-validator';
 import { invalidRequest } from '../http/invalid-request.js';
 import { jsonPointer, type RequestFault } from '../http/problem.js';
@@ -7,7 +7,15 @@ import { missingBody } from '../http/read-json.js';
 import { currentRequest } from '../http/request-context.js';
 import { nestedFaults } from './nested-faults.js';
 import { unstorableTexts } from './unstorable-text.js';
-import { faultsOf, type InputFault, quickInput, VALIDATOR_OPTIONS, withoutTakenNames } from './input-faults.js';
+import {
+  faultsOf,
+  type InputFault,
+  NotConvertibleError,
+  quickInput,
+  toInstance,
+  VALIDATOR_OPTIONS,
+  withoutTakenNames,
+} from './input-faults.js';
 
 /** What the stock pipe throws here. */
 class InvalidInputError extends Error {
@@ -24,12 +32,14 @@ class InvalidInputError extends Error {
  */
 @Injectable()
 export class RequestValidationPipe extends ValidationPipe {
+  private readonly logger = new Logger('Validation');
+
   constructor() {
     super({
       ...VALIDATOR_OPTIONS,
       transform: true,
       validatorPackage: { validate },
-      transformerPackage: { plainToInstance, classToPlain: instanceToPlain },
+      transformerPackage: { plainToInstance: toInstance, classToPlain: instanceToPlain },
       exceptionFactory: (errors: ValidationError[]) => new InvalidInputError(errors),
     });
   }
@@ -38,7 +48,7 @@ export class RequestValidationPipe extends ValidationPipe {
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const metatype = metadata.metatype as Type<object> | undefined;
     const type = metatype && isObject(value) && this.toValidate(metadata) ? metatype : undefined;
-    const texts = metadata.type === 'body' ? textFaults(value, metadata) : [];
+    const texts = metadata.type === 'body' ? textFaults(value) : [];
     const valid = type && isObject(value) && texts.length === 0 ? quickInput(type, value) : undefined;
     return valid ? Promise.resolve(valid) : this.findFaults(value, metadata, type, texts);
   }
@@ -56,35 +66,40 @@ export class RequestValidationPipe extends ValidationPipe {
       validated = await super.transform(rest, metadata);
       faults.push(...(type && isObject(validated) ? nestedFaults(validated) : []));
     } catch (error) {
-      if (!(error instanceof InvalidInputError)) {
+      if (error instanceof NotConvertibleError) {
+        this.logger.warn({ msg: error.message, err: error.cause });
+        faults.push({ path: [], code: 'type', detail: 'has a value of a type that is not expected' });
+      } else if (error instanceof InvalidInputError) {
+        faults.push(...faultsOf(error.errors));
+      } else {
         throw error;
       }
-      faults.push(...faultsOf(error.errors));
     }
     if (faults.length > 0) {
-      throw invalidRequest(faults.map(metadata.type === 'body' ? asPointer : asParameter));
+      const root = metadata.data === undefined ? [] : [metadata.data];
+      throw invalidRequest(faults.map((fault) => (metadata.type === 'body' ? asPointer(fault, root) : asParameter(fault, root))));
     }
     return validated;
   }
 }
 
 /** @throws Problem 400 without a body */
-function textFaults(value: unknown, { data }: ArgumentMetadata): InputFault[] {
+function textFaults(value: unknown): InputFault[] {
   const request = currentRequest()?.request;
   if (request && request.body === undefined) {
     throw missingBody(request);
   }
-  return unstorableTexts(value, data === undefined ? [] : [data]);
+  return unstorableTexts(value);
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function asParameter({ path, ...fault }: InputFault): RequestFault {
-  return { parameter: path.join('.'), ...fault };
+function asParameter({ path, ...fault }: InputFault, root: readonly string[]): RequestFault {
+  return { parameter: [...root, ...path].join('.'), ...fault };
 }
 
-function asPointer({ path, ...fault }: InputFault): RequestFault {
-  return { pointer: jsonPointer(path), ...fault };
+function asPointer({ path, ...fault }: InputFault, root: readonly string[]): RequestFault {
+  return { pointer: jsonPointer([...root, ...path]), ...fault };
 }
