@@ -81,9 +81,7 @@ describe('openapi.json', () => {
     const titles = document.tags.map(({ name }) => name);
     expect(titles).toContain('Items');
     for (const { description } of document.tags) expect(description).toMatch(/\w.*\.$/);
-    for (const { operation } of contract.operations) {
-      expect(titles.filter((title) => operation.tags.includes(title))).toHaveLength(1);
-    }
+    for (const { operation } of contract.operations) expect(operation.tags).toHaveLength(1);
   });
 
   it('leads from every documented problem to its explanation', async () => {

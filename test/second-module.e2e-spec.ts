@@ -45,7 +45,7 @@ describe('a second module', () => {
     expect(new Set(foreign.map((from) => from.replaceAll('../', '')))).toEqual(new Set(['src/platform/index.js']));
     const lines = texts.map((text) => text.trimEnd().split('\n').length).reduce((sum, count) => sum + count, 0);
     measured('lines of the second module', lines, `in ${files.length} files`);
-    expect(lines).toBeLessThan(125);
+    expect(lines).toBeLessThan(150);
   });
 
   it('keeps its numbers, words and gaps', async () => {

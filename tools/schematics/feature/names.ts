@@ -1,25 +1,17 @@
 import { strings } from '@angular-devkit/schematics';
 
-/** What a feature lists, and one of it, in lower case with hyphens. */
+/** What a feature lists, and one of it, in lower case with hyphens: `order-lines` and `order-line`. */
 export interface Names {
-  /** `order-lines`: also its folder, files and route. */
   plural: string;
-  /** `order-line` */
   singular: string;
 }
 
 /** PostgreSQL cuts names off at 63 bytes, and names of indexes begin with that of their table. */
-const MAXIMUM_LENGTH = 40;
+const SPELLING = /^(?=.{1,40}$)[a-z][a-z\d]*(?:-[a-z][a-z\d]*)*$/;
 
-/** English endings of plurals, of which the first that fits counts; without a replacement the singular must be given. */
-const ENDINGS: readonly [ending: RegExp, replacement?: string][] = [
-  [/ies$/, 'y'],
-  // Warehouses and causes, not statuses and buses.
-  [/(?<=[ao]us)es$/, 'e'],
-  [/(?<=ss|us|sh|ch|x)es$/, ''],
-  [/(?:ss|us|is)$/],
-  [/(?<=..)s$/, ''],
-];
+/** Names that mean something else in the folder of a feature, or in the files that are generated. */
+const TAKEN =
+  /^(?:platform|migrations|lists|body|column|controller|entity|get|module|operation|page|post|query|repository|section)$/;
 
 /**
  * @param plural - as it was typed
@@ -27,41 +19,23 @@ const ENDINGS: readonly [ending: RegExp, replacement?: string][] = [
  * @throws Error that says what to type instead
  */
 export function namesOf(plural: string, given?: string): Names {
-  checkSpelling(plural);
-  const singular = given ?? singularOf(plural);
-  checkSpelling(singular);
-  if (plural === singular) {
-    throw new Error(`A list of "${plural}" and one of them need two names. Choose others, such as ${plural}-entries.`);
-  }
-  if (['platform', 'migrations'].includes(plural)) {
-    throw new Error(`"${plural}" has a meaning already. Choose another name, such as service-${plural}.`);
-  }
-  if (strings.classify(singular) in globalThis) {
-    throw new Error(
-      `The class ${strings.classify(singular)} is JavaScript's own. Choose another name, such as service-${plural}.`,
-    );
+  const singular = given ?? (SPELLING.test(plural) ? singularOf(plural) : plural);
+  for (const name of [plural, singular]) {
+    if (!SPELLING.test(name)) {
+      const rule = 'at most 40 lower-case letters and digits, words joined by hyphens, each with a letter first';
+      throw new Error(`"${name}" is not valid: use ${rule}, like order-lines.`);
+    }
+    if (TAKEN.test(name) || strings.classify(name) in globalThis || plural === given) {
+      throw new Error(`"${name}" has another meaning already. Choose another name, such as service-${plural}.`);
+    }
   }
   return { plural, singular };
 }
 
-function checkSpelling(name: string): void {
-  if (!/^[a-z][a-z\d]*(?:-[a-z][a-z\d]*)*$/.test(name)) {
-    throw new Error(
-      `"${name}" is no name: write words in lower case, joined by hyphens, each with a letter first, like order-lines.`,
-    );
-  }
-  if (name.length > MAXIMUM_LENGTH) {
-    throw new Error(`"${name}" is too long: choose a name of at most ${MAXIMUM_LENGTH} characters.`);
-  }
-}
-
 function singularOf(plural: string): string {
-  const [ending, replacement] = ENDINGS.find(([candidate]) => candidate.test(plural)) ?? [];
-  if (ending === undefined || replacement === undefined) {
-    throw new Error(
-      `The singular of "${plural}" is unknown. Name what is listed in the plural, or give the singular: ` +
-        `npm run generate -- ${plural} --singular <name>`,
-    );
+  if (!/..s$/.test(plural) || /(?:ss|us|is)$/.test(plural)) {
+    throw new Error(`The singular of "${plural}" is unknown: npm run generate -- ${plural} --singular <name>`);
   }
-  return plural.replace(ending, replacement);
+  // Warehouses have an e of their own, statuses do not.
+  return plural.replace(/ies$|(?<=ss|[^ao]us|sh|ch|x)es$|s$/, (ending) => (ending === 'ies' ? 'y' : ''));
 }
