@@ -97,7 +97,7 @@ export class AppDataSource extends DataSource {
   ): SelectQueryBuilder<Entity> {
     return alias === undefined
       ? (super.createQueryBuilder((entity as QueryRunner | undefined) ?? runner) as SelectQueryBuilder<Entity>)
-      : (super.createQueryBuilder(entity as EntityTarget<Entity>, alias, runner) as SelectQueryBuilder<Entity>);
+      : super.createQueryBuilder(entity as EntityTarget<Entity>, alias, runner);
   }
 
   /** Whether the running code is part of a transaction. */
