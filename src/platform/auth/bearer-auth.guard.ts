@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { currentSpan, traced } from '../tracing/traced.js';

@@ -4,7 +4,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { headerValues } from '../http/request-headers.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
