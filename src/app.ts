@@ -102,7 +102,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     const logger = new Logger('Start');
     logger.log(`Metrics at http://localhost:${metricsPort}/metrics`);
     logger.log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
-    await app.get(QuickstartToken).offer(origin, '/v1/items');
+    await app.get(QuickstartToken).offer(`${origin}/v1/items`);
     return app;
   } catch (error) {
     await app.close();

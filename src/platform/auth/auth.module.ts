@@ -3,7 +3,6 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { MigrationsModule } from '../database/migrations.module.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
-import { AuditLog } from './audit-log.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -19,7 +18,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
     TypeOrmModule.forFeature([AccessToken]),
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
-  providers: [AuditLog, AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
+  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
   exports: [AccessTokensService, BearerStrategy, TokenAuthenticator],
 })
 export class AuthModule {}

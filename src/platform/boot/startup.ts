@@ -1,9 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import { TokenAuthenticator } from '../auth/token-authenticator.js';
-import { scopesOf } from '../auth/token-policy.decorator.js';
 import { Database } from '../database/database.js';
-import { Routes } from '../routes/routes.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 
@@ -17,7 +15,6 @@ export class Startup implements OnApplicationBootstrap {
     private readonly tokens: TokenAuthenticator,
     private readonly database: Database,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
-    private readonly routes: Routes,
   ) {}
 
   /** @param version - of the service, for traces */
@@ -29,7 +26,7 @@ export class Startup implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     if (this.version !== undefined) {
       await this.tracing.start(this.version);
-      await this.tokens.start(this.routes.all().flatMap(scopesOf));
+      await this.tokens.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }
