@@ -69,11 +69,6 @@ export class AccessTokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /** Whether no token was ever issued. */
-  async isEmpty(): Promise<boolean> {
-    return !(await this.tokens.exists());
-  }
-
   /**
    * Revokes a token for good, by its id or its digest.
    *

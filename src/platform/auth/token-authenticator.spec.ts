@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { Configuration } from '../config/configuration.js';
 import type { AccessTokensService } from './access-tokens.service.js';
 import type { DeclaredTokens } from './declared/declared-tokens.js';
@@ -5,6 +6,8 @@ import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Verdict } from './principal.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 import { generateToken } from './token-format.js';
+
+Logger.overrideLogger(false);
 
 const valid = generateToken();
 

@@ -167,35 +167,30 @@ function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): v
 /** @throws OperatorError when the file still accepts the token, or may */
 async function refuseDeclared(path: string | undefined, fingerprint: string): Promise<void> {
   const { tokens, faults } = path === undefined ? { tokens: new Map(), faults: [] } : (await readTokensFile(path)).parse();
-  if (faults.length > 0) {
-    throw new OperatorError(
-      `The file ${path} of AUTH_TOKENS_FILE cannot be used here: see that it does not declare this token. In the database it is of no use any more.`,
-    );
-  }
-  if (tokens.has(fingerprint)) {
-    throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE declares this token: remove its line there.`);
+  if (faults.length > 0 || tokens.has(fingerprint)) {
+    const advice =
+      faults.length > 0
+        ? 'cannot be used here: see that it does not declare this token. In the database it is of no use any more.'
+        : 'declares this token: remove its line there.';
+    throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE ${advice}`);
   }
 }
 
-/** What may be shown of a token. */
-function describe({ lastFour, createdAt, expiresAt, revokedAt, ...token }: AccessToken) {
-  const { id, name, lastUsedOn, replacedBy, scopes } = token;
-  return { id, name, token: shorten(lastFour), createdAt, expiresAt, lastUsedOn, revokedAt, replacedBy, scopes };
+const COLUMNS = ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'];
+
+/** What may be shown of a token, in the order of the columns, and what only programs are shown. */
+function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
+  return { id, name, token: shorten(lastFour), createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 
 function table(tokens: readonly ReturnType<typeof describe>[]): string {
-  const rows = tokens.map(({ id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes }) => [
-    id,
-    name,
-    token,
-    createdAt,
-    expiresAt,
-    lastUsedOn,
-    revokedAt,
-    scopes?.join(' '),
-  ]);
-  const head = ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'];
-  return [head, ...rows]
-    .map((row) => row.map((field) => (field instanceof Date ? field.toISOString() : (field ?? '-'))).join('\t'))
-    .join('\n');
+  const rows = tokens.map((token) => Object.values(token).slice(0, COLUMNS.length).map(cell));
+  return [COLUMNS, ...rows].map((row) => row.join('\t')).join('\n');
+}
+
+function cell(value: string | string[] | Date | null): string {
+  if (value instanceof Date) {
+    return value.toISOString();
+  }
+  return Array.isArray(value) ? value.join(' ') : (value ?? '-');
 }

@@ -80,7 +80,6 @@ describe('the file', () => {
     ['is absent', () => undefined, /ENOENT/],
     ['is a pipe', () => execFileSync('mkfifo', [path]), /regular file/],
     ['is too large', () => writeFile(path, '#'.repeat(1024 * 1024 + 1)), /1 MiB/],
-    ['has wrong lines', () => writeFile(path, `ci:${token}\nci:x\n\ny`), /^The file .*\n {2}line 2 .*\n {2}line 4 .*\nFix it/],
   ])('that %s ends the start', async (_case, prepare, reason) => {
     await prepare();
     const start = tokens.start(20);
@@ -90,7 +89,6 @@ describe('the file', () => {
   });
 
   it.each<[string, () => Promise<void>, RegExp]>([
-    ['is wrong', () => replace(`new:${token}\nhunter2`), /line 2 has no colon/],
     ['is away', () => rm(path), /cannot be read: ENOENT/],
     ['is too large', () => truncate(path, 1024 * 1024 + 1), /cannot be read: It must be/],
   ])('that %s leaves the tokens before in force until it is fixed', async (_case, spoil, reason) => {
