@@ -46,8 +46,6 @@ describe('an access token', () => {
     const client = await service.newClient('short', { expiresAt: new Date(Date.now() + 1500) });
     expect((await client.list()).status).toBe(200);
     await eventually(async () => (await client.list()).status === 401);
-    const expired = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
-    expect((await expired.list()).status).toBe(401);
   });
 
   it('is refused within the time of the cache once it is revoked', async () => {

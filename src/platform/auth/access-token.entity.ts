@@ -43,11 +43,8 @@ export class AccessToken {
   declare familyId: string | null;
 }
 
-/** Why a token cannot be used. */
-export type TokenEnd = 'revoked' | 'rotated' | 'expired';
-
 /** Why a token cannot be used now; undefined if it can. */
-export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): TokenEnd | undefined {
+export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): 'revoked' | 'rotated' | 'expired' | undefined {
   if (revokedAt) {
     return 'revoked';
   }

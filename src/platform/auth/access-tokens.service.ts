@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
@@ -6,45 +6,37 @@ import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
 import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
-import { type Attribution, AuditLog } from './audit-log.js';
+import { type Attribution, audit } from './audit-log.js';
+import type { Verdict } from './principal.js';
 import { digestOf, generateToken, lastFourOf } from './token-format.js';
 
-/** What a token is to be. */
-export interface NewToken {
-  /** For people, to tell tokens apart; need not be unique. */
-  name: string;
-  /** From then on the token is refused; without it, never. */
-  expiresAt?: Date | null;
-  /** What it is restricted to; without them, nothing. */
-  scopes?: string[] | null;
-}
-
-/** What the token that takes another one's place is to be. */
+/** How a token takes the place of another, with times in milliseconds. */
 export interface Rotation {
-  /** How long the old one goes on working, in milliseconds; not longer than it would have. */
+  /** How long the old one goes on working; not longer than it would have. */
   overlap: number;
-  /** How long the new one is valid, in milliseconds, `Infinity` for ever; by default as long as the old one was meant to be. */
+  /** How long the new one is valid, `Infinity` for ever; by default as long as the old one was meant to be. */
   lifetime?: number | undefined;
 }
 
-/** The life of access tokens: issued, looked up, listed, rotated, revoked. */
+/** The life of access tokens: issued, verified, listed, rotated, revoked. */
 @Injectable()
 export class AccessTokensService {
+  private readonly logger = new Logger('AccessTokens');
+
   constructor(
     @InjectRepository(AccessToken) private readonly tokens: Repository<AccessToken>,
     private readonly database: Database,
-    private readonly audit: AuditLog,
   ) {}
 
   /**
-   * Issues a token.
+   * Issues a token, which may expire and be restricted to scopes.
    *
-   * @returns the token: this is the only time that anybody sees it
+   * @returns the token, which is stored nowhere
    */
-  async issue({ name, expiresAt = null, scopes = null }: NewToken, by: Attribution): Promise<string> {
-    const { token, row } = newToken({ name, expiresAt, scopes, familyId: null });
+  async issue(given: Pick<AccessToken, 'name'> & Partial<AccessToken>, by: Attribution): Promise<string> {
+    const { token, row } = newToken(given);
     await this.tokens.insert(row);
-    this.audit.write('token.issued', by, describe(row));
+    audit('token.issued', by, describe(row));
     return token;
   }
 
@@ -59,19 +51,16 @@ export class AccessTokensService {
     const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {
       const old = replaceable(id, await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } }));
       const now = Date.now();
-      const { name, scopes, familyId } = old;
-      const replacement = newToken({
-        name,
-        scopes,
-        expiresAt: dateIn(lifetime ?? lifetimeOf(old), now),
-        familyId: familyId ?? id,
-      });
-      const end = new Date(Math.min(now + overlap, old.expiresAt?.getTime() ?? Infinity));
+      const { name, scopes, familyId, createdAt } = old;
+      const end = old.expiresAt?.getTime() ?? Infinity;
+      const expiresAt = dateIn(lifetime ?? end - createdAt.getTime(), now);
+      const replacement = newToken({ name, scopes, expiresAt, familyId: familyId ?? id });
+      const oldEnd = new Date(Math.min(now + overlap, end));
       await this.tokens.insert(replacement.row);
-      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: end });
-      return { ...replacement, replacedExpiresAt: end };
+      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: oldEnd });
+      return { ...replacement, replacedExpiresAt: oldEnd };
     });
-    this.audit.write('token.rotated', by, { ...describe(row), replaces: id, replacedExpiresAt });
+    audit('token.rotated', by, { ...describe(row), replaces: id, replacedExpiresAt });
     return token;
   }
 
@@ -80,15 +69,9 @@ export class AccessTokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /** Whether no token was ever issued. */
-  async isEmpty(): Promise<boolean> {
-    return !(await this.tokens.exists());
-  }
-
   /**
-   * Revokes a token for good.
+   * Revokes a token for good, by its id or its digest.
    *
-   * @param which - its id or its digest
    * @returns false when there is no such token, or it is revoked already
    */
   async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
@@ -98,37 +81,33 @@ export class AccessTokensService {
     }
     const { affected } = await this.tokens.update({ id: token.id, revokedAt: IsNull() }, { revokedAt: new Date() });
     if (affected === 1) {
-      this.audit.write('token.revoked', by, describe(token));
+      audit('token.revoked', by, describe(token));
     }
     return affected === 1;
   }
 
-  /**
-   * The token with that digest, of use or not.
-   *
-   * @param digest - from `digestOf`
-   */
-  find(digest: Buffer): Promise<AccessToken | null> {
-    return this.tokens.findOneBy({ digest });
-  }
-
-  /**
-   * Notes the day on which a token was used, with at most one write a day.
-   *
-   * @param token - as it was found
-   */
-  async markUsed(token: AccessToken): Promise<void> {
-    const today = new Date().toISOString().slice(0, 10);
-    if (token.lastUsedOn !== today) {
-      await this.tokens.update({ id: token.id }, { lastUsedOn: today });
+  /** Verifies a token, and notes the day of its last use, with at most one write a day. */
+  async verify(token: string): Promise<Verdict> {
+    const row = await this.tokens.findOneBy({ digest: digestOf(token) });
+    const refused = row ? endOf(row) : 'unknown';
+    if (!row || refused) {
+      return { refused: refused ?? 'unknown', tokenId: row?.id };
     }
+    const { id, familyId, scopes, expiresAt, lastUsedOn } = row;
+    const today = new Date().toISOString().slice(0, 10);
+    if (lastUsedOn !== today) {
+      await this.tokens.update({ id }, { lastUsedOn: today }).catch((err: unknown) => {
+        this.logger.warn({ msg: 'day of last use not noted', tokenId: id, err });
+      });
+    }
+    return { principal: { id, familyId: familyId ?? id, scopes: scopes ?? 'all' }, until: expiresAt?.getTime() };
   }
 }
 
-function newToken(given: Pick<AccessToken, 'name' | 'expiresAt' | 'scopes' | 'familyId'>) {
+function newToken({ name, expiresAt = null, scopes = null, familyId = null }: Pick<AccessToken, 'name'> & Partial<AccessToken>) {
   const token = generateToken();
-  const row = { ...given, id: newId(), digest: digestOf(token), lastFour: lastFourOf(token), createdAt: new Date() };
-  return { token, row };
+  const stored = { id: newId(), digest: digestOf(token), lastFour: lastFourOf(token), createdAt: new Date() };
+  return { token, row: { ...stored, name, expiresAt, scopes, familyId } };
 }
 
 /** @throws OperatorError when there is no token that another may take the place of */
@@ -148,11 +127,7 @@ function replaceable(id: string, token: AccessToken | null): AccessToken {
   return token;
 }
 
-function lifetimeOf({ expiresAt, createdAt }: AccessToken): number {
-  return expiresAt ? expiresAt.getTime() - createdAt.getTime() : Infinity;
-}
-
-/** What the audit log tells of a token. */
+/** What the audit log has of a token. */
 function describe({ id, name, expiresAt, scopes }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes'>) {
   return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all' };
 }

@@ -3,14 +3,12 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { MigrationsModule } from '../database/migrations.module.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
-import { AuditLog } from './audit-log.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
-import { QuickstartToken } from './quickstart-token.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
 /** Who may call: access tokens, their storage and the Passport strategy that accepts them. */
@@ -19,7 +17,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
     TypeOrmModule.forFeature([AccessToken]),
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
-  providers: [AuditLog, AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy, QuickstartToken],
+  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy],
   exports: [AccessTokensService, BearerStrategy, TokenAuthenticator],
 })
 export class AuthModule {}

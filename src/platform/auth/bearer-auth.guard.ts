@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { currentSpan, traced } from '../tracing/traced.js';
@@ -9,11 +9,7 @@ import { BearerStrategy } from './bearer.strategy.js';
 import type { RefusalReason } from './principal.js';
 import { tokenPolicyOf } from './token-policy.decorator.js';
 
-/**
- * The header `WWW-Authenticate` of a refusal (RFC 6750, section 3).
- *
- * @param parameters - nothing where there was no credential; `scope` is what the operation needs, separated by spaces
- */
+/** The header `WWW-Authenticate` of a refusal (RFC 6750, section 3). */
 export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
   const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
   return `Bearer ${fields.join(', ')}`;
@@ -31,7 +27,7 @@ const unauthorized = defineProblemType({
 const WITHOUT_CREDENTIAL = unauthorizedWith(challenge());
 const INVALID = unauthorizedWith(challenge({ error: 'invalid_token' }));
 
-/** @param reason - why a request is not let in, of which clients are told no more than RFC 6750 says */
+/** The problem for a refused request, which says no more of the reason than RFC 6750 does. */
 export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem {
   return reason === 'missing' ? WITHOUT_CREDENTIAL : INVALID;
 }
@@ -48,47 +44,44 @@ export class BearerAuthGuard extends AuthGuard() {
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const route = { controller: context.getClass(), handler: context.getHandler() };
-    return tokenPolicyOf(route) === 'public' || this.decide(context) || this.authenticate(context);
-  }
-
-  /**
-   * The short way, where nothing has to be looked up. A trace shows the whole.
-   *
-   * @returns false if something has to
-   */
-  private decide(context: ExecutionContext): boolean {
-    const request = context.getArgByIndex<Request>(0);
-    const user = currentSpan() ? undefined : this.strategy.decide(request);
-    if (user === undefined) {
-      return false;
+    if (tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() }) === 'public') {
+      return true;
     }
-    request.user = letIn(request, user);
-    return true;
-  }
-
-  private authenticate(context: ExecutionContext): Promise<boolean> {
-    return traced('authenticate', async (span) => {
-      const request = context.switchToHttp().getRequest<Request>();
-      try {
-        return (await super.canActivate(context)) === true;
-      } finally {
-        span.setAttributes({ 'enduser.id': request.user?.id, 'items.authentication.refusal': request.refusal?.reason });
-      }
-    });
+    const request = context.getArgByIndex<Request>(0);
+    return currentSpan() ? this.trace(request, context) : this.authenticate(request, context);
   }
 
   override handleRequest<User>(error: unknown, user: User | false, _challenge: unknown, context: ExecutionContext): User {
     if (error) {
       throw Error.isError(error) ? error : new Error('Authentication failed.', { cause: error });
     }
-    return letIn(context.getArgByIndex<Request>(0), user);
+    if (!user) {
+      throw unauthorizedProblem(context.getArgByIndex<Request>(0).refusal?.reason);
+    }
+    return user;
   }
-}
 
-function letIn<User>(request: Request, user: User | false): User {
-  if (!user) {
-    throw unauthorizedProblem(request.refusal?.reason);
+  /** Passport is used only where something has to be looked up. */
+  private authenticate(request: Request, context: ExecutionContext): boolean | Promise<boolean> {
+    const user = this.strategy.decide(request);
+    if (user === undefined) {
+      return super.canActivate(context) as Promise<boolean>;
+    }
+    request.user = this.handleRequest(undefined, user, undefined, context);
+    return true;
   }
-  return user;
+
+  private trace(request: Request, context: ExecutionContext): Promise<boolean> {
+    return traced('authenticate', async (span) => {
+      try {
+        return await this.authenticate(request, context);
+      } finally {
+        span.setAttributes({
+          'enduser.id': request.user?.id,
+          'items.authentication.kind': this.strategy.kindOf(request),
+          'items.authentication.refusal': request.refusal?.reason,
+        });
+      }
+    });
+  }
 }

@@ -4,7 +4,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { headerValues } from '../http/request-headers.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
@@ -15,23 +15,10 @@ declare global {
   // Express' own hook for properties that middleware adds.
   namespace Express {
     interface Request {
-      /** Why it was not let in, for the log. */
-      refusal?: Refusal;
+      /** Why it was not let in, with whose token if that is known, and from where: for the log. */
+      refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
     }
   }
-}
-
-/** Why a request was not let in, whose token it came with, if that is known, and from where. */
-interface Refusal {
-  readonly reason: RefusalReason;
-  readonly tokenId: string | undefined;
-  readonly address: string;
-}
-
-/** What the library is shown of a request. */
-interface Shown {
-  readonly headers: { readonly authorization: string | undefined };
-  readonly request: Request;
 }
 
 /** `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2). */
@@ -60,6 +47,11 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     });
   }
 
+  /** What the credential of a request claims to be. */
+  kindOf(request: Request): 'access token' | 'jwt' | undefined {
+    return this.authenticator.kindOf(credentialOf(request) ?? '');
+  }
+
   /**
    * The principal of a request, where no look-up is needed: Passport can be left out then.
    *
@@ -67,46 +59,35 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
    */
   decide(request: Request): Principal | false | undefined {
     const credential = credentialOf(request);
-    let address: string | undefined;
-    const addressOf = () => (address ??= clientAddress(request));
-    const verdict = credential === undefined ? MISSING : this.authenticator.judge(credential, addressOf);
-    return verdict && this.settle(request, verdict, addressOf);
+    const verdict = credential === undefined ? MISSING : this.authenticator.judge(credential, () => clientAddress(request));
+    return verdict && this.settle(request, verdict);
   }
 
-  /** Shows the library one well-formed header or none: by itself it also takes tokens from the query and the body. */
+  /** Shows the library one well-formed header: by itself it also takes tokens from the query and the body. */
   override authenticate(request: Request): void {
-    const credential = credentialOf(request);
-    if (credential === undefined) {
-      this.settle(request, MISSING, () => clientAddress(request));
-    }
-    const shown: Shown = { headers: { authorization: credential && `Bearer ${credential}` }, request };
-    super.authenticate(shown as unknown as Request);
+    const headers = { authorization: `Bearer ${credentialOf(request)}` };
+    super.authenticate({ headers, request } as unknown as Request);
   }
 
-  async validate({ request }: Shown, token: string): Promise<Principal | false> {
-    const address = clientAddress(request);
-    return this.settle(request, await this.authenticator.authenticate(token, address), () => address);
+  async validate({ request }: { request: Request }, token: string): Promise<Principal | false> {
+    return this.settle(request, await this.authenticator.lookUp(token, clientAddress(request)));
   }
 
-  private settle(request: Request, verdict: Verdict, addressOf: () => string): Principal | false {
+  private settle(request: Request, verdict: Verdict): Principal | false {
     if ('principal' in verdict) {
-      this.successes.inc({ kind: kindOf(verdict.principal) });
+      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
       return verdict.principal;
     }
     const { refused: reason, tokenId } = verdict;
-    request.refusal = { reason, tokenId, address: addressOf() };
+    request.refusal = { reason, tokenId, address: clientAddress(request) };
     this.refusals.inc({ reason });
     return false;
   }
 }
 
-function kindOf({ subject }: Principal): 'token' | 'jwt' {
-  return subject === undefined ? 'token' : 'jwt';
-}
-
 const MISSING: Verdict = { refused: 'missing' };
 
-/** What stands behind `Bearer`. Malformed ones are passed on as a token that cannot exist, and challenged as an invalid token. */
+/** What follows `Bearer`. A malformed credential becomes a token that cannot exist, and is challenged as an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = headerValues(request, 'authorization');
   const [credential = ''] = credentials;

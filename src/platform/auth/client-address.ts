@@ -9,10 +9,6 @@ import { LRUCache } from 'lru-cache';
  * @returns it in one spelling, IPv4 as such; empty once the connection is gone
  */
 export function clientAddress({ ip, socket }: Pick<Request, 'ip' | 'socket'>): string {
-  const known = ip === undefined ? undefined : spellings.get(ip);
-  if (known !== undefined) {
-    return known;
-  }
   const address = ip !== undefined && isIP(ip) > 0 ? ip : socket.remoteAddress;
   return address === undefined ? '' : spellings.memo(address);
 }
@@ -34,8 +30,5 @@ export function networksOf(address: string): string[] {
   if (!address.includes(':')) {
     return [address];
   }
-  const bytes = ipaddr.parse(address).toByteArray();
-  return [64, 48].map(
-    (bits) => `${ipaddr.fromByteArray(bytes.map((byte, index) => (index < bits / 8 ? byte : 0))).toString()}/${bits}`,
-  );
+  return [64, 48].map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`).toString()}/${bits}`);
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { audit } from './audit-log.js';
 
 /** The token bucket of a network. */
 interface Bucket {
@@ -9,7 +10,6 @@ interface Bucket {
   underWay: number;
   /** Settles when an attempt ends. */
   ended?: PromiseWithResolvers<void> | undefined;
-  refused: number;
   reportedAt: number;
 }
 
@@ -20,20 +20,21 @@ interface Bucket {
 export class FailureBudget {
   private readonly buckets = new LRUCache<string, Bucket>({
     max: 10_000,
-    memoMethod: () => ({ left: Infinity, at: 0, failed: 0, underWay: 0, refused: 0, reportedAt: -Infinity }),
+    memoMethod: () => ({ left: Infinity, at: 0, failed: 0, underWay: 0, reportedAt: -Infinity }),
   });
 
-  /** @param options - failures at once, failures more each second, and a callback, once a minute at most for each network */
+  /**
+   * @param burst - failures at once
+   * @param rate - failures more each second
+   */
   constructor(
-    private readonly options: { burst: number; rate: number; onExhausted: (network: string, refused: number) => void },
+    private readonly burst: number,
+    private readonly rate: number,
   ) {}
 
   /** Whether an attempt is refused at once. */
   refuses(networks: readonly string[]): boolean {
-    return networks.some((network) => {
-      const bucket = this.buckets.memo(network);
-      return bucket.underWay === 0 && this.isFull(network, bucket) && this.report(network, bucket);
-    });
+    return networks.some((network) => this.isSpent(network, this.buckets.memo(network)));
   }
 
   /**
@@ -54,9 +55,8 @@ export class FailureBudget {
     const bucket = this.buckets.memo(network);
     // A flood must not wait for the attempts that begin later, with what the rate gives back.
     const most = bucket.failed + bucket.underWay;
-    while (this.isFull(network, bucket)) {
-      if (bucket.underWay === 0 || bucket.failed >= most) {
-        this.report(network, bucket);
+    while (this.leftFor(network, bucket) < 1) {
+      if (this.isSpent(network, bucket) || bucket.failed >= most) {
         return undefined;
       }
       await (bucket.ended ??= Promise.withResolvers()).promise;
@@ -78,23 +78,24 @@ export class FailureBudget {
     }
   }
 
-  private isFull(network: string, bucket: Bucket): boolean {
+  /** Failures that no attempt under way may need. */
+  private leftFor(network: string, bucket: Bucket): number {
     // A /48 may fail ten times as often as each /64 in it.
     const factor = network.endsWith('/48') ? 10 : 1;
     const now = performance.now();
-    const given = ((now - bucket.at) / 1000) * this.options.rate * factor;
-    bucket.left = Math.min(this.options.burst * factor, bucket.left + given);
+    bucket.left = Math.min(this.burst * factor, bucket.left + ((now - bucket.at) / 1000) * this.rate * factor);
     bucket.at = now;
-    return bucket.left - bucket.underWay < 1;
+    return bucket.left - bucket.underWay;
   }
 
-  private report(network: string, bucket: Bucket): true {
-    bucket.refused += 1;
-    if (performance.now() - bucket.reportedAt >= 60_000) {
-      this.options.onExhausted(network, bucket.refused);
-      bucket.reportedAt = performance.now();
-      bucket.refused = 0;
+  /** Whether no failure is left. Writes that to the audit log, once a minute at most for each network. */
+  private isSpent(network: string, bucket: Bucket): boolean {
+    const isSpent = bucket.underWay === 0 && this.leftFor(network, bucket) < 1;
+    if (isSpent && bucket.at - bucket.reportedAt >= 60_000) {
+      bucket.reportedAt = bucket.at;
+      const reason = `more failed authentications than ${this.burst} at once and ${this.rate} a second; if this is a load balancer, set TRUSTED_PROXIES`;
+      audit('authentication.refused-by-budget', { actor: network, reason });
     }
-    return true;
+    return isSpent;
   }
 }

@@ -1,9 +1,7 @@
-import { SERVICE_NAME } from '../config/service-name.js';
-
 const HIDDEN = '***';
 
 /** An access token, also one that is cut short or mistyped, percent-encoded or not. */
-const ACCESS_TOKEN = new RegExp(`${SERVICE_NAME}(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-z]{24,}`, 'gi');
+const ACCESS_TOKEN = /items(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-z]{24,}/gi;
 
 /**
  * Three parts of base64url or more: a JWT, signed or encrypted (RFC 7519, section 3), percent-encoded or not, and what is joined
@@ -11,14 +9,11 @@ const ACCESS_TOKEN = new RegExp(`${SERVICE_NAME}(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-
  */
 const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
 
-/** Fewer characters than any access token has that {@link ACCESS_TOKEN} finds. */
-const FEW = SERVICE_NAME.length + 25;
-
 /** The beginning of the header of a JWT, `{"`. */
 const HEADER = 'eyJ';
 
 /** A text without the access tokens and JWTs in it, which clients also send where they do not belong: in a path, for example. */
 export function hideCredentials(text: string): string {
-  const rest = text.length < FEW ? text : text.replaceAll(ACCESS_TOKEN, HIDDEN);
+  const rest = text.replaceAll(ACCESS_TOKEN, HIDDEN);
   return rest.includes(HEADER) ? rest.replaceAll(COMPACT, (found) => (found.includes(HEADER) ? HIDDEN : found)) : rest;
 }

@@ -17,39 +17,19 @@ declare global {
   }
 }
 
-/** Why a request was refused. Only the operator sees it: the response says no more than RFC 6750 does. */
-export const REFUSAL_REASONS = [
-  /** No bearer credential at all. */
-  'missing',
-  /** A credential in no form that is accepted. */
-  'malformed',
-  /** An access token with a wrong checksum. */
-  'checksum',
-  /** An access token that was never issued. */
-  'unknown',
-  'expired',
-  'revoked',
-  /** Replaced by another token, and past the overlap. */
-  'rotated',
-  /** Not looked up: its address has failed too often. */
-  'budget',
-  /** Not a JWT, or one with an algorithm that is not accepted. */
-  'jwt-form',
-  /** A JWT of a key that the issuer does not publish. */
-  'jwt-key',
-  'jwt-signature',
-  /** A JWT for another audience, of another issuer, or without a required claim. */
-  'jwt-claims',
-  'jwt-expired',
-  'jwt-not-yet',
-] as const;
+const OF_TOKENS = ['missing', 'malformed', 'checksum', 'unknown', 'expired', 'revoked', 'rotated', 'budget'] as const;
+const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expired', 'jwt-not-yet'] as const;
+
+/** Why a request was refused, for the operator alone (`docs/authentication.md`). */
+export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
 
 /** One of {@link REFUSAL_REASONS}. */
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** A valid credential, which may be cached until a time in milliseconds since the epoch, or an invalid one. */
 export type Verdict =
-  { readonly principal: Principal; readonly until: number } | { readonly refused: RefusalReason; readonly tokenId?: string };
+  | { readonly principal: Principal; readonly until?: number | undefined }
+  | { readonly refused: RefusalReason; readonly tokenId?: string | undefined };
 
 /** Whether a text is a scope as RFC 6749 spells it (section 3.3). */
 export function isScope(text: string): boolean {

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
@@ -14,7 +14,7 @@ import { readTokensFile } from './declared/tokens-file.js';
 import { hideCredentials } from './hide-credentials.js';
 import {
   digestOf,
-  fingerprintOfDigest,
+  fingerprintOf,
   generateToken,
   isTokenName,
   isWellFormedToken,
@@ -31,24 +31,32 @@ export interface CommandLine {
   readonly print: (text: string) => void;
 }
 
+/** Options of `issue`. */
+type Issue = Attribution & { name: string; expires: number; scope?: string[] | null };
+
 /**
  * Adds the commands for access tokens.
  *
  * @param token - the command that they become parts of
  */
 export function addTokenCommands(token: Command, { withDatabase, print }: CommandLine): void {
+  const actor = new Option('--actor <who>', 'who does it, for the audit log').argParser(hideCredentials).default(defaultActor());
+  const reason = new Option('--reason <why>', 'why, for the audit log').argParser(hideCredentials).default('not given');
+  const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
+  const overlap = durationParser('24h or 7d, or 0h', Number.isFinite);
+
   token
     .command('issue')
     .description('issue a token and print it, alone; it cannot be shown again')
     .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
     .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
-    .action(async (options: { name: string; expires: number; scope?: string[] }, command: Command) => {
-      const { name, expires, scope: scopes = null } = options;
-      const expiresAt = dateIn(expires);
+    .addOption(actor)
+    .addOption(reason)
+    .action(async ({ name, expires, scope: scopes = null, ...by }: Issue) => {
       const issue = (app: INestApplicationContext) => {
-        refuseUnknown(scopes ?? [], app.get(Routes).all().flatMap(scopesOf));
-        return app.get(AccessTokensService).issue({ name, expiresAt, scopes }, attribution(command));
+        refuseUnknown(scopes ?? [], new Set(app.get(Routes).all().flatMap(scopesOf)));
+        return app.get(AccessTokensService).issue({ name, expiresAt: dateIn(expires), scopes }, by);
       };
       print(await withDatabase(issue));
     });
@@ -58,32 +66,36 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .description('list all tokens, oldest first')
     .option('--json', 'as JSON, for programs')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const tokens = await withDatabase((app) => app.get(AccessTokensService).list());
-      print(json ? JSON.stringify(tokens.map(describe), null, 2) : table(tokens));
+      const tokens = (await withDatabase((app) => app.get(AccessTokensService).list())).map(describe);
+      print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
     });
 
   token
     .command('rotate')
     .description('issue a token in place of another and print it, alone; it has its name and scopes')
-    .argument('<id>', 'id of the token, from `token list`')
+    .argument('<id>', 'id of the token, from `token list`', tokenId)
     .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', overlap, parseDuration('24h'))
     .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', lifetime)
-    .action(async (id: string, options: { overlap: number; expires?: number }, command: Command) => {
-      const rotation = { overlap: options.overlap, lifetime: options.expires };
-      const known = knownId(id);
-      print(await withDatabase((app) => app.get(AccessTokensService).rotate(known, rotation, attribution(command))));
+    .addOption(actor)
+    .addOption(reason)
+    .action(async (id: string, { expires, ...options }: Attribution & { overlap: number; expires?: number }) => {
+      const rotation = { overlap: options.overlap, lifetime: expires };
+      print(await withDatabase((app) => app.get(AccessTokensService).rotate(id, rotation, options)));
     });
 
   token
     .command('revoke')
     .description('revoke a token; running services follow within TOKEN_CACHE_TTL seconds')
     .argument('<id|token>', 'id of the token, or the token itself; - reads it from standard input, out of sight of other users')
-    .action(async (given: string, _options: object, command: Command) => {
-      const which = identify(given === '-' ? (await textOf(process.stdin)).trim() : given);
+    .addOption(actor)
+    .addOption(reason)
+    .action(async (given: string, by: Attribution) => {
+      const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
+      const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
       await withDatabase(async (app) => {
-        const isRevoked = await app.get(AccessTokensService).revoke(which, attribution(command));
+        const isRevoked = await app.get(AccessTokensService).revoke(which, by);
         if ('digest' in which) {
-          await refuseDeclared(app, which.digest);
+          await refuseDeclared(app.get(Configuration).AUTH_TOKENS_FILE, fingerprintOf(text));
         }
         if (!isRevoked) {
           throw new OperatorError(
@@ -101,18 +113,6 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .action(() => {
       print(generateToken());
     });
-
-  for (const name of ['issue', 'rotate', 'revoke']) {
-    token.commands
-      .find((command) => command.name() === name)
-      ?.option('--actor <who>', 'who does it, for the audit log', defaultActor())
-      .option('--reason <why>', 'why, for the audit log', 'not given');
-  }
-}
-
-function attribution(command: Command): Attribution {
-  const { actor, reason } = command.opts<Attribution>();
-  return { actor: hideCredentials(actor), reason: hideCredentials(reason) };
 }
 
 /** The user of the operating system: containers often have a number only. */
@@ -134,84 +134,63 @@ function tokenName(text: string): string {
   return text;
 }
 
-function lifetime(text: string): number {
-  return duration(text, (milliseconds) => milliseconds > 0, '90d or 24h, or never');
-}
-
-function overlap(text: string): number {
-  return duration(text, Number.isFinite, '24h or 7d, or 0h');
-}
-
-/** Milliseconds, infinitely many from `never`. */
-function duration(text: string, isAllowed: (milliseconds: number) => boolean, examples: string): number {
-  const milliseconds = text === 'never' ? Infinity : parseDuration(text);
-  if (milliseconds === undefined || !isAllowed(milliseconds)) {
-    throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
-  }
-  return milliseconds;
-}
-
-/** A mistyped scope would make a token that nothing can be done with. */
-function refuseUnknown(scopes: readonly string[], known: readonly string[]): void {
-  const unknown = scopes.find((scope) => !known.includes(scope));
-  if (unknown !== undefined) {
-    throw new OperatorError(
-      `There is no scope ${hideCredentials(unknown)}. There are ${[...new Set(known)].toSorted().join(', ')}.`,
-    );
-  }
+/** Reads milliseconds, infinitely many from `never`. */
+function durationParser(examples: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
+  return (text) => {
+    const milliseconds = text === 'never' ? Infinity : parseDuration(text);
+    if (milliseconds === undefined || !isAllowed(milliseconds)) {
+      throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
+    }
+    return milliseconds;
+  };
 }
 
 /** What is given is never repeated in a message: it may be a token in the wrong place. */
-function knownId(text: string): string {
-  if (!isUuid(text)) {
-    throw new OperatorError('An id looks like 0190163d-8694-739b-aea5-966c26f8ad91. See `token list`.');
-  }
-  return text;
-}
-
-function identify(text: string): { id: string } | { digest: Buffer } {
-  if (isWellFormedToken(text)) {
-    return { digest: digestOf(text) };
-  }
+function tokenId(text: string): string {
   if (!isUuid(text)) {
     throw new OperatorError(
       'This is neither a token nor an id. An id looks like 0190163d-8694-739b-aea5-966c26f8ad91, see `token list`; a token is 42 characters long. ' +
         'A JWT ends where it was issued, or at its time.',
     );
   }
-  return { id: text };
+  return text;
 }
 
-/** @throws OperatorError when the file at `AUTH_TOKENS_FILE` still accepts the token */
-async function refuseDeclared(app: INestApplicationContext, digest: Buffer): Promise<void> {
-  const { AUTH_TOKENS_FILE: path } = app.get(Configuration);
-  if (path === undefined) {
-    return;
+/** A mistyped scope would make a token that nothing can be done with. */
+function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): void {
+  const unknown = scopes.find((scope) => !known.has(scope));
+  if (unknown !== undefined) {
+    throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. There are ${[...known].toSorted().join(', ')}.`);
   }
-  const { tokens, faults } = (await readTokensFile(path)).parse();
-  if (faults.length > 0) {
-    throw new OperatorError(
-      `The file ${path} of AUTH_TOKENS_FILE cannot be used here: see that it does not declare this token. In the database it is of no use any more.`,
-    );
-  }
-  if (tokens.has(fingerprintOfDigest(digest))) {
-    throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE declares this token: remove its line there.`);
+}
+
+/** @throws OperatorError when the file still accepts the token, or may */
+async function refuseDeclared(path: string | undefined, fingerprint: string): Promise<void> {
+  const { tokens, faults } = path === undefined ? { tokens: new Map(), faults: [] } : (await readTokensFile(path)).parse();
+  if (faults.length > 0 || tokens.has(fingerprint)) {
+    const advice =
+      faults.length > 0
+        ? 'cannot be used here: see that it does not declare this token. In the database it is of no use any more.'
+        : 'declares this token: remove its line there.';
+    throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE ${advice}`);
   }
 }
 
 const COLUMNS = ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'];
 
-function table(tokens: readonly AccessToken[]): string {
-  return [COLUMNS, ...tokens.map(row)].map((fields) => fields.join('\t')).join('\n');
+/** What may be shown of a token, in the order of the columns, and what only programs are shown. */
+function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
+  return { id, name, token: shorten(lastFour), createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 
-function row(accessToken: AccessToken): string[] {
-  const { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes } = describe(accessToken);
-  const dates = [createdAt.toISOString(), expiresAt?.toISOString(), lastUsedOn, revokedAt?.toISOString()];
-  return [id, name, token, ...dates, scopes?.join(' ')].map((field) => field ?? '-');
+function table(tokens: readonly ReturnType<typeof describe>[]): string {
+  const rows = tokens.map((token) => Object.values(token).slice(0, COLUMNS.length).map(cell));
+  return [COLUMNS, ...rows].map((row) => row.join('\t')).join('\n');
 }
 
-/** What may be shown of a token. */
-function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, replacedBy, scopes }: AccessToken) {
-  return { id, name, token: shorten(lastFour), createdAt, expiresAt, lastUsedOn, revokedAt, replacedBy, scopes };
+function cell(value: string | string[] | Date | null): string {
+  if (value instanceof Date) {
+    return value.toISOString();
+  }
+  return Array.isArray(value) ? value.join(' ') : (value ?? '-');
 }

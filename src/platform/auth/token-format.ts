@@ -1,24 +1,23 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const PREFIX = `${SERVICE_NAME}_`;
-const FINGERPRINT_ENCODING = 'base64';
 const FORMAT = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /**
  * A new access token: a prefix that secret scanners can look for, 30 random base62 characters (178 bits), and a checksum
- * of all that, by which a mistyped token is told apart without asking the database.
+ * of all that, by which a mistyped token is recognised without asking the database.
  */
 export function generateToken(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
   return PREFIX + random + checksum(PREFIX + random);
 }
 
-/** Whether a text says that it is a token of this service. */
+/** Whether a text claims to be a token of this service. */
 export function hasTokenPrefix(text: string): boolean {
   return text.startsWith(PREFIX);
 }
@@ -28,7 +27,7 @@ export function isWellFormedToken(token: string): boolean {
   return FORMAT.test(token) && token.slice(-CHECKSUM_LENGTH) === checksum(token.slice(0, -CHECKSUM_LENGTH));
 }
 
-/** The last four characters: of the checksum, so that they tell nothing of the rest that is not to be told. */
+/** The last four characters, which are of the checksum and give nothing of the rest away. */
 export function lastFourOf(token: string): string {
   return token.slice(-4);
 }
@@ -43,14 +42,9 @@ export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The same as a text, by which what is known of a credential is found. */
+/** The same in hexadecimal digits, the key of a credential in memory. */
 export function fingerprintOf(credential: string): string {
-  return hash('sha256', credential, FINGERPRINT_ENCODING);
-}
-
-/** @param digest - of a credential, from {@link digestOf} */
-export function fingerprintOfDigest(digest: Buffer): string {
-  return digest.toString(FINGERPRINT_ENCODING);
+  return hash('sha256', credential);
 }
 
 /** CRC-32 in base62, big end first, six characters. */
@@ -73,8 +67,8 @@ export function isTokenName(text: string): boolean {
 }
 
 /**
- * Whether a text fits into a line of the log and of a terminal: not empty, without control characters, characters that change the
- * direction of writing, and ends of lines.
+ * Whether a text fits into a line of the log and of a terminal: not empty, and without controls, changes of the direction of writing
+ * and ends of lines.
  *
  * @param longest - in characters (code points)
  */

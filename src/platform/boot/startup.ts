@@ -2,13 +2,11 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import { TokenAuthenticator } from '../auth/token-authenticator.js';
-import { scopesOf } from '../auth/token-policy.decorator.js';
-import { expressRoutes } from '../http/express-routes.js';
-import { BootChecks } from './boot-checks.js';
 import { Database } from '../database/database.js';
-import { Routes } from '../routes/routes.js';
+import { expressRoutes } from '../http/express-routes.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
+import { BootChecks } from './boot-checks.js';
 
 /** Starts what an application needs that serves requests, when Nest initialises it. Commands need none of it. */
 @Injectable()
@@ -20,7 +18,6 @@ export class Startup implements OnApplicationBootstrap {
     private readonly tokens: TokenAuthenticator,
     private readonly database: Database,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
-    private readonly routes: Routes,
     private readonly checks: BootChecks,
     private readonly host: HttpAdapterHost,
   ) {}
@@ -30,13 +27,13 @@ export class Startup implements OnApplicationBootstrap {
     this.version = version;
   }
 
-  /** @throws OperatorError when the file of tokens is wrong, two routes are equal, or the embedded database cannot be used */
+  /** @throws OperatorError when two routes are equal, the file of tokens is wrong, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {
     if (this.version !== undefined) {
       const registered = expressRoutes(this.host.httpAdapter.getInstance());
       this.checks.checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start(this.version);
-      await this.tokens.start(this.routes.all().flatMap(scopesOf));
+      await this.tokens.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }

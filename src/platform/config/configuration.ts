@@ -16,6 +16,9 @@ import {
   Seconds,
 } from './variables.decorators.js';
 
+/** The name of this service: authentication realm, token prefix, database application name, log field. */
+export const SERVICE_NAME = 'items';
+
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
 export const CUT_OFF = 0.9;
 

@@ -1,8 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import type { Configuration } from '../config/configuration.js';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import type { StatementObserver } from './statement-observers.js';
 

@@ -1,6 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Configuration } from '../config/configuration.js';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/request-context.js';
 import { isoText } from '../time/iso-text.js';
 import { currentTrace } from '../tracing/traced.js';

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import type { RedisLocation } from './redis-url.js';
 
 /** A connection to one Redis, or the connections to all nodes of a cluster. */

@@ -1,20 +1,7 @@
 import { isDecodable } from '../http/percent-encoding.js';
 
 /** Where Redis is, and the credentials for it. */
-export interface RedisLocation {
-  /** `sentinel`: the nodes are the Sentinels; `cluster`: some nodes of the cluster. */
-  readonly kind: 'single' | 'sentinel' | 'cluster';
-  readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  readonly tls: boolean;
-  readonly username: string | undefined;
-  /** Of the master, not of Sentinel. */
-  readonly password: string | undefined;
-  readonly sentinelPassword: string | undefined;
-  /** Name under which Sentinel knows the master. */
-  readonly masterName: string | undefined;
-  /** Number of the database; a cluster has only 0. */
-  readonly database: number;
-}
+export type RedisLocation = NonNullable<ReturnType<typeof parseRedisUrl>>;
 
 const URL_PATTERN =
   /^redis(?<tls>s?)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<username>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/?#@]+)(?:\/(?<path>[^?#]*))?(?:\?sentinelPassword=(?<sentinelPassword>[^#&]+))?$/;
@@ -33,11 +20,11 @@ const PATH_PATTERNS = {
  * `?sentinelPassword=` may follow, or `redis+cluster://host:6379,host:6379`; with TLS `rediss`. Credentials are
  * percent-encoded.
  *
- * @returns undefined when it is not such a URL
+ * @returns undefined when it is not such a URL; otherwise nodes (Sentinels, or some of the cluster) and user and password of Redis
  */
-export function parseRedisUrl(text: string): RedisLocation | undefined {
+export function parseRedisUrl(text: string) {
   const parts = URL_PATTERN.exec(text)?.groups;
-  const kind = (parts?.['kind'] ?? 'single') as RedisLocation['kind'];
+  const kind = (parts?.['kind'] ?? 'single') as keyof typeof PATH_PATTERNS;
   const path = PATH_PATTERNS[kind].exec(parts?.['path'] ?? '')?.groups;
   const credentials = [parts?.['username'], parts?.['password'], parts?.['sentinelPassword']];
   if (!parts || !path || !credentials.every((part) => part === undefined || isDecodable(part))) {
@@ -53,15 +40,7 @@ export function parseRedisUrl(text: string): RedisLocation | undefined {
   }
   // An empty part counts as left out.
   const [username, password, sentinelPassword] = credentials.map((part) => (part ? decodeURIComponent(part) : undefined));
-  const { masterName, database } = path;
-  return {
-    kind,
-    nodes,
-    tls: parts['tls'] === 's',
-    username,
-    password,
-    sentinelPassword,
-    masterName,
-    database: Number(database ?? 0),
-  };
+  const { masterName, database = 0 } = path;
+  const tls = parts['tls'] === 's';
+  return { kind, nodes, tls, username, password, sentinelPassword, masterName, database: Number(database) };
 }

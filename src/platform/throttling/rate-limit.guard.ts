@@ -13,19 +13,10 @@ const rateLimited = defineProblemType({
     'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every response says how many are left.',
 });
 
-/**
- * @param limit - requests in any window
- * @param window - its length in seconds
- * @param retryAfter - seconds until a slot comes free
- */
+/** @param retryAfter - like `window`, in seconds */
 export function rateLimitedProblem(limit: number, window: number, retryAfter: number): Problem {
-  return new Problem(
-    rateLimited,
-    `The token has used up its requests: at most ${limit} in ${window} seconds. Retry in ${retryAfter} s.`,
-    {
-      headers: { 'Retry-After': String(retryAfter) },
-    },
-  );
+  const detail = `The token has used up its requests: at most ${limit} in ${window} seconds. Retry in ${retryAfter} s.`;
+  return new Problem(rateLimited, detail, { headers: { 'Retry-After': String(retryAfter) } });
 }
 
 /**

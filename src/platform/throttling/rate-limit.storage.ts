@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
@@ -6,7 +6,6 @@ import type { RedisConnection } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import { within } from '../time/within.js';
 import { currentSpan, traced } from '../tracing/traced.js';
-import { RateLimitMetrics } from './rate-limit-metrics.js';
 import { RedisWindow } from './redis-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
@@ -28,6 +27,8 @@ const PROBE_INTERVAL = 250;
 /** Milliseconds within which all processes use Redis again. */
 const NOTICED_WITHIN = 2000;
 
+const STORAGES = ['redis', 'process'] as const;
+
 /**
  * Counts the requests of each token: in Redis for all processes, without it in this process, which then has its part of the limit.
  *
@@ -35,10 +36,11 @@ const NOTICED_WITHIN = 2000;
  * every call while Redis is away, is admitted while this process's own count is below its part. When Redis is back, both must admit
  * for one window. At most limit × (2 − 1/N) calls pass in the window that spans the loss, and never more than the limit in a later one.
  */
-@Injectable()
 export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimiter');
-  private readonly metrics: RateLimitMetrics;
+  private readonly decisions;
+  private readonly changes;
+  private readonly redisDuration;
   private readonly limit: number;
   private readonly ttl: number;
   private readonly part: number;
@@ -62,7 +64,25 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.ttl = RATE_LIMIT_WINDOW * 1000;
     this.part = Math.max(1, Math.floor(RATE_LIMIT / RATE_LIMIT_REPLICAS));
     this.own = new SlidingWindow(this.ttl);
-    this.metrics = new RateLimitMetrics(metrics, REDIS_URL === undefined ? undefined : () => this.isShared);
+    this.decisions = metrics.counter({
+      name: 'items_rate_limit_decisions_total',
+      help: 'Requests with a valid token, by decision and by where it was made',
+      labels: { decision: ['admitted', 'refused'], storage: STORAGES },
+    });
+    this.changes = metrics.counter({
+      name: 'items_rate_limit_storage_changes_total',
+      help: 'Changes between Redis and counting in the process',
+      labels: { to: STORAGES },
+    });
+    // No call waits longer than the last bound.
+    this.redisDuration = metrics.histogram(
+      { name: 'items_rate_limit_redis_duration_seconds', help: 'Time until Redis responds' },
+      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
+    );
+    const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
+    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(this.isShared));
+    const degraded = 'Whether this process counts for itself although REDIS_URL is set';
+    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(REDIS_URL !== undefined && !this.isShared));
   }
 
   /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
@@ -99,7 +119,9 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (limit !== this.limit || ttl !== this.ttl) {
       throw new Error('All routes share one limit, RATE_LIMIT in RATE_LIMIT_WINDOW seconds: remove @Throttle().');
     }
-    const { admitted, remaining, freeIn } = await (currentSpan() ? this.hitTraced(key) : this.hit(key));
+    const { admitted, remaining, freeIn } = await (currentSpan()
+      ? traced('rate limit', async () => this.hit(key))
+      : this.hit(key));
     const seconds = Math.ceil(freeIn / 1000);
     return {
       totalHits: limit - remaining,
@@ -119,39 +141,30 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return this.redis !== undefined && !this.isAway;
   }
 
-  private hitTraced(key: string): Promise<WindowState> {
-    return traced('rate limit', async (span) => {
-      const state = await this.hit(key);
-      const storage = this.isShared ? 'redis' : 'process';
-      span.setAttributes({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
-      return state;
-    });
-  }
-
   private hit(key: string): WindowState | Promise<WindowState> {
-    return this.redis && !this.isAway ? this.hitShared(this.redis, key) : this.decided(this.own.hit(key, this.part), false);
+    return this.redis && !this.isAway ? this.hitShared(this.redis, key) : this.decided(this.own.hit(key, this.part), 'process');
   }
 
   private async hitShared(redis: RedisWindow, key: string): Promise<WindowState> {
     const own = performance.now() < this.agreeUntil ? this.own.hit(key, this.part) : undefined;
     if (own && !own.admitted) {
-      return this.decided(own, false);
+      return this.decided(own, 'process');
     }
     const shared = await this.ask(redis, key);
     if (!shared) {
-      return this.decided(own ?? this.own.hit(key, this.part), false);
+      return this.decided(own ?? this.own.hit(key, this.part), 'process');
     }
     if (own && !shared.admitted) {
       this.own.remove(key);
     } else if (!own && shared.admitted) {
       this.own.add(key);
     }
-    return this.decided(own && own.remaining < shared.remaining ? own : shared, true);
+    return this.decided(own && own.remaining < shared.remaining ? own : shared, 'redis');
   }
 
-  private decided(state: WindowState, isShared: boolean): WindowState {
-    const decision = state.admitted ? 'admitted' : 'refused';
-    this.metrics.decisions.inc({ decision, storage: isShared ? 'redis' : 'process' });
+  private decided(state: WindowState, storage: (typeof STORAGES)[number]): WindowState {
+    this.decisions.inc({ decision: state.admitted ? 'admitted' : 'refused', storage });
+    currentSpan()?.setAttributes({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
     return state;
   }
 
@@ -159,7 +172,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private async ask(redis: RedisWindow, key: string): Promise<WindowState | undefined> {
     const start = performance.now();
     const response = redis.hit(key, this.limit, this.ttl).finally(() => {
-      this.metrics.redisDuration.observe({}, (performance.now() - start) / 1000);
+      this.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
     response.catch((error: unknown) => {
       this.leave(error, key);
@@ -189,7 +202,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (!this.isAway) {
       this.isAway = true;
       this.failedKey = key;
-      this.metrics.changes.inc({ to: 'process' });
+      this.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'rate limit storage away', err: reason });
     }
   }
@@ -206,7 +219,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.isAway = false;
     this.slow = { count: 0, since: 0 };
     this.agreeUntil = performance.now() + this.ttl + NOTICED_WITHIN;
-    this.metrics.changes.inc({ to: 'redis' });
+    this.changes.inc({ to: 'redis' });
     this.logger.log({ msg: 'rate limit storage back' });
   }
 }

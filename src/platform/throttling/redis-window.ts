@@ -62,18 +62,14 @@ export class RedisWindow {
    * @param length - of the window, in milliseconds
    * @throws Error when Redis cannot be reached or cannot count
    */
-  hit(key: string, limit: number, length: number): Promise<WindowState> {
-    return this.count(this.name(key), limit, length);
+  async hit(key: string, limit: number, length: number): Promise<WindowState> {
+    const [admitted, remaining, freeIn] = await this.connection.slidingWindow(this.name(key), limit, length * 1000);
+    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
   }
 
   /** @throws Error when calls with this key cannot be counted now */
   async probe(key: string): Promise<void> {
-    await this.count(`${this.name(key)}:probe`, 1000, 1000);
-  }
-
-  private async count(name: string, limit: number, length: number): Promise<WindowState> {
-    const [admitted, remaining, freeIn] = await this.connection.slidingWindow(name, limit, length * 1000);
-    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
+    await this.connection.slidingWindow(`${this.name(key)}:probe`, 1000, 1_000_000);
   }
 
   /** The braces put all names of one key into one slot of a cluster. */

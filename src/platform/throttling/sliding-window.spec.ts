@@ -68,17 +68,6 @@ describe('a sliding window', () => {
     expect(calls.size).toBe(1);
   });
 
-  it('remembers a key through turns for as long as its calls count', () => {
-    const calls = window(100);
-    for (let turn = 0; turn < 10; turn += 1) {
-      expect(calls.hit('a', 1).admitted).toBe(true);
-      now += 99;
-      calls.hit('b', 1);
-      expect(calls.hit('a', 1).admitted).toBe(false);
-      now += 1;
-    }
-  });
-
   it.each([1, 14, 15, 16, 100])('agrees with a list of times at a limit of %d', (limit) => {
     const length = 50;
     const calls = window(length);

@@ -7,9 +7,8 @@ import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
-import type { Configuration } from '../config/configuration.js';
 import { parseKeyValues } from '../config/key-values.js';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 
 /** The least time between two warnings, in milliseconds: each batch fails while the collector is away. */
 const WARNING_INTERVAL = 60_000;

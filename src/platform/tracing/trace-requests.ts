@@ -1,7 +1,7 @@
 import { context, propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { outcomeOf } from '../http/outcome-of.js';
 import { failSpan } from './traced.js';
 

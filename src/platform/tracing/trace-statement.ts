@@ -1,6 +1,6 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import { DatabaseError } from 'pg';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import type { StatementObserver } from '../database/statement-observers.js';
 import { currentSpan, failSpan } from './traced.js';
 

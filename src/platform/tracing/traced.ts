@@ -1,6 +1,6 @@
 import { context, INVALID_SPAN_CONTEXT, propagation, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { SERVICE_NAME } from '../config/service-name.js';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { Problem } from '../http/problem.js';
 
 /** The span of the running code, unless it is not sampled or has ended: what runs on after the response is not traced. */

@@ -4,7 +4,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
-import { type AuditEvent, AuditLog } from '../audit-log.js';
+import { type AuditEvent, audit } from '../audit-log.js';
 import { type Declaration, type DeclaredToken, readTokensFile } from './tokens-file.js';
 
 /** Milliseconds between two reads of the file: events of file systems miss replaced links and network volumes. */
@@ -21,7 +21,6 @@ export class DeclaredTokens implements OnApplicationShutdown {
   constructor(
     private readonly configuration: Configuration,
     metrics: Metrics,
-    private readonly audit: AuditLog,
   ) {
     if (configuration.AUTH_TOKENS_FILE !== undefined) {
       const help = 'Whether the file at AUTH_TOKENS_FILE is in force (1), or is wrong and the tokens before it are (0)';
@@ -78,11 +77,11 @@ export class DeclaredTokens implements OnApplicationShutdown {
   private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {
-      const audit = (event: AuditEvent, { id, name, scopes }: DeclaredToken) => {
-        this.audit.write(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
+      const note = (event: AuditEvent, { id, name, scopes }: DeclaredToken) => {
+        audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
       };
-      for (const [key, token] of this.tokens) if (!tokens.has(key)) audit('token.undeclared', token);
-      for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) audit('token.declared', token);
+      for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);
+      for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) note('token.declared', token);
       this.tokens = tokens;
       this.logger.log({ msg: 'tokens file in force', tokens: tokens.size });
     }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { v5 } from 'uuid';
 import { hideCredentials } from '../hide-credentials.js';
 import { isScope, type Principal } from '../principal.js';
-import { digestOf, fingerprintOfDigest, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { fingerprintOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
 /** Makes ids of digests. With another one, clients would lose their rate limits and idempotency keys. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
@@ -54,8 +54,8 @@ function addLine(line: string, tokens: Declaration['tokens']): string[] {
   }
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
   const isValid = isDigest || isWellFormedToken(credential);
-  const digest = isDigest ? Buffer.from(credential, 'hex') : digestOf(credential);
-  const [id, fingerprint] = [v5(digest.toString('hex'), NAMESPACE), fingerprintOfDigest(digest)];
+  const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
+  const id = v5(fingerprint, NAMESPACE);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
   const rules: [boolean, string][] = [
     [!isTokenName(name), `has no name that can be used: write ${TOKEN_NAME_RULE} before the first colon`],

@@ -13,11 +13,8 @@ export const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 /** Difference between the issuer's clock and this one that is allowed for, in seconds. */
 export const LEEWAY = 30;
 
-/** By the code of an error of jose. Its other errors are about the form, errors of others about the key. */
+/** By the code of an error of jose. Its other errors are about the form, those of key sets and of others about the key. */
 const REASONS: ReadonlyMap<string, RefusalReason> = new Map([
-  [errors.JWKSInvalid.code, 'jwt-key'],
-  [errors.JWKSNoMatchingKey.code, 'jwt-key'],
-  [errors.JWKSMultipleMatchingKeys.code, 'jwt-key'],
   [errors.JWSSignatureVerificationFailed.code, 'jwt-signature'],
   [errors.JWTClaimValidationFailed.code, 'jwt-claims'],
   [errors.JWTExpired.code, 'jwt-expired'],
@@ -49,8 +46,10 @@ export class JwtVerifier {
     } catch (error) {
       const isEarly =
         error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf' && error.reason === 'check_failed';
-      const reason = error instanceof errors.JOSEError ? (REASONS.get(error.code) ?? 'jwt-form') : 'jwt-key';
-      return { refused: isEarly ? 'jwt-not-yet' : reason };
+      if (!(error instanceof errors.JOSEError) || error.code.startsWith('ERR_JWKS_')) {
+        return { refused: 'jwt-key' };
+      }
+      return { refused: isEarly ? 'jwt-not-yet' : (REASONS.get(error.code) ?? 'jwt-form') };
     }
   }
 }
