@@ -24,7 +24,7 @@ import {
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
-import { SkipThrottle } from '@nestjs/throttler';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
@@ -125,6 +125,10 @@ class PartsController {
   @SkipThrottle()
   unlimited(): void {}
 
+  @Get('rare')
+  @Throttle({ default: { limit: 1, ttl: 60_000 } })
+  rare(): void {}
+
   @Post('sent')
   sent(): void {
     this.events.emit('parcel.sent', 'bell');
@@ -216,8 +220,15 @@ it.each([
   expect((await call('GET', path)).body).toMatchObject({ status, type, detail, instance: `/v1/parts/${path}` });
 });
 
-it('has @SkipThrottle', async () => {
+it('has @SkipThrottle and @Throttle', async () => {
   expect((await call('GET', 'unlimited')).headers.get('ratelimit')).toBeNull();
+  const client = await service.newClient();
+  const answers = [await client.call('GET', '/v1/parts/rare'), await client.call('GET', '/v1/parts/rare'), await client.list()];
+  expect(answers.map(({ status, headers }) => [status, headers.get('ratelimit')])).toEqual([
+    [200, '"default";r=999;t=60'],
+    [429, expect.stringMatching(/^"route";r=0;t=\d+$/)],
+    [200, expect.stringMatching(/^"default";r=998;/)],
+  ]);
 });
 
 it('has events, jobs and nested transactions', async () => {

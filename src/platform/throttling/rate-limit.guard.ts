@@ -30,11 +30,24 @@ export class RateLimitGuard extends ThrottlerGuard {
     return Promise.resolve(requestOf(context).user === undefined);
   }
 
-  protected override async handleRequest({ context, limit, ttl, blockDuration, throttler }: ThrottlerRequest): Promise<boolean> {
+  /** A route with `@Throttle()` has a limit of its own for each token; what it admits counts for that of the service as well. */
+  protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = requestOf(context);
-    const key = request.user?.id ?? '';
-    const name = throttler.name ?? 'default';
-    const state = await this.storageService.increment(key, ttl, limit, blockDuration, name);
+    const token = request.user?.id ?? '';
+    if (limit !== throttler.limit || ttl !== throttler.ttl) {
+      const route = `${context.getClass().name}.${context.getHandler().name}`;
+      await this.count(request, `${token} ${route}`, { name: 'route', limit, ttl });
+    }
+    await this.count(request, token, { name: 'default', limit: Number(throttler.limit), ttl: Number(throttler.ttl) });
+    return true;
+  }
+
+  private async count(
+    request: Request,
+    key: string,
+    { name, limit, ttl }: { name: string; limit: number; ttl: number },
+  ): Promise<void> {
+    const state = await this.storageService.increment(key, ttl, limit, 0, name);
     const reset = state.isBlocked ? state.timeToBlockExpire : state.timeToExpire;
     const remaining = Math.max(0, limit - state.totalHits);
     request.res?.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${ttl / 1000}`);
@@ -42,7 +55,6 @@ export class RateLimitGuard extends ThrottlerGuard {
     if (state.isBlocked) {
       throw rateLimitedProblem(limit, ttl / 1000, Math.max(1, reset));
     }
-    return true;
   }
 }
 

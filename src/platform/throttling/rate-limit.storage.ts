@@ -27,6 +27,16 @@ const PROBE_INTERVAL = 250;
 /** Milliseconds within which all processes use Redis again. */
 const NOTICED_WITHIN = 2000;
 
+/** A limit, and what this process has counted of it. */
+interface Rule {
+  readonly limit: number;
+  /** Length of the window, in milliseconds. */
+  readonly ttl: number;
+  /** What this process admits of it when it counts for itself. */
+  readonly part: number;
+  readonly own: SlidingWindow;
+}
+
 const STORAGES = ['redis', 'process'] as const;
 
 /**
@@ -41,29 +51,23 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private readonly decisions;
   private readonly changes;
   private readonly redisDuration;
-  private readonly limit: number;
-  private readonly ttl: number;
-  private readonly part: number;
-  private readonly own: SlidingWindow;
+  /** That of the service, and those that `@Throttle()` asks for. */
+  private readonly rules: Rule[] = [];
   private connection: RedisConnection | undefined;
   private redis: RedisWindow | undefined;
   private isAway = false;
   /** The key with which Redis failed last: in a cluster, others may work. */
   private failedKey = '';
   private slow = { count: 0, since: 0 };
-  /** Until then, by `performance.now()`, Redis and the own count must both admit. */
-  private agreeUntil = -Infinity;
+  /** Since when, by `performance.now()`, Redis is back: for a window, it and the own count must both admit. */
+  private backSince = -Infinity;
   private probing: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
-    const { RATE_LIMIT, RATE_LIMIT_WINDOW, RATE_LIMIT_REPLICAS, REDIS_URL } = configuration;
-    this.limit = RATE_LIMIT;
-    this.ttl = RATE_LIMIT_WINDOW * 1000;
-    this.part = Math.max(1, Math.floor(RATE_LIMIT / RATE_LIMIT_REPLICAS));
-    this.own = new SlidingWindow(this.ttl);
+    const { REDIS_URL } = configuration;
     this.decisions = metrics.counter({
       name: 'items_rate_limit_decisions_total',
       help: 'Requests with a valid token, by decision and by where it was made',
@@ -113,15 +117,12 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
    * Counts one call, if there is room for it. Never fails, and waits for Redis no longer than {@link TIME_LIMIT}.
    *
    * @returns `timeToExpire` and `timeToBlockExpire` in whole seconds, rounded up, until a slot becomes free
-   * @throws Error for another limit or window than that of the service, as `@Throttle()` on a route asks for
    */
   async increment(key: string, ttl: number, limit: number): Promise<StorageRecord> {
-    if (limit !== this.limit || ttl !== this.ttl) {
-      throw new Error('All routes share one limit, RATE_LIMIT in RATE_LIMIT_WINDOW seconds: remove @Throttle().');
-    }
+    const rule = this.ruleOf(limit, ttl);
     const { admitted, remaining, freeIn } = await (currentSpan()
-      ? traced('rate limit', async () => this.hit(key))
-      : this.hit(key));
+      ? traced('rate limit', async () => this.hit(key, rule))
+      : this.hit(key, rule));
     const seconds = Math.ceil(freeIn / 1000);
     return {
       totalHits: limit - remaining,
@@ -141,23 +142,35 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return this.redis !== undefined && !this.isAway;
   }
 
-  private hit(key: string): WindowState | Promise<WindowState> {
-    return this.redis && !this.isAway ? this.hitShared(this.redis, key) : this.decided(this.own.hit(key, this.part), 'process');
+  private ruleOf(limit: number, ttl: number): Rule {
+    let rule = this.rules.find((known) => known.limit === limit && known.ttl === ttl);
+    if (!rule) {
+      const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
+      rule = { limit, ttl, part, own: new SlidingWindow(ttl) };
+      this.rules.push(rule);
+    }
+    return rule;
   }
 
-  private async hitShared(redis: RedisWindow, key: string): Promise<WindowState> {
-    const own = performance.now() < this.agreeUntil ? this.own.hit(key, this.part) : undefined;
+  private hit(key: string, rule: Rule): WindowState | Promise<WindowState> {
+    const { own, part } = rule;
+    return this.redis && !this.isAway ? this.hitShared(this.redis, key, rule) : this.decided(own.hit(key, part), 'process');
+  }
+
+  private async hitShared(redis: RedisWindow, key: string, rule: Rule): Promise<WindowState> {
+    const mustAgree = performance.now() < this.backSince + rule.ttl + NOTICED_WITHIN;
+    const own = mustAgree ? rule.own.hit(key, rule.part) : undefined;
     if (own && !own.admitted) {
       return this.decided(own, 'process');
     }
-    const shared = await this.ask(redis, key);
+    const shared = await this.ask(redis, key, rule);
     if (!shared) {
-      return this.decided(own ?? this.own.hit(key, this.part), 'process');
+      return this.decided(own ?? rule.own.hit(key, rule.part), 'process');
     }
     if (own && !shared.admitted) {
-      this.own.remove(key);
+      rule.own.remove(key);
     } else if (!own && shared.admitted) {
-      this.own.add(key);
+      rule.own.add(key);
     }
     return this.decided(own && own.remaining < shared.remaining ? own : shared, 'redis');
   }
@@ -169,9 +182,9 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** @returns undefined when Redis failed or was slow */
-  private async ask(redis: RedisWindow, key: string): Promise<WindowState | undefined> {
+  private async ask(redis: RedisWindow, key: string, { limit, ttl }: Rule): Promise<WindowState | undefined> {
     const start = performance.now();
-    const response = redis.hit(key, this.limit, this.ttl).finally(() => {
+    const response = redis.hit(key, limit, ttl).finally(() => {
       this.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
     response.catch((error: unknown) => {
@@ -218,7 +231,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     this.isAway = false;
     this.slow = { count: 0, since: 0 };
-    this.agreeUntil = performance.now() + this.ttl + NOTICED_WITHIN;
+    this.backSince = performance.now();
     this.changes.inc({ to: 'redis' });
     this.logger.log({ msg: 'rate limit storage back' });
   }
