@@ -44,7 +44,14 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const metrics = app.get(Metrics);
   configureExpress(app, configuration.TRUSTED_PROXIES);
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
-  app.use(skipClosedConnection, rememberRequest, traceRequests, observeRequests(metrics), securityHeaders, hostHeader);
+  app.use(
+    skipClosedConnection,
+    rememberRequest,
+    traceRequests,
+    observeRequests(metrics, configuration.LOG_LEVEL),
+    securityHeaders,
+    hostHeader,
+  );
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));

@@ -1,4 +1,5 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
@@ -7,7 +8,7 @@ import { Problem } from '../http/problem.js';
 import { currentSpan, traced } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import type { RefusalReason } from './principal.js';
-import { tokenPolicyOf } from './token-policy.decorator.js';
+import { TOKEN_POLICY, type TokenPolicy } from './token-policy.decorator.js';
 
 /** The header `WWW-Authenticate` of a refusal (RFC 6750, section 3). */
 export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
@@ -39,12 +40,19 @@ function unauthorizedWith(value: string): Problem {
 /** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
-  constructor(private readonly strategy: BearerStrategy) {
+  constructor(
+    private readonly strategy: BearerStrategy,
+    private readonly routes: Reflector,
+  ) {
     super({ defaultStrategy: strategy.name });
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() }) === 'public') {
+    const policy: TokenPolicy | undefined = this.routes.getAllAndOverride(TOKEN_POLICY, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (policy === 'public') {
       return true;
     }
     const request = context.getArgByIndex<Request>(0);

@@ -15,7 +15,7 @@ const logger = new Logger();
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures each request and logs it in one line: without a status if it got no response, and never with headers, query or body. */
-export function observeRequests(metrics: Metrics): RequestHandler {
+export function observeRequests(metrics: Metrics, logLevel: string): RequestHandler {
   const durations = new Histogram({
     name: 'items_http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its response',
@@ -23,6 +23,7 @@ export function observeRequests(metrics: Metrics): RequestHandler {
     buckets: BUCKETS,
     registers: [metrics.registry],
   });
+  const isLogged = ['info', 'debug', 'trace'].includes(logLevel);
   let inFlight = 0;
   metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request: Request, response: Response, next: NextFunction) => {
@@ -37,20 +38,22 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       const { route, status, isAborted } = outcomeOf(request, response);
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
-      logger.log({
-        msg: 'request',
-        requestId: request.id,
-        ...trace,
-        principalId: request.user?.id,
-        subject: request.user?.subject,
-        refusal: request.refusal,
-        method,
-        route,
-        path: hideCredentials(path),
-        status,
-        aborted: isAborted || undefined,
-        durationMs: Math.round(durationMs * 1000) / 1000,
-      });
+      if (isLogged) {
+        logger.log({
+          msg: 'request',
+          requestId: request.id,
+          ...trace,
+          principalId: request.user?.id,
+          subject: request.user?.subject,
+          refusal: request.refusal,
+          method,
+          route,
+          path: hideCredentials(path),
+          status,
+          aborted: isAborted || undefined,
+          durationMs: Math.round(durationMs * 1000) / 1000,
+        });
+      }
     });
     next();
   };
