@@ -1,14 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
 import { AppDataSource } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isAway } from './database-problem.js';
 import { CONFLICT, sqlState } from './sql-state.js';
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { Logger } from '@nestjs/common';
 import { keepTrying, openDataSource } from './open-data-source.js';
 
 /** A streaming replica of the database, which may be away at any time. */
-export class ReadReplica {
+class ReadReplica {
   private readonly logger = new Logger('ReadReplica');
   private readonly shutdown = new AbortController();
   private readonly host: string;

@@ -6,7 +6,7 @@ import { invalidRequest } from './invalid-request.js';
 import { Problem } from './problem.js';
 
 /** Largest body that is read, in bytes. */
-export const BODY_LIMIT = 64 * 1024;
+const BODY_LIMIT = 64 * 1024;
 
 /** Levels of arrays and objects that a body may nest: validation is recursive. */
 const MAXIMUM_DEPTH = 32;

@@ -14,7 +14,7 @@ declare global {
 }
 
 /** What is known of the request that the running code serves. */
-export interface RequestContext {
+interface RequestContext {
   readonly request: Request;
 }
 

@@ -10,7 +10,7 @@ import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { KeptAnswer } from './kept-answer.entity.js';
 
 /** A request that may be repeated. */
-export interface RepeatableRequest {
+interface RepeatableRequest {
   /** `familyId` of who makes it. */
   ownerId: string;
   key: string;
@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /** An answer, and whether it was given before. */
-export type GivenAnswer = Answer & { isReplay: boolean };
+type GivenAnswer = Answer & { isReplay: boolean };
 
 /** The same key was used for another request. */
 export class KeyReusedError extends Error {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** What makes a request another one. */
-export interface RequestIdentity {
+interface RequestIdentity {
   method: string;
   /** Path and query. */
   url: string;

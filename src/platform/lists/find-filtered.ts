@@ -44,7 +44,7 @@ export async function findFiltered<Entity extends { id: string }>(
 }
 
 /** What PostgreSQL expects of a statement. */
-export interface QueryPlan {
+interface QueryPlan {
   /** In the planner's unit: 1 is about one page of 8 KiB read in sequence. */
   cost: number;
   /** Whether no index helps: it reads some table from end to end. */
