@@ -1,4 +1,5 @@
 import {
+  Body,
   type CallHandler,
   type CanActivate,
   ConflictException,
@@ -26,9 +27,11 @@ import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitte
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { Type } from 'class-transformer';
+import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
-import { DataSource, Like, Repository } from 'typeorm';
+import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
@@ -81,6 +84,44 @@ class Jobs {
   @OnEvent('parcel.sent')
   hear(name: string): void {
     this.heard.push(name);
+  }
+}
+
+class CircleDto {
+  @IsNumber()
+  declare radius: number;
+}
+
+class ShapesDto {
+  @ValidateNested({ each: true })
+  @Type(() => Object, {
+    keepDiscriminatorProperty: false,
+    discriminator: { property: 'kind', subTypes: [{ name: 'circle', value: CircleDto }] },
+  })
+  declare shapes: CircleDto[];
+
+  @IsOptional()
+  @IsDate()
+  @Type(() => Date)
+  declare at?: Date;
+}
+
+/** Hears of rows, as the documentation of Nest registers it. */
+@Injectable()
+@EventSubscriber()
+class ItemSubscriber implements EntitySubscriberInterface<Item> {
+  readonly inserted: string[] = [];
+
+  constructor(@InjectDataSource() dataSource: DataSource) {
+    dataSource.subscribers.push(this);
+  }
+
+  listenTo(): typeof Item {
+    return Item;
+  }
+
+  afterInsert({ entity }: InsertEvent<Item>): void {
+    this.inserted.push(entity.name);
   }
 }
 
@@ -179,6 +220,11 @@ class PartsController {
     });
   }
 
+  @Post('shapes')
+  shapes(@Body() { shapes }: ShapesDto): boolean[] {
+    return shapes.map((shape) => shape instanceof CircleDto);
+  }
+
   @Get('of/:id')
   one(@Param('id', ParseUUIDPipe) id: string): object {
     return { id };
@@ -188,7 +234,7 @@ class PartsController {
 @Module({
   imports: [AppModule, ScheduleModule.forRoot(), EventEmitterModule.forRoot(), TypeOrmModule.forFeature([Item])],
   controllers: [PartsController],
-  providers: [Jobs, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
+  providers: [Jobs, ItemSubscriber, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
 })
 class PartsModule {}
 
@@ -229,6 +275,20 @@ it('has @SkipThrottle and @Throttle', async () => {
     [429, expect.stringMatching(/^"route";r=0;t=\d+$/)],
     [200, expect.stringMatching(/^"default";r=998;/)],
   ]);
+});
+
+it('has discriminators, and refuses what cannot be converted', async () => {
+  const post = (body: object) =>
+    service.api.call('POST', '/v1/parts/shapes', { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  expect(await post({ shapes: [{ kind: 'circle', radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
+  for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }]) {
+    expect([body, (await post(body)).status]).toEqual([body, 400]);
+  }
+});
+
+it('tells subscribers', async () => {
+  await service.api.create({ name: 'heard of' });
+  await eventually(() => service.app.get(ItemSubscriber).inserted.includes('heard of'));
 });
 
 it('has events, jobs and nested transactions', async () => {
