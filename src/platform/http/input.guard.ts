@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { isHidden } from '../openapi/hidden.decorator.js';
+import { HIDDEN } from '../openapi/hidden.decorator.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
 import { hasJsonBody, readJson } from './read-json.js';
@@ -12,32 +13,43 @@ import { UNKNOWN_NAME } from './problem.js';
  */
 @Injectable()
 export class InputGuard implements CanActivate {
+  private readonly names = new WeakMap<Route['handler'], ReadonlySet<string> | undefined>();
+
+  constructor(private readonly routes: Reflector) {}
+
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    const [controller, handler] = [context.getClass(), context.getHandler()];
-    if (isHidden({ controller, handler })) {
+    if (this.routes.getAllAndOverride<boolean | undefined>(HIDDEN, [context.getHandler(), context.getClass()])) {
       return true;
     }
     if (request.url.includes('?')) {
-      checkQuery(request, { controller, handler });
+      this.checkQuery(request, context);
     }
     return hasJsonBody(request) ? readBody(request) : true;
   }
-}
 
-/** Parsed once: Express does it at each access. Parameters that the handler does not name are refused. */
-function checkQuery(request: Request, { controller, handler }: Pick<Route, 'controller' | 'handler'>): void {
-  const { query } = request;
-  Object.defineProperty(request, 'query', { value: query });
-  const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
-  const known = parametersOf({ controller, name: handler.name }).filter(({ kind }) => kind === RouteParamtypes.QUERY);
-  // A class has rules of its own.
-  if (!isWrapped && known.every(({ data }) => typeof data === 'string')) {
-    const unknown = Object.keys(query).filter((name) => !known.some(({ data }) => data === name));
+  /** Parsed once: Express does it at each access. Parameters that the handler does not name are refused. */
+  private checkQuery(request: Request, context: ExecutionContext): void {
+    const { query } = request;
+    Object.defineProperty(request, 'query', { value: query });
+    const handler = context.getHandler();
+    if (!this.names.has(handler)) {
+      this.names.set(handler, queryNames(context.getClass(), handler));
+    }
+    const known = this.names.get(handler);
+    const unknown = known ? Object.keys(query).filter((name) => !known.has(name)) : [];
     if (unknown.length > 0) {
       throw invalidRequest(unknown.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
     }
   }
+}
+
+/** The query parameters that a handler names; undefined where a class, which has rules of its own, or a wrapper takes them. */
+function queryNames(controller: Route['controller'], handler: Route['handler']): ReadonlySet<string> | undefined {
+  const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
+  const queries = parametersOf({ controller, name: handler.name }).filter(({ kind }) => kind === RouteParamtypes.QUERY);
+  const names = queries.flatMap(({ data }) => (typeof data === 'string' ? [data] : []));
+  return isWrapped || names.length < queries.length ? undefined : new Set(names);
 }
 
 async function readBody(request: Request): Promise<boolean> {

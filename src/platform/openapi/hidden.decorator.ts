@@ -2,7 +2,8 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { metadataOf, type Route } from '../routes/route.js';
 
-const HIDDEN = 'hidden';
+/** Metadata key of {@link Hidden}. */
+export const HIDDEN = 'hidden';
 
 /** A controller for operators and browsers, which the OpenAPI document leaves out. It may be called with any query. */
 export function Hidden(): ClassDecorator {
