@@ -1,12 +1,12 @@
 import { PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import { isOf } from '../database/table-name.js';
 import { classOf, documentedProperties } from '../openapi/documented-properties.js';
 import { isHidden } from '../openapi/hidden.decorator.js';
 import { operationIdOf, operationOf } from '../openapi/operation.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { rulesOf } from '../validation/rules-of.js';
 
 /** What is wrong with the way in which a handler responds: one that forgets it never ends. */
 export function responseFaults(route: Route): string[] {
@@ -23,7 +23,7 @@ export function pathFaults(route: Route): string[] {
   );
   const inPath = paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
   return parametersOf(route).flatMap(({ kind, data, type }) => {
-    const names = new Set(type && rulesOf(type).map(({ propertyName }) => propertyName));
+    const names = new Set(type && checksOf(type).map(({ propertyName }) => propertyName));
     const unknown =
       kind === RouteParamtypes.PARAM && data === undefined && names.size > 0 ? inPath.filter((name) => !names.has(name)) : [];
     return unknown.map(
@@ -43,7 +43,7 @@ export function inputFaults(route: Route): string[] {
 
 /** @param above - classes that contain this one: a class that contains itself has no end */
 function classFaults(type: Type<object>, place: string, above: readonly Type[] = []): string[] {
-  const rules = rulesOf(type);
+  const rules = checksOf(type);
   if (rules.length === 0) {
     const remedy = 'declare it whole, as a class with decorated properties, and import that class without "type".';
     return [`${place} takes an input without validation rules: ${remedy}`];
@@ -67,9 +67,8 @@ function classFaults(type: Type<object>, place: string, above: readonly Type[] =
 /** Kinds of metadata that are no rules: they say when others hold, or that a name is known. */
 const NO_RULES: ReadonlySet<string | undefined> = new Set(['conditionalValidation', 'whitelistValidation']);
 
-function rulesOf(type: Type<object>) {
-  const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  return metadata.filter((rule) => !NO_RULES.has(rule.type));
+function checksOf(type: Type<object>) {
+  return rulesOf(type).filter((rule) => !NO_RULES.has(rule.type));
 }
 
 /** Classes of responses that the document says nothing of, or not all: columns of an entity that clients would see. */

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { getMetadataStorage } from 'class-validator';
+import { rulesOf } from '../validation/rules-of.js';
 import { documentedProperties } from './documented-properties.js';
 
 /** What class-validator's decorators say of the type of a property. */
@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
  * reflection tell it, and whether they may be left out.
  */
 export function documentRules(type: Type<object>): void {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const rules = rulesOf(type);
   const documented = documentedProperties(type);
   const undocumented = Map.groupBy(
     rules.filter(({ propertyName }) => !Object.hasOwn(documented, propertyName)),

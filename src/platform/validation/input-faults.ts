@@ -3,6 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
 import { quickCheckOf } from './quick-check.js';
+import { rulesOf } from './rules-of.js';
 import { RefusedValue } from './parsed.decorator.js';
 
 /** What is asked of class-validator: a property that the class does not declare is an error. */
@@ -94,14 +95,13 @@ function detailOf(message: string, property: string): string {
 
 /** The places of the elements that break a rule for each of them; one empty place for a rule of the property itself. */
 function wrongElements({ target, property, value }: ValidationError, constraint: string): string[][] {
-  const storage = getMetadataStorage();
-  const rule = storage
-    .getTargetValidationMetadatas(target?.constructor ?? Object, '', false, false)
-    .find((metadata) => metadata.propertyName === property && metadata.name === constraint);
+  const rule = rulesOf(target?.constructor ?? Object).find(
+    (metadata) => metadata.propertyName === property && metadata.name === constraint,
+  );
   if (!rule?.each || !Array.isArray(value)) {
     return [[]];
   }
-  const [{ instance } = { instance: undefined }] = storage.getTargetValidatorConstraints(rule.constraintCls);
+  const [{ instance } = { instance: undefined }] = getMetadataStorage().getTargetValidatorConstraints(rule.constraintCls);
   const context = { targetName: '', property, object: target ?? {}, constraints: rule.constraints };
   const wrong = value.flatMap((element: unknown, index) =>
     instance?.validate(element, { ...context, value: element }) === true ? [] : [[String(index)]],

@@ -1,5 +1,5 @@
-import { getMetadataStorage } from 'class-validator';
 import type { InputFault } from './input-faults.js';
+import { rulesOf } from './rules-of.js';
 
 /**
  * Nested objects that are missing, or lists where one object is declared: class-validator's `@ValidateNested()` lets both pass.
@@ -7,7 +7,7 @@ import type { InputFault } from './input-faults.js';
  * @param input - an instance of a class with rules
  */
 export function nestedFaults(input: object, path: readonly string[] = []): InputFault[] {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(input.constructor, '', false, false);
+  const rules = rulesOf(input.constructor);
   const optional = new Set(rules.flatMap(({ type, propertyName }) => (type === 'conditionalValidation' ? [propertyName] : [])));
   return rules
     .filter(({ type }) => type === 'nestedValidation')

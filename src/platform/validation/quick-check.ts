@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage, type ValidatorConstraintInterface } from 'class-validator';
+import { rulesOf } from './rules-of.js';
 
 /** The rules of one property, each as a test. */
 interface Rules {
@@ -29,7 +30,7 @@ export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
 
 function compile(type: Type<object>): QuickCheck | undefined {
   const storage = getMetadataStorage();
-  const metadata = storage.getTargetValidationMetadatas(type, '', false, false);
+  const metadata = rulesOf(type);
   const isKnown = metadata.every(
     ({ type: kind, each, groups, constraintCls }) =>
       !each &&
