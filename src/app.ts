@@ -8,7 +8,7 @@ import { AppModule } from './app.module.js';
 import { offerQuickstartToken } from './platform/auth/quickstart-token.js';
 import { BootChecks } from './platform/boot/boot-checks.js';
 import { Startup } from './platform/boot/startup.js';
-import { Configuration } from './platform/config/configuration.js';
+import { Configuration, logsInfo } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
@@ -48,7 +48,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
     skipClosedConnection,
     rememberRequest,
     traceRequests,
-    observeRequests(metrics, configuration.LOG_LEVEL),
+    observeRequests(metrics, logsInfo(configuration)),
     securityHeaders,
     hostHeader,
   );

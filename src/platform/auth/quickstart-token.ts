@@ -1,5 +1,5 @@
 import { type INestApplicationContext, Logger } from '@nestjs/common';
-import { Configuration } from '../config/configuration.js';
+import { Configuration, logsInfo } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { AccessTokensService } from './access-tokens.service.js';
 
@@ -10,8 +10,7 @@ import { AccessTokensService } from './access-tokens.service.js';
  */
 export async function offerQuickstartToken(app: INestApplicationContext, url: string): Promise<void> {
   const tokens = app.get(AccessTokensService);
-  const isShown = ['info', 'debug', 'trace'].includes(app.get(Configuration).LOG_LEVEL);
-  if (isShown && app.get(Database).isEmbedded && (await tokens.list()).length === 0) {
+  if (logsInfo(app.get(Configuration)) && app.get(Database).isEmbedded && (await tokens.list()).length === 0) {
     const token = await tokens.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });
     const logger = new Logger('Quickstart');
     logger.log(`Your access token, shown this once: ${token}`);

@@ -169,3 +169,8 @@ function Needs(other: string): PropertyDecorator {
     isUnset(value) || !isUnset((configuration as Record<string, unknown>)[other]);
   return Rule('needs', `needs ${other}`, isMet);
 }
+
+/** Whether log lines of the level `info` are written. */
+export function logsInfo({ LOG_LEVEL }: Configuration): boolean {
+  return ['info', 'debug', 'trace'].includes(LOG_LEVEL);
+}

@@ -15,7 +15,7 @@ const logger = new Logger();
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures each request and logs it in one line: without a status if it got no response, and never with headers, query or body. */
-export function observeRequests(metrics: Metrics, logLevel: string): RequestHandler {
+export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHandler {
   const durations = new Histogram({
     name: 'items_http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its response',
@@ -23,7 +23,6 @@ export function observeRequests(metrics: Metrics, logLevel: string): RequestHand
     buckets: BUCKETS,
     registers: [metrics.registry],
   });
-  const isLogged = ['info', 'debug', 'trace'].includes(logLevel);
   let inFlight = 0;
   metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request: Request, response: Response, next: NextFunction) => {
