@@ -2,7 +2,8 @@ import { v7 } from 'uuid';
 import { DataSource } from 'typeorm';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
-import { KeyStatements, type Statement } from '../src/platform/lists/key-statements.js';
+import { constant } from '../src/platform/lists/filter/condition.js';
+import { KeyStatements } from '../src/platform/lists/find-filtered.js';
 import type { ProblemBody } from './support/api.js';
 import { type ItemRow, matchesOf } from './support/cel-oracle.js';
 import { hostileFilter } from './support/hostile-filter.js';
@@ -63,10 +64,8 @@ it(
 );
 
 /** The keys that statements find, in their order, for a filter of any list. */
-async function idsOf({ sql, parameters }: Statement): Promise<string[]> {
-  const { manager } = service.app.get(DataSource);
-  const query = manager.dataSource.driver.escapeQueryWithParameters(sql, parameters);
-  return (await manager.query<{ id: string }[]>(...query)).map(({ id }) => id);
+async function idsOf({ text, values }: ReturnType<KeyStatements['all']>): Promise<string[]> {
+  return (await service.app.get(DataSource).query<{ id: string }[]>(text, values)).map(({ id }) => id);
 }
 
 it(
@@ -84,11 +83,11 @@ it(
         .toSorted()
         .toReversed()
         .slice(0, 7);
-      const statements = new KeyStatements(metadata, condition ?? { kind: 'constant', value: true }, after, 7);
+      const statements = new KeyStatements(metadata, condition ?? constant(true), after, 7);
       for (const statement of [statements.planned(), statements.recent(), statements.fenced()]) {
         const ids = await idsOf(statement);
         if (ids.join() !== expected.join()) {
-          differences.push({ expression, after, expected, ids, sql: statement.sql });
+          differences.push({ expression, after, expected, ids, sql: statement.text });
         }
       }
     }
@@ -107,10 +106,10 @@ it(
     for (let number = 0; number < FILTERS / 2; number += 1) {
       const { condition, expression } = sampleFilter.parse(new RandomSampleFilter(random, samples).expression());
       const expected = matchesOf(expression, samples, sampleBindings).map(({ id }) => id);
-      const statement = new KeyStatements(metadata, condition ?? { kind: 'constant', value: true }, undefined, 100).fenced();
+      const statement = new KeyStatements(metadata, condition ?? constant(true), undefined, 100).fenced();
       const ids = await idsOf(statement);
       if (ids.toSorted().join() !== expected.toSorted().join()) {
-        differences.push({ expression, expected, ids, sql: statement.sql });
+        differences.push({ expression, expected, ids, sql: statement.text });
       }
       matched += ids.length > 0 && ids.length < samples.length ? 1 : 0;
     }

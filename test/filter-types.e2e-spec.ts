@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import { v7 } from 'uuid';
-import { describeFilter } from '../src/platform/lists/filter/describe-filter.js';
-import { KeyStatements } from '../src/platform/lists/key-statements.js';
-import { explain } from '../src/platform/lists/find-filtered.js';
+import { constant } from '../src/platform/lists/filter/condition.js';
+import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
+import { explain, KeyStatements } from '../src/platform/lists/find-filtered.js';
 import type { PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
@@ -303,7 +303,7 @@ it('finds fields of every type by their indexes, whatever the value', async () =
   const { metadata } = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
-    const statements = new KeyStatements(metadata, condition ?? { kind: 'constant', value: true }, undefined, 21);
+    const statements = new KeyStatements(metadata, condition ?? constant(true), undefined, 21);
     return (await explain(manager, statements.all())).readsTable;
   };
   const indexed = [

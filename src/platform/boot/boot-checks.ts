@@ -5,7 +5,7 @@ import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { filterDefinitions } from '../lists/filter/define-filter.js';
-import { missingIndexes } from '../lists/filter-indexes.js';
+import { missingIndexes } from '../lists/filter-columns.js';
 import { nameOf } from '../routes/route.js';
 import { Routes } from '../routes/routes.js';
 import { answerFaults, inputFaults, operationIdFaults, pathFaults, pathFaultsOf, responseFaults } from './route-faults.js';

@@ -8,18 +8,21 @@ export interface BulkheadLimits {
   readonly wait: number;
 }
 
-/** The tasks of an owner that wait, first come, first served: each is the function that starts it. */
-type Queue = Set<() => void>;
+/** The tasks of one owner. */
+interface Tasks {
+  running: number;
+  /** The functions that start those that wait, first come, first served. */
+  readonly waiting: Set<() => void>;
+}
 
 /**
  * Runs a number of tasks at once and lets the others wait, so that slow ones take a part of a resource and never all of it. Owners
  * that wait take turns, one task each.
  */
 export class Bulkhead {
+  /** In the order of their turns; those without a task are left out. */
+  private readonly owners = new Map<string, Tasks>();
   private total = 0;
-  private readonly perOwner = new Map<string, number>();
-  /** Owners in the order of their turns. */
-  private readonly queues = new Map<string, Queue>();
 
   constructor(private readonly limits: BulkheadLimits) {}
 
@@ -30,7 +33,7 @@ export class Bulkhead {
 
   /** Tasks that wait. */
   get queued(): number {
-    return [...this.queues.values()].reduce((sum, queue) => sum + queue.size, 0);
+    return [...this.owners.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
   }
 
   /**
@@ -42,64 +45,60 @@ export class Bulkhead {
    * @throws the signal's reason, the error of `refuse`, or what the task throws
    */
   async run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
-    if (this.hasRoom(owner)) {
-      this.enter(owner);
+    const tasks = this.owners.get(owner) ?? { running: 0, waiting: new Set() };
+    if (this.hasRoom(tasks)) {
+      this.enter(owner, tasks);
     } else {
-      await this.turn(owner, signal, refuse);
+      signal?.throwIfAborted();
+      this.owners.set(owner, tasks);
+      await this.turn(owner, tasks, signal, refuse);
     }
     try {
       return await task();
     } finally {
-      this.leave(owner);
+      tasks.running -= 1;
+      this.total -= 1;
+      this.forgetIdle(owner, tasks);
+      this.startNext();
     }
   }
 
-  private hasRoom(owner: string): boolean {
-    return this.total < this.limits.total && (this.perOwner.get(owner) ?? 0) < this.limits.perOwner;
+  private hasRoom({ running }: Tasks): boolean {
+    return running < this.limits.perOwner && this.total < this.limits.total;
   }
 
-  private enter(owner: string): void {
+  /** The owner goes behind all others. */
+  private enter(owner: string, tasks: Tasks): void {
+    tasks.running += 1;
     this.total += 1;
-    this.perOwner.set(owner, (this.perOwner.get(owner) ?? 0) + 1);
-  }
-
-  private leave(owner: string): void {
-    const left = (this.perOwner.get(owner) ?? 0) - 1;
-    this.total -= 1;
-    if (left > 0) {
-      this.perOwner.set(owner, left);
-    } else {
-      this.perOwner.delete(owner);
-    }
-    this.startNext();
+    this.owners.delete(owner);
+    this.owners.set(owner, tasks);
   }
 
   private startNext(): void {
-    for (const [owner, queue] of this.queues) {
-      const [start] = queue;
-      if (start && this.hasRoom(owner)) {
-        this.enter(owner);
-        // Behind all other owners.
-        this.queues.delete(owner);
-        this.queues.set(owner, queue);
+    for (const [owner, tasks] of this.owners) {
+      const [start] = tasks.waiting;
+      if (start && this.hasRoom(tasks)) {
+        this.enter(owner, tasks);
         start();
         return;
       }
     }
   }
 
-  private turn(owner: string, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
-    signal?.throwIfAborted();
-    const queue: Queue = this.queues.get(owner) ?? new Set();
-    this.queues.set(owner, queue);
+  private forgetIdle(owner: string, { running, waiting }: Tasks): void {
+    if (running === 0 && waiting.size === 0) {
+      this.owners.delete(owner);
+    }
+  }
+
+  private turn(owner: string, tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
     return new Promise((resolve, reject) => {
       const stopWaiting = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', drop);
-        queue.delete(start);
-        if (queue.size === 0) {
-          this.queues.delete(owner);
-        }
+        tasks.waiting.delete(start);
+        this.forgetIdle(owner, tasks);
       };
       const start = () => {
         stopWaiting();
@@ -114,7 +113,7 @@ export class Bulkhead {
         reject(refuse());
       }, this.limits.wait);
       signal?.addEventListener('abort', drop);
-      queue.add(start);
+      tasks.waiting.add(start);
     });
   }
 }

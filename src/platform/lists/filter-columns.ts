@@ -1,5 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, type ColumnType, getMetadataArgsStorage } from 'typeorm';
+import { IndexMigration } from '../database/index-migration.js';
+import type { Tables } from '../database/migrations.module.js';
+import { SqlMigration } from '../database/sql-migration.js';
 import { columnNameOf, columnOptionsOf, isOf, tableNameOf } from '../database/table-name.js';
 import type { FieldType, FilterField, FilterFields } from './filter/filter-fields.js';
 
@@ -60,9 +63,49 @@ function checkColumnType(path: string, type: keyof typeof COLUMN_TYPES, options:
 function checkIndexing(entity: Type, name: string, { type, indexes = [], unindexed = '' }: FilterField): void {
   const isFoundByKey = name === 'id' || type === 'creationTime';
   if (!isFoundByKey && indexes.length === 0 && unindexed.trim() === '') {
-    const index = [tableNameOf(entity)?.name ?? entity.name, columnNameOf(entity, name) ?? name, 'idx'].join('_');
+    const index = [tableOf(entity), columnOf(entity, name), 'idx'].join('_');
     throw new Error(
       `${entity.name}.${name} can be filtered by and names no index: add indexes: ['${index}'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.`,
     );
   }
+}
+
+/** An entity with the fields that it can be filtered by. */
+interface Filterable {
+  readonly entity: Type;
+  readonly fields: FilterFields;
+}
+
+/** The indexes of filters that no registered migration names, each with how to fix it; of the entities that modules registered. */
+export function missingIndexes(filters: readonly Filterable[], { entities, migrations }: Tables): string[] {
+  const named = new Set(migrations.flatMap((type) => sqlOf(new type()).split(/[^\w$]+/)));
+  return filters
+    .filter(({ entity }) => entities.includes(entity))
+    .flatMap(({ entity, fields }) =>
+      Object.entries(fields).flatMap(([name, { type, indexes = [] }]) => {
+        // Text is compared by code point, which an index in another order does not help with.
+        const keys = `${columnOf(entity, name)}${type === 'string' ? ' COLLATE "C"' : ''}, id`;
+        return indexes
+          .filter((index) => !named.has(index))
+          .map(
+            (index) =>
+              `${entity.name}.${name} names the index ${index}, which no registered migration builds: register an IndexMigration with index = '${index}' and definition = 'ON ${tableOf(entity)} (${keys})', or correct the name.`,
+          );
+      }),
+    );
+}
+
+function sqlOf(migration: object): string {
+  if (migration instanceof IndexMigration) {
+    return migration.index;
+  }
+  return migration instanceof SqlMigration ? migration.statements.join(';') : '';
+}
+
+function tableOf(entity: Type): string {
+  return tableNameOf(entity)?.name ?? entity.name;
+}
+
+function columnOf(entity: Type, name: string): string {
+  return columnNameOf(entity, name) ?? name;
 }

@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { Counter } from 'prom-client';
 import type { EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
@@ -10,14 +11,13 @@ import { clientGone } from '../http/client-gone.js';
 import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { Problem } from '../http/problem.js';
-import { Metrics } from '../observability/metrics.js';
+import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { currentRequest } from '../http/request-context.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from './bulkhead.js';
 import { encodeCursor } from './cursor.js';
 import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
-import { ListMetrics } from './list-metrics.js';
 import type { Page, Row, Values } from './page.js';
 import type { PageQuery } from './page-query.js';
 import { findNewest, insertRow } from './rows.js';
@@ -30,7 +30,9 @@ const MAX_FILTERS_OF_TOKEN = 2;
 export class Lists {
   private readonly logger = new Logger('Lists');
   private readonly bulkhead: Bulkhead;
-  private readonly metrics: ListMetrics;
+  private readonly created: Counter<'table'>;
+  private readonly filterTimeouts: EventCounter;
+  private readonly filterRejections: EventCounter;
 
   constructor(
     private readonly database: Database,
@@ -39,12 +41,28 @@ export class Lists {
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
     // Half of the connections are left for requests without a filter.
-    this.bulkhead = new Bulkhead({
+    const bulkhead = new Bulkhead({
       total: Math.ceil(DATABASE_POOL_SIZE / 2),
       perOwner: MAX_FILTERS_OF_TOKEN,
       wait: DATABASE_CONNECTION_TIMEOUT * 1000,
     });
-    this.metrics = new ListMetrics(metrics, this.bulkhead);
+    this.bulkhead = bulkhead;
+    this.created = new Counter({
+      name: 'items_rows_created_total',
+      help: 'Rows added to a list and committed, by its table',
+      labelNames: ['table'],
+      registers: [metrics.registry],
+    });
+    this.filterTimeouts = metrics.counter({
+      name: 'items_filter_timeouts_total',
+      help: 'Lists answered 400 because their filter took longer than FILTER_TIMEOUT',
+    });
+    this.filterRejections = metrics.counter({
+      name: 'items_filter_rejections_total',
+      help: 'Lists answered 503 because those with a filter before them took too long',
+    });
+    metrics.gauge({ name: 'items_filters_running', help: 'Lists with a filter that are read now' }, () => bulkhead.running);
+    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter that wait for their turn' }, () => bulkhead.queued);
   }
 
   /**
@@ -59,7 +77,7 @@ export class Lists {
     repository: Repository<Entity>,
     query: PageQuery<NoInfer<Entity>>,
   ): Promise<Page<Entity>> {
-    const { limit, filtered, filterExpression } = query;
+    const { limit, after, filtered, filterExpression } = query;
     if (filtered && filtered.entity !== repository.target) {
       throw new Error(
         `A list of ${repository.metadata.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`,
@@ -67,8 +85,8 @@ export class Lists {
     }
     // One more than asked for tells whether there is a next page.
     const rows = filtered?.condition
-      ? await this.findWithinLimits(repository, filtered.condition, query)
-      : await this.read(repository, query.after, (source) => findNewest(source, query.after, limit + 1));
+      ? await this.findWithinLimits(repository, filtered.condition, after, query)
+      : await this.read(repository, after, (source) => findNewest(source, after, limit + 1));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
@@ -87,7 +105,7 @@ export class Lists {
     const row = { ...values, id: newId() };
     await insertRow(repository, row);
     this.database.afterCommit(() => {
-      this.metrics.rowCreated(repository.metadata.tableName);
+      this.created.inc({ table: repository.metadata.tableName });
     });
     return row;
   }
@@ -103,7 +121,7 @@ export class Lists {
   }
 
   private readonly refuse = (): Problem => {
-    this.metrics.filterRejections.inc({});
+    this.filterRejections.inc({});
     return databaseBusy();
   };
 
@@ -114,7 +132,8 @@ export class Lists {
   private async findWithinLimits<Entity extends { id: string }>(
     repository: Repository<Entity>,
     condition: Condition,
-    query: PageQuery<Entity>,
+    after: string | undefined,
+    { limit, filterExpression }: PageQuery<Entity>,
   ): Promise<Entity[]> {
     const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
     const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
@@ -130,9 +149,10 @@ export class Lists {
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
     const signal = request && !this.database.isEmbedded ? clientGone(request) : undefined;
     try {
-      const find = (reader: EntityManager) => findFiltered(reader.getRepository<Entity>(repository.target), condition, query);
+      const find = (reader: EntityManager) =>
+        findFiltered(reader.getRepository<Entity>(repository.target), condition, after, limit);
       const read = ({ manager }: Repository<Entity>) => readOnly(manager, settings, find, signal);
-      const task = () => this.read(repository, query.after, read);
+      const task = () => this.read(repository, after, read);
       return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
     } catch (error) {
       if (signal?.aborted && isOfCancellation(error, signal)) {
@@ -141,9 +161,9 @@ export class Lists {
       if (sqlState(error) !== QUERY_CANCELED) {
         throw error;
       }
-      this.metrics.filterTimeouts.inc({});
+      this.filterTimeouts.inc({});
       this.logger.warn({ msg: 'filter took too long', entity: repository.metadata.name, seconds: timeout });
-      throw tooSlow(query.filterExpression, timeout);
+      throw tooSlow(filterExpression, timeout);
     }
   }
 }

@@ -1,10 +1,12 @@
+import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
-import { RefusedValue } from '../validation/parsed.decorator.js';
+import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
-import type { Filter } from './filter/define-filter.js';
+import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';
+import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAXIMUM = 100;
@@ -45,27 +47,48 @@ export class PageQuery<Entity = never> {
 
   /** Key of the row after which the page begins; undefined for the first page. */
   get after(): string | undefined {
-    return this.cursor === undefined ? undefined : positionOf(this.cursor, this);
+    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filterExpression);
   }
 }
 
-/** Whether it is one cannot be told while the filter, which it depends on, is itself at fault. */
+/** Whether it is one cannot be known while the filter, which it depends on, is itself at fault. */
 function isCursor(value: unknown, query: object): boolean {
   if ('filter' in query && query.filter instanceof RefusedValue) {
     return true;
   }
-  return typeof value === 'string' && positionOf(value, query as PageQuery) !== undefined;
+  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filterExpression) !== undefined;
 }
 
-/** What cursors say, so that each is decoded once. */
-const positions = new WeakMap<object, { readonly cursor: string; readonly key: string | undefined }>();
+/** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
+export function PageQueryOf<Entity extends object>(definition: FilterDefinition<Entity>): Type<PageQuery<Entity>> {
+  class FilteredPageQuery extends PageQuery<Entity> {
+    @ApiPropertyOptional({
+      type: String,
+      maxLength: MAXIMUM_LENGTH,
+      description: describeFilter(definition),
+      examples: Object.fromEntries(
+        Object.entries({ 'No filter': '', ...definition.examples }).map(([summary, value]) => [summary, { value }]),
+      ),
+    })
+    @IsOptional()
+    @Parsed((expression) => parse(expression, definition))
+    readonly filter?: Filter<Entity> | RefusedValue;
 
-function positionOf(cursor: string, query: Pick<PageQuery<unknown>, 'filterExpression'>): string | undefined {
-  const known = positions.get(query);
-  if (known?.cursor === cursor) {
-    return known.key;
+    override get filtered(): Filter<Entity> | undefined {
+      return this.filter instanceof RefusedValue ? undefined : this.filter;
+    }
   }
-  const key = decodeCursor(cursor, query.filterExpression);
-  positions.set(query, { cursor, key });
-  return key;
+  return FilteredPageQuery;
+}
+
+function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {
+  try {
+    return definition.parse(expression);
+  } catch (error) {
+    if (error instanceof FilterError) {
+      const { code, message: detail, start, end } = error;
+      return new RefusedValue({ code, detail, start, end });
+    }
+    throw error;
+  }
 }

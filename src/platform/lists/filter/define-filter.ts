@@ -1,11 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { codePoints } from '../../validation/code-points.js';
 import { checkFields } from '../filter-columns.js';
-import { checkExpression } from './check-expression.js';
+import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
-import { FilterError } from './filter-error.js';
-import type { FieldsOf, FilterFields } from './filter-fields.js';
-import { parseExpression } from './parse-expression.js';
+import { type FieldsOf, type FilterField, type FilterFields, notationOf } from './filter-fields.js';
+import { FilterError, MAXIMUM_LENGTH, parseExpression } from './parse-expression.js';
 
 /** A filter that a client sent. */
 export interface Filter<Entity = object> {
@@ -62,7 +61,7 @@ function parseFilter(expression: string, fields: FilterFields): Omit<Filter, 'en
     return { expression: '', condition: undefined };
   }
   try {
-    return { expression, condition: checkExpression(parseExpression(expression), fields) };
+    return { expression, condition: compileExpression(parseExpression(expression), fields) };
   } catch (error) {
     throw error instanceof FilterError ? inCharacters(error, expression) : error;
   }
@@ -72,4 +71,21 @@ function parseFilter(expression: string, fields: FilterFields): Omit<Filter, 'en
 function inCharacters({ code, start, end, message }: FilterError, expression: string): FilterError {
   const characters = (offset: number) => codePoints(expression.slice(0, offset));
   return new FilterError(code, { start: characters(start), end: characters(end) }, message);
+}
+
+/** The filter in short, in Markdown, for the description of its parameter. */
+export function describeFilter({ fields }: FilterDefinition): string {
+  const lines = Object.entries(fields).map(([name, field]) => `- \`${name}\`: ${describeField(field)}`);
+  return [
+    'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank is no filter. Fields:',
+    lines.join('\n'),
+    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`; search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, ignoring case, `.icontains("…")`; put `.lowerAscii()` before any of these to compare in lower case; join with `&&`, `||`, `!` and `( )`. Text is compared by code point, and no character in it is a wildcard.',
+    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. A filter that is refused, or that takes too long, is answered 400, with the place (\`start\`, \`end\`) and how to fix it. Percent-encode it: \`curl -G --data-urlencode\` does.`,
+  ].join('\n\n');
+}
+
+function describeField(field: FilterField): string {
+  const { noun, example } = notationOf(field);
+  const alone = field.type === 'bool' ? ', or a condition by itself' : '';
+  return `${noun}, written \`${example}\`${alone}${field.nullable ? '; absent where `== null`' : ''}`;
 }

@@ -22,6 +22,28 @@ export interface NamedField extends FilterField {
 /** Fields by name. */
 export type FilterFields = Readonly<Record<string, FilterField>>;
 
+const TIME = { noun: 'a time', example: 'timestamp("2026-01-31T12:00:00Z")' };
+
+const NOTATIONS = {
+  string: { noun: 'text', example: '"…"' },
+  uuid: { noun: 'a UUID', example: '"0190163d-8694-739b-aea5-966c26f8ad91"' },
+  int: { noun: 'a whole number', example: '5' },
+  double: { noun: 'a number', example: '1.5' },
+  bool: { noun: 'true or false', example: 'true' },
+  timestamp: TIME,
+  creationTime: TIME,
+};
+
+/** What a field holds, as it is called in messages, and how a value of it is written. */
+export function notationOf({ type, values = [] }: FilterField): { readonly noun: string; readonly example: string } {
+  return type === 'enum' ? { noun: `one of ${quoted(values)}`, example: quoted(values.slice(0, 1)) } : NOTATIONS[type];
+}
+
+/** Texts as an expression has them. */
+export function quoted(texts: readonly string[]): string {
+  return texts.map((text) => JSON.stringify(text)).join(', ');
+}
+
 type Declaration<Value> = Typed<NonNullable<Value>> &
   (null extends Value ? { readonly nullable: true } : { readonly nullable?: never });
 
@@ -39,18 +61,10 @@ type Typed<Value> = [Value] extends [string]
 type PlainType<Type extends FieldType> = { readonly type: Type; readonly values?: never };
 type EnumType<Value> = { readonly type: 'enum'; readonly values: readonly [Value, ...Value[]] };
 
-/** What a field says of how its rows are found: it names indexes, or accepts that there are none. */
+/** Either the names of the indexes that find rows by a field, or why reading every row is acceptable. */
 export type Indexing =
-  | {
-      /** Names of the indexes that find rows by it, each built by a migration. */
-      readonly indexes: readonly [string, ...string[]];
-      readonly unindexed?: never;
-    }
-  | {
-      /** Why reading every row is acceptable, for those who wonder when it gets slow. */
-      readonly unindexed: string;
-      readonly indexes?: never;
-    };
+  | { readonly indexes: readonly [string, ...string[]]; readonly unindexed?: never }
+  | { readonly unindexed: string; readonly indexes?: never };
 
 /** The primary key finds its rows. */
 type KeyIndexing = { readonly indexes?: never; readonly unindexed?: never };

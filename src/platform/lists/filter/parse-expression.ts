@@ -1,7 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 import { codePoints } from '../../validation/code-points.js';
-import { FilterError } from './filter-error.js';
-import { describeSyntaxError } from './syntax-advice.js';
 
 /** Characters (code points) of an expression, at most. */
 export const MAXIMUM_LENGTH = 2000;
@@ -12,6 +10,9 @@ export const MAXIMUM_DEPTH = 16;
 /** How to fix an expression that nests deeper. */
 export const TOO_DEEP = `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`;
 
+/** How to fix a number that needs more bits. */
+export const TOO_LARGE = 'has a number that needs more than 64 bits: write one closer to 0';
+
 /** Names, values, operators and calls of an expression, at most. */
 const MAXIMUM_NODES = 400;
 
@@ -21,13 +22,50 @@ const MAXIMUM_LIST = 100;
 /** A node of the syntax tree, and one of a certain kind. */
 export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNode, { op: Operator }>;
 
+/** A value that is written out, even one of a type that no field has. */
+export function isLiteral(node: Node): boolean {
+  return (
+    node.op === 'value' || (node.op === '-_' && node.args.op === 'value') || (node.op === 'call' && node.args[0] === 'timestamp')
+  );
+}
+
+export function isNull(node: Node): boolean {
+  return node.op === 'value' && node.args === null;
+}
+
+/** A part of the expression: zero-based offsets, the end exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is wrong with a filter expression; stable within `/v1`. */
+export type FilterErrorCode = 'syntax' | 'limit' | 'unknown_field' | 'type' | 'value' | 'unsupported';
+
+/** A filter expression is refused; the message says how to fix it, to be read after the word "filter". */
+export class FilterError extends Error implements Span {
+  override readonly name = 'FilterError';
+  readonly start: number;
+  readonly end: number;
+
+  constructor(
+    readonly code: FilterErrorCode,
+    { start, end }: Span,
+    message: string,
+  ) {
+    super(message);
+    this.start = start;
+    this.end = end;
+  }
+}
+
 const LIMITS = { maxDepth: MAXIMUM_DEPTH + 1, maxAstNodes: MAXIMUM_NODES, maxListElements: MAXIMUM_LIST };
 
-const LIMIT_MESSAGES: readonly (readonly [keyof typeof LIMITS, string])[] = [
-  ['maxDepth', TOO_DEEP],
-  ['maxAstNodes', `has more than ${MAXIMUM_NODES} names, values and operators: make it shorter`],
-  ['maxListElements', `has a list of more than ${MAXIMUM_LIST} values: split it into several requests`],
-];
+const LIMIT_MESSAGES: Readonly<Record<keyof typeof LIMITS, string>> = {
+  maxDepth: TOO_DEEP,
+  maxAstNodes: `has more than ${MAXIMUM_NODES} names, values and operators: make it shorter`,
+  maxListElements: `has a list of more than ${MAXIMUM_LIST} values: split it into several requests`,
+};
 
 /** Only the parser is used; nothing is ever evaluated here. */
 const environment = new Environment({ limits: LIMITS });
@@ -35,16 +73,13 @@ const environment = new Environment({ limits: LIMITS });
 /**
  * The syntax tree of a CEL expression.
  *
- * @throws FilterError with code `syntax`, `limit` or `unsupported`
+ * @throws FilterError with code `syntax`, `limit`, `value` or `unsupported`
  */
 export function parseExpression(expression: string): Node {
+  const { length: end } = expression;
   if (codePoints(expression) > MAXIMUM_LENGTH) {
     const start = Array.from(expression).slice(0, MAXIMUM_LENGTH).join('').length;
-    throw new FilterError(
-      'limit',
-      { start, end: expression.length },
-      `is longer than ${MAXIMUM_LENGTH} characters: make it shorter`,
-    );
+    throw new FilterError('limit', { start, end }, `is longer than ${MAXIMUM_LENGTH} characters: make it shorter`);
   }
   try {
     return environment.parse(expression).ast;
@@ -53,26 +88,70 @@ export function parseExpression(expression: string): Node {
   }
 }
 
-function refuse(error: ParseError, expression: string): FilterError {
-  const { start, end } = error.range ?? { start: 0, end: expression.length };
-  const [, limit] = LIMIT_MESSAGES.find(([name]) => error.summary.includes(name)) ?? [];
+function refuse({ code, summary, range }: ParseError, expression: string): FilterError {
+  const span = range ?? { start: 0, end: expression.length };
+  const [, limit] = Object.entries(LIMIT_MESSAGES).find(([name]) => summary.includes(name)) ?? [];
   if (limit !== undefined) {
-    return new FilterError('limit', { start, end: expression.length }, limit);
+    return new FilterError('limit', { start: span.start, end: expression.length }, limit);
   }
-  if (error.code === 'invalid_number' || error.code === 'invalid_integer') {
-    return new FilterError('value', { start, end }, 'has a number that needs more than 64 bits: write one closer to 0');
+  switch (code) {
+    case 'invalid_number':
+    case 'invalid_integer':
+      return new FilterError('value', span, TOO_LARGE);
+    case 'limit_exceeded':
+    case 'invalid_macro_argument':
+      return new FilterError('unsupported', span, 'calls a function that is not supported: see the documentation');
+    case 'unterminated_string':
+    case 'unterminated_triple_quoted_string':
+      return new FilterError('syntax', span, unterminated(expression.slice(0, span.start)));
+    case 'newline_in_string':
+      return new FilterError('syntax', span, String.raw`has a line break in a text: write \n for it`);
+    default:
+      return new FilterError('syntax', span, unreadable(code, summary, expression, span));
   }
-  if (error.code === 'limit_exceeded' || error.code === 'invalid_macro_argument') {
-    return new FilterError('unsupported', { start, end }, 'calls a function that is not supported: see the documentation');
-  }
-  return new FilterError('syntax', { start, end }, describeSyntaxError(error, { start, end }, expression));
 }
 
-/**
- * Whether the parser may read a string literal differently than CEL defines it: a raw literal knows no escapes, so that it
- * ends at its first quote, but the parser lets a backslash keep that quote from ending it.
- */
-export function isAmbiguous({ input, start, end }: Node<'value'>): boolean {
-  const literal = input.slice(start, end);
-  return /^r/i.test(literal) && literal.slice(2, -1).includes(`\\${literal[1]}`);
+function unterminated(before: string): string {
+  const advice = /\br$/i.test(before.slice(-2)) ? '; in a raw text no backslash may stand before a quote' : '';
+  return `has a text that is not closed: end it with the quote that begins it${advice}`;
+}
+
+const STRAIGHT_QUOTES = 'straight quotes, `"`';
+
+/** What people write who know other languages, and what CEL has for it. */
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  '=': '`==`',
+  '<>': '`!=`',
+  '&': '`&&`',
+  '|': '`||`',
+  and: '`&&`',
+  or: '`||`',
+  not: '`!`',
+  is: '`==`',
+  like: '`.contains("…")`',
+  '“': STRAIGHT_QUOTES,
+  '”': STRAIGHT_QUOTES,
+  '‘': STRAIGHT_QUOTES,
+  '’': STRAIGHT_QUOTES,
+  '`': STRAIGHT_QUOTES,
+};
+
+/** Characters of an expression that are quoted, at most: `start` and `end` show the rest. */
+const LONGEST_QUOTE = 8;
+
+function unreadable(code: string, summary: string, expression: string, { start, end }: Span): string {
+  if (start >= expression.length) {
+    return 'ends too soon: something is missing at its end';
+  }
+  if (!['unexpected_character', 'unexpected_token', 'expected_token'].includes(code)) {
+    return `cannot be read: ${summary}`;
+  }
+  const [first = ''] = expression.slice(start);
+  const found = Array.from(expression.slice(start, Math.max(end, start + first.length)));
+  const quote = found.slice(0, LONGEST_QUOTE).join('') + (found.length > LONGEST_QUOTE ? '…' : '');
+  // The parser stops behind these two.
+  const [misleading] = /(?:\bnot|<)$/i.exec(expression.slice(0, start).trimEnd().slice(-4)) ?? [];
+  const word = misleading === '<' ? `<${first}` : (misleading ?? found.join(''));
+  const replacement = REPLACEMENTS[word.toLowerCase()];
+  return `cannot be read from ${JSON.stringify(quote)} on${replacement ? `; did you mean ${replacement}?` : ''}`;
 }

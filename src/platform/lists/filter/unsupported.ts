@@ -1,25 +1,23 @@
-import type { TextSearch } from './condition.js';
-import { FilterError, type Span } from './filter-error.js';
-import { isLiteral } from './literals.js';
-import type { Node } from './parse-expression.js';
 import { closestMatch } from 'leven';
+import { TEXT_SEARCHES, type TextSearch } from './condition.js';
+import { FilterError, isLiteral, type Node, type Span } from './parse-expression.js';
 
-const SEARCHES: readonly string[] = ['contains', 'startsWith', 'endsWith', 'icontains'] satisfies TextSearch[];
-const FUNCTIONS = [...SEARCHES, 'lowerAscii', 'timestamp'];
+const FUNCTIONS = [...TEXT_SEARCHES, 'lowerAscii', 'timestamp'];
 
 export function isSearch(name: string): name is TextSearch {
-  return SEARCHES.includes(name);
+  return TEXT_SEARCHES.some((search) => search === name);
 }
 
 /** What CEL has and this subset has not, by operator. */
 const UNSUPPORTED: Readonly<Partial<Record<Node['op'], string>>> = {
   '?:': 'a choice with `?`: write it with `&&` and `||`',
   '[]': 'an index: name the field alone',
-  '[?]': 'an index: name the field alone',
   '.': 'a part of a field: name the field alone, and give functions their parentheses',
   map: 'a map',
   list: 'a list where a field is needed: write it after `in`',
 };
+
+const CONDITIONS: ReadonlySet<Node['op']> = new Set(['==', '!=', '<', '<=', '>', '>=', 'in', '&&', '||', '!_', 'rcall']);
 
 /** The error for what CEL has and this subset has not. */
 export function unsupported(node: Node): FilterError {
@@ -29,10 +27,10 @@ export function unsupported(node: Node): FilterError {
   if (node.op === 'call') {
     return unsupportedCall(node.args[0], node);
   }
-  if (['==', '!=', '<', '<=', '>', '>=', 'in', '&&', '||', '!_', 'rcall'].includes(node.op)) {
-    return new FilterError('unsupported', node, 'compares a condition: join conditions with `&&`, `||` and `!`');
-  }
-  return new FilterError('unsupported', node, `has ${UNSUPPORTED[node.op] ?? 'arithmetic: write the result'}`);
+  const message = CONDITIONS.has(node.op)
+    ? 'compares a condition: join conditions with `&&`, `||` and `!`'
+    : `has ${UNSUPPORTED[node.op] ?? 'arithmetic: write the result'}`;
+  return new FilterError('unsupported', node, message);
 }
 
 /** The error for a function that is called without a field before it. */
@@ -50,8 +48,8 @@ function unsupportedCall(name: string, node: Span): FilterError {
 /** The error for a function that is not supported. */
 export function unknownFunction(name: string, node: Span): FilterError {
   const similar = name === 'matches' || name === 'size' ? undefined : closest(name, FUNCTIONS);
-  const advice = similar ? `did you mean ${similar}?` : `there are ${FUNCTIONS.join(', ')}`;
-  return new FilterError('unsupported', node, `calls ${name}, which is not supported${similar ? '; ' : ': '}${advice}`);
+  const advice = similar ? `; did you mean ${similar}?` : `: there are ${FUNCTIONS.join(', ')}`;
+  return new FilterError('unsupported', node, `calls ${name}, which is not supported${advice}`);
 }
 
 /** The name that was probably meant: a third of its characters may differ. */
