@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net';
 import { type INestApplicationContext, Logger, type NestApplicationOptions, type Type, VersioningType } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { Counter } from 'prom-client';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { offerQuickstartToken } from './platform/auth/quickstart-token.js';
@@ -20,7 +19,6 @@ import { configureHttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { rememberRequest } from './platform/http/request-context.js';
 import { securityHeaders } from './platform/http/security-headers.js';
-import { createLogger } from './platform/observability/create-logger.js';
 import { LogOutput } from './platform/observability/log-output.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
@@ -30,7 +28,6 @@ import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { Routes } from './platform/routes/routes.js';
-import { traceRequests } from './platform/tracing/trace-requests.js';
 
 /**
  * Makes an application serve requests as this service does, whether `NestFactory` or `Test.createTestingModule` made it. It opens
@@ -44,14 +41,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const metrics = app.get(Metrics);
   configureExpress(app, configuration.TRUSTED_PROXIES);
   app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
-  app.use(
-    skipClosedConnection,
-    rememberRequest,
-    traceRequests,
-    observeRequests(metrics, logsInfo(configuration)),
-    securityHeaders,
-    hostHeader,
-  );
+  app.use(skipClosedConnection, rememberRequest, observeRequests(metrics, logsInfo(configuration)), securityHeaders, hostHeader);
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
@@ -69,23 +59,11 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
-  const options: NestApplicationOptions = {
-    logger: new NestLogger(await createLogger(configuration, process.stdout, output)),
-    abortOnError: false,
-  };
+  const logger = await NestLogger.create(configuration, process.stdout, output);
+  const options: NestApplicationOptions = { logger, abortOnError: false };
   const create = () => NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), options);
   const app = await withConfiguration(configuration, create);
-  app.get(Metrics).registry.registerMetric(
-    new Counter({
-      name: 'items_log_lines_dropped_total',
-      help: 'Log lines that could not be written, to a full disk for example',
-      registers: [],
-      collect() {
-        this.reset();
-        this.inc(output.dropped);
-      },
-    }),
-  );
+  app.get(Metrics).registry.registerMetric(output.dropped);
   return configureApp(app);
 }
 
@@ -129,7 +107,7 @@ function putLast(type: Type, modules: ModulesContainer): void {
 
 /** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
 export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
-  const logger = new NestLogger(await createLogger(configuration, process.stderr));
+  const logger = await NestLogger.create(configuration, process.stderr);
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));
 }
 

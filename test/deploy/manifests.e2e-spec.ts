@@ -1,8 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { V1PodSpec } from '@kubernetes/client-node';
+import { parseTokensFile } from '../../src/platform/auth/declared/tokens-file.js';
+import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
-import { containerOf, development, exampleSecret, expectRestricted, overlays, production } from './support/manifests.js';
+import {
+  containerOf,
+  development,
+  exampleSecret,
+  expectKnown,
+  expectRestricted,
+  Manifests,
+  overlays,
+  production,
+} from '../support/manifests.js';
+import { testDirectory } from '../support/test-database.js';
 
 /** A default installation takes 100 connections, and keeps three for superusers. */
 const POSTGRES_CONNECTIONS = 97;
@@ -10,6 +23,19 @@ const POSTGRES_CONNECTIONS = 97;
 const job = production.only('Job');
 const autoscaler = production.only('HorizontalPodAutoscaler');
 const secret = exampleSecret();
+
+it.each([...overlays.flatMap(([, { all }]) => all), secret].map((document) => [document.kind, document] as const))(
+  'Kubernetes knows every field of a %s',
+  (_kind, document) => {
+    expectKnown(document);
+  },
+);
+
+it('the check finds unknown fields and kinds', () => {
+  const { deployment } = production;
+  expect(() => expectKnown({ ...deployment, apiVersion: 'apps/v1beta1' })).toThrow();
+  expect(() => expectKnown(Object.assign({ spce: {} }, deployment))).toThrow();
+});
 
 describe.each(overlays)('%s', (_overlay, manifests) => {
   const { deployment, pod } = manifests;
@@ -181,27 +207,21 @@ describe('production', () => {
     expect(budget).not.toHaveProperty('minAvailable');
   });
 
-  it('leaves the number of pods to the autoscaler, three or more', () => {
+  it('leaves the number of pods to the autoscaler, three or more, and spreads them over zones and nodes', () => {
     const { apiVersion, kind } = production.deployment;
     expect(scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
     expect(spec).not.toHaveProperty('replicas');
     expect(minReplicas).toBeGreaterThanOrEqual(3);
     expect(metrics?.map(({ resource }) => resource?.name)).toEqual(['cpu']);
-  });
-
-  it('spreads its pods over zones and nodes', () => {
     expect(production.pod.topologySpreadConstraints).toMatchObject([
       { topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
       { topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' },
     ]);
   });
 
-  it('shares the rate limit among as many processes as there can be', () => {
-    expect(configuration.RATE_LIMIT_REPLICAS).toBe(rollout);
-  });
-
-  it('keeps to the connections of a default PostgreSQL, and the README has the sum', () => {
-    const { DATABASE_POOL_SIZE } = configuration;
+  it('shares rate limit and connections of a default PostgreSQL among as many processes as there can be', () => {
+    const { DATABASE_POOL_SIZE, RATE_LIMIT_REPLICAS } = configuration;
+    expect(RATE_LIMIT_REPLICAS).toBe(rollout);
     expect(rollout * DATABASE_POOL_SIZE).toBeLessThan(POSTGRES_CONNECTIONS);
     const readme = readFileSync('deploy/kubernetes/README.md', 'utf8');
     for (const pods of [maxReplicas, rollout]) {
@@ -244,4 +264,55 @@ describe('the migration', () => {
     const configuration = readConfiguration(production.environmentOf(container));
     expect(configuration).toMatchObject({ DATABASE_URL, DATABASE_DIRECT_URL, LOG_FORMAT: 'json', REDIS_URL: undefined });
   });
+});
+
+/** An overlay in which somebody has uncommented the line that it has for this. */
+function withTokens(overlay: string): Manifests {
+  const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
+  cpSync('deploy/kubernetes', directory, { recursive: true });
+  const path = join(directory, 'overlays', overlay, 'kustomization.yaml');
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/^# (?=components: )/m, ''));
+  return Manifests.of(overlay, directory);
+}
+
+const tokensSecret = exampleSecret('components/declared-tokens');
+const { tokens: example = '' } = tokensSecret.stringData;
+
+it.each(overlays)(
+  '%s with tokens of a Secret reads its file, wherever that changes, and differs in nothing else',
+  (overlay, without) => {
+    const manifests = withTokens(overlay);
+    const container = containerOf(manifests.pod);
+    const { AUTH_TOKENS_FILE = '' } = readConfiguration(manifests.environmentOf(container));
+    const mount = { name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true };
+    expect(manifests.pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: tokensSecret.metadata.name } });
+    expect(Object.keys(tokensSecret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
+    expect(tokensSecret.metadata.namespace).toBe(production.deployment.metadata.namespace);
+
+    for (const document of [...manifests.all, tokensSecret]) expectKnown(document);
+    expectRestricted(manifests.deployment.spec.template);
+    const others = ({ all }: Manifests) => all.filter(({ kind }) => kind !== 'Deployment');
+    expect(others(manifests)).toEqual(others(without));
+    const { env = [], volumeMounts = [], ...rest } = containerOf(manifests.pod);
+    const { env: envBefore = [], volumeMounts: mountsBefore = [], ...restBefore } = containerOf(without.pod);
+    expect(rest).toEqual(restBefore);
+    expect(envBefore.map(({ name }) => name)).not.toContain('AUTH_TOKENS_FILE');
+    expect(env.filter(({ name }) => name !== 'AUTH_TOKENS_FILE')).toEqual(envBefore);
+    expect(volumeMounts).toEqual(expect.arrayContaining([...mountsBefore, mount]));
+    expect(volumeMounts).toHaveLength(mountsBefore.length + 1);
+  },
+);
+
+it('the example Secret declares tokens with and without scopes once it is filled in, and lets nobody in before', () => {
+  const filled = example.replaceAll('SHA256', () => digestOf(generateToken()).toString('hex'));
+  const { tokens, faults } = parseTokensFile(filled);
+  expect([[...tokens.values()].map(({ name, scopes }) => [name, scopes]), faults]).toEqual([
+    [
+      ['deploy', 'all'],
+      ['reports', ['items:read']],
+      ['sync', ['items:read', 'items:write']],
+    ],
+    [],
+  ]);
+  expect(parseTokensFile(example).faults).toHaveLength(3);
 });

@@ -32,12 +32,12 @@ export interface Result {
 /** Runs checks at once, and then those that these made possible. @returns their results, in order */
 export async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
-    const { name, advice, severity: status = 'fail' } = check;
+    const { name, advice, severity = 'fail' } = check;
     const run = within(10_000, (async () => check.run())());
-    const { fine, ...finding }: Finding = await run.catch((error: unknown) => ({ fine: false, found: reasonOf(error) }));
+    const finding: Finding = await run.catch((error: unknown) => ({ fine: false, found: reasonOf(error) }));
     // Terminals obey control characters.
     const found = finding.found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
-    const result: Result = fine ? { name, status: 'ok', found } : { name, status, found, advice };
+    const result: Result = finding.fine ? { name, status: 'ok', found } : { name, status: severity, found, advice };
     return [result, ...(await examine(finding.next ?? []))];
   });
   return (await Promise.all(results)).flat();

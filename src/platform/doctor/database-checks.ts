@@ -1,50 +1,22 @@
 import { existsSync } from 'node:fs';
-import { access, constants, stat, statfs } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { checkTables } from '../database/check-tables.js';
 import type { Check, Finding } from './check.js';
 
-/** A check in SQL, which selects a {@link Finding}. */
-type Statement = Omit<Check, 'run'> & { readonly sql: string };
-
-const SERVER: readonly Statement[] = [
-  {
-    name: 'database.version',
-    advice: 'Upgrade to PostgreSQL 15 or newer.',
-    sql: `current_setting('server_version_num')::int >= 150000 AS fine,
-      format('%s, database %s as %s', current_setting('server_version'), current_database(), current_user) AS found`,
-  },
-  {
-    name: 'database.writable',
-    advice: 'Set DATABASE_URL to the primary, and default_transaction_read_only to off.',
-    sql: `NOT current_setting('transaction_read_only')::bool AS fine,
-      CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END AS found`,
-  },
-  {
-    name: 'database.extensions',
-    advice: 'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
-    severity: 'warn',
-    sql: `bool_or(installed OR to_regclass('migrations') IS NULL
-        AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
-      CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
-      FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
-  },
-];
-
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
-  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_REPLICA_URLS: replicas, DATA_DIR } = settings;
+  const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas, DATA_DIR } = settings;
   const migrations = async (url?: string) => [migrationsCheck(await open(url), settings)];
   if (DATABASE_URL === undefined) {
     return [dataDirectoryCheck(DATA_DIR, migrations)];
   }
   const server = async () => {
     const dataSource = await open();
-    const statements = SERVER.map((statement) => statementCheck(dataSource, statement));
-    const direct = DATABASE_DIRECT_URL && connectionCheck('direct', () => migrations(DATABASE_DIRECT_URL));
-    return [...statements, clockCheck(dataSource), direct || migrationsCheck(dataSource, settings)];
+    const direct = directUrl && connectionCheck('direct', () => migrations(directUrl));
+    return [...serverChecks(dataSource), direct || migrationsCheck(dataSource, settings)];
   };
   // While a replica is away, lists are read from the primary.
   const replica = (url: string) => open(url).then(() => []);
@@ -63,36 +35,65 @@ function connectionCheck(name: string, connect: () => Promise<Check[]>, severity
   };
 }
 
-function statementCheck(dataSource: DataSource, { sql, ...check }: Statement): Check {
-  return { ...check, run: async () => (await dataSource.query<[Finding]>(`SELECT ${sql}`))[0] };
+/** Makes checks that are SQL, which selects a {@link Finding}. */
+function selecting(dataSource: DataSource) {
+  return (sql: string, parameters: unknown[] = []) =>
+    dataSource.query<[Finding]>(`SELECT ${sql}`, parameters).then(([row]) => row);
 }
 
-/** The service takes the time from its own machine, and all replicas can be compared with the database. */
-function clockCheck(dataSource: DataSource): Check {
-  return {
-    name: 'database.clock',
-    advice: 'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
-    severity: 'warn',
-    run: async () => {
-      const sent = Date.now();
-      const [{ now }] = await dataSource.query<[{ now: number }]>('SELECT extract(epoch FROM clock_timestamp())::float8 AS now');
-      // The database read its clock at some time in between.
-      const uncertainty = (Date.now() - sent) / 2;
-      const offset = Math.round(now * 1000 - sent - uncertainty);
-      return { fine: Math.abs(offset) <= 1000 + uncertainty, found: `the database is ${offset} ms ahead, ±${uncertainty} ms` };
+function serverChecks(dataSource: DataSource): Check[] {
+  const select = selecting(dataSource);
+  return [
+    {
+      name: 'database.version',
+      advice: 'Upgrade to PostgreSQL 15 or newer.',
+      run: () =>
+        select(`current_setting('server_version_num')::int >= 150000 AS fine,
+          format('%s, database %s as %s', current_setting('server_version'), current_database(), current_user) AS found`),
     },
-  };
+    {
+      name: 'database.writable',
+      advice: 'Set DATABASE_URL to the primary, and default_transaction_read_only to off.',
+      run: () =>
+        select(`NOT current_setting('transaction_read_only')::bool AS fine,
+          CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END AS found`),
+    },
+    {
+      name: 'database.extensions',
+      advice:
+        'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
+      severity: 'warn',
+      run: () =>
+        select(`bool_or(installed OR to_regclass('migrations') IS NULL
+            AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
+          CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
+          FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`),
+    },
+    {
+      // The service takes the time from its own machine, and all replicas can be compared with the database.
+      name: 'database.clock',
+      advice: 'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
+      severity: 'warn',
+      run: () =>
+        select(
+          `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
+          FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - $1::bigint AS ahead) AS clock`,
+          [Date.now()],
+        ),
+    },
+  ];
 }
 
 /** Whether the database has the migrations of this version; if so, whether its tables fit, otherwise, whether they can be applied. */
 function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
-  const rights: Statement = {
+  const rights: Check = {
     name: 'database.rights.migrate',
     advice: 'GRANT CREATE ON SCHEMA … TO the role, or run migrate as the role that owns the tables.',
     severity: MIGRATE_ON_START ? 'fail' : 'warn',
-    sql: `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
-        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
-      format('%s in schema %s', current_user, current_schema()) AS found`,
+    run: () =>
+      selecting(dataSource)(`has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
+          (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
+        format('%s in schema %s', current_user, current_schema()) AS found`),
   };
   const tables: Check = {
     name: 'database.tables',
@@ -113,7 +114,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
         return { fine: true, found: `nothing to apply${others}`, next: [tables] };
       }
       const found = `run migrate${MIGRATE_ON_START ? ', or start the service' : ''}, to apply ${pending.join(', ')}${others}`;
-      return { fine: MIGRATE_ON_START, found, next: [statementCheck(dataSource, rights)] };
+      return { fine: MIGRATE_ON_START, found, next: [rights] };
     },
   };
 }
@@ -122,20 +123,12 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
 function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
   return {
     name: 'data-directory',
-    advice: 'Free space, mount it writable or give it to the user of the service, or choose another one with DATA_DIR.',
+    advice: 'Mount it writable, give it to the user of the service, or choose another one with DATA_DIR.',
     run: async () => {
       let directory = resolve(path);
-      while (!existsSync(directory)) {
-        directory = dirname(directory);
-      }
+      while (!existsSync(directory)) directory = dirname(directory);
       // The dot makes an error of what is not a directory.
       await access(`${directory}/.`, constants.W_OK | constants.X_OK);
-      const { bavail, bsize } = await statfs(directory);
-      const free = Math.floor((bavail * bsize) / 1e6);
-      // A new database takes 39 MB.
-      if (free < 64) {
-        return { fine: false, found: `no space left on device: ${path} has ${free} MB, and needs 64` };
-      }
       if (!existsSync(join(path, 'postgresql'))) {
         return { fine: true, found: `${path} has no database yet: the first start creates it` };
       }

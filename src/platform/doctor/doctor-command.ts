@@ -7,9 +7,7 @@ import { loadEnvironment, readConfiguration } from '../config/read-configuration
 import { Database } from '../database/database.js';
 import { examine, type Result } from './check.js';
 import { databaseChecks } from './database-checks.js';
-import { issuerCheck } from './issuer-check.js';
-import { redisCheck } from './redis-check.js';
-import { settingsChecks } from './settings-checks.js';
+import { serviceChecks } from './service-checks.js';
 
 /** Makes the application's providers, without a server. */
 type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
@@ -39,8 +37,7 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
     const database = app.get(Database);
     const open = async (url?: string) =>
       new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
-    const checks = [settingsChecks(settings), issuerCheck(settings), databaseChecks(settings, open), redisCheck(settings)];
-    return { fine: true, found: 'valid', next: checks.flat() };
+    return { fine: true, found: 'valid', next: [...serviceChecks(settings), ...databaseChecks(settings, open)] };
   };
   const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
   await app?.close();

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthCheckAttempt, HealthIndicatorService } from '@nestjs/terminus';
 import { Metrics } from '../observability/metrics.js';
-import { within } from '../time/within.js';
 
-/** Milliseconds that an indicator may take, and that a scrape of the metrics waits for it. */
+/** Milliseconds that an indicator may take. */
 const CHECK_TIMEOUT = 3000;
-const SCRAPE_TIMEOUT = 500;
 
 /** The signal ends what the check waits for when its time is over. */
 export type HealthCheck = (options: { signal: AbortSignal }) => Promise<unknown>;
@@ -15,22 +13,18 @@ export type HealthCheck = (options: { signal: AbortSignal }) => Promise<unknown>
 export class HealthIndicators {
   private readonly names: string[] = [];
   private readonly attempts: HealthCheckAttempt[] = [];
-  /** Names of those that failed in the latest check; before the first one, all. */
-  private failed: readonly string[] = this.names;
-  private running: Promise<void> | undefined;
+  private running: Promise<readonly string[]> | undefined;
   private end: readonly string[] | undefined;
 
   constructor(
     private readonly indicators: HealthIndicatorService,
     metrics: Metrics,
   ) {
-    // The latest result counts while an indicator hangs.
-    const failing = () => within(SCRAPE_TIMEOUT, this.failing()).catch(() => this.end ?? this.failed);
     const ready = { name: 'items_ready', help: 'Whether /readyz says that the service takes requests' };
-    metrics.gauge(ready, async () => Number((await failing()).length === 0));
+    metrics.gauge(ready, async () => Number((await this.failing()).length === 0));
     const help = 'Whether that which the service depends on worked in the latest check';
     const ok = { name: 'items_health_indicator_ok', help, labels: { indicator: this.names } };
-    metrics.gauge(ok, async ({ indicator }) => Number(!(await failing()).includes(indicator)));
+    metrics.gauge(ok, async ({ indicator }) => Number(!(await this.failing()).includes(indicator)));
   }
 
   /**
@@ -53,21 +47,19 @@ export class HealthIndicators {
 
   /** Names of those that fail now. Concurrent calls share one check. */
   async failing(): Promise<readonly string[]> {
-    if (!this.end) {
-      await (this.running ??= this.check());
-    }
-    return this.end ?? this.failed;
+    const failing = this.end ?? (await (this.running ??= this.check()));
+    return this.end ?? failing;
   }
 
-  private async check(): Promise<void> {
+  private async check(): Promise<readonly string[]> {
     const results = await Promise.all(this.attempts);
-    this.failed = this.names.filter((name, index) => results[index]?.[name]?.status !== 'up');
     this.running = undefined;
+    return this.names.filter((name, index) => results[index]?.[name]?.status !== 'up');
   }
 }
 
 /** Whether this is a result of Terminus, of which an indicator is down. */
 function isDown(result: unknown): boolean {
-  const indicators = typeof result === 'object' && !Array.isArray(result) ? Object.values(result ?? {}) : [];
-  return indicators.some((indicator: { status?: unknown } | null | undefined) => indicator?.status === 'down');
+  const indicators = Object.values(Object(result) as Record<string, { status?: unknown } | undefined>);
+  return indicators.some((indicator) => indicator?.status === 'down');
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { Counter } from 'prom-client';
 
 /** Milliseconds to wait for a reader that is slower than the log, and between two attempts. */
 const READER_TIMEOUT = 1000;
@@ -11,22 +12,22 @@ const neverNotified = new Int32Array(new SharedArrayBuffer(4));
  * dropped and counted: the service goes on without it.
  */
 export class LogOutput {
-  /** Lines dropped since the start. */
-  dropped = 0;
+  readonly dropped = new Counter({
+    name: 'items_log_lines_dropped_total',
+    help: 'Log lines that could not be written, to a full disk for example',
+    registers: [],
+  });
   /** Whether the latest line was dropped: the next one does not wait for a reader. */
   private isFailing = false;
-  /** Whether the last line that was written lacks its end. */
-  private isTorn = false;
 
   constructor(private readonly fd: number) {}
 
-  write(lines: string): void {
+  write(line: string): void {
     const deadline = performance.now() + (this.isFailing ? 0 : READER_TIMEOUT);
-    let rest = Buffer.from(this.isTorn ? `\n${lines}` : lines);
+    let rest = Buffer.from(line);
     while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(this.fd, rest));
-        this.isTorn = rest.length > 0;
       } catch (error) {
         const isFull = Error.isError(error) && 'code' in error && error.code === 'EAGAIN';
         if (!isFull || performance.now() >= deadline) {
@@ -40,14 +41,12 @@ export class LogOutput {
   }
 
   private drop(error: unknown): void {
-    this.dropped += 1;
-    if (!this.isFailing) {
-      this.isFailing = true;
-      try {
-        writeSync(process.stderr.fd, `Log lines are dropped, ${this.dropped} until now: ${String(error)}\n`);
-      } catch {
-        // Nothing can be written anywhere.
-      }
+    this.dropped.inc();
+    try {
+      if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
+    } catch {
+      // Nothing can be written anywhere.
     }
+    this.isFailing = true;
   }
 }

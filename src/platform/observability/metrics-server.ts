@@ -20,7 +20,7 @@ export class MetricsServer implements OnApplicationShutdown {
   async listen(port: number): Promise<number> {
     const { registry } = this.metrics;
     addProcessMetrics(this.metrics);
-    const app = express().disable('x-powered-by').enable('strict routing');
+    const app = express().disable('x-powered-by');
     app.get('/metrics', async (_request, response) => {
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
     });
@@ -29,11 +29,8 @@ export class MetricsServer implements OnApplicationShutdown {
     return (this.server.address() as AddressInfo).port;
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    if (this.server?.listening) {
-      this.server.close().closeAllConnections();
-      await once(this.server, 'close');
-    }
+  onApplicationShutdown(): void {
+    this.server?.close().closeAllConnections();
   }
 }
 
@@ -45,15 +42,14 @@ function addProcessMetrics(metrics: Metrics): void {
     // Active resources take time for each connection, under names that Prometheus discourages; the version is in items_build_info.
     if (/^nodejs_(?:active_|version_)/.test(name)) registry.removeSingleMetric(name);
   }
-  metrics.gauge(
-    { name: 'nodejs_heap_size_limit_bytes', help: 'Heap size at which the process ends' },
-    () => getHeapStatistics().heap_size_limit,
-  );
-  metrics.gauge(
-    { name: 'items_memory_limit_bytes', help: "Memory that the process may have: the container's limit, or all of the machine" },
-    // Without a limit, Node gives 0 or a number beyond all memory.
-    () => Math.min(process.constrainedMemory() || Infinity, totalmem()),
-  );
+  const heapLimit = { name: 'nodejs_heap_size_limit_bytes', help: 'Heap size at which the process ends' };
+  metrics.gauge(heapLimit, () => getHeapStatistics().heap_size_limit);
+  const memoryLimit = {
+    name: 'items_memory_limit_bytes',
+    help: "Memory for the process: the container's limit, or the machine's",
+  };
+  // Without a limit, Node gives 0 or a number beyond all memory.
+  metrics.gauge(memoryLimit, () => Math.min(process.constrainedMemory() || Infinity, totalmem()));
   const { version } = createRequire(import.meta.url)('#package.json') as { version: string };
   const labels = { version: [version], node: [process.version] };
   metrics.gauge({ name: 'items_build_info', help: 'Always 1, with the versions of the service and of Node', labels }, () => 1);

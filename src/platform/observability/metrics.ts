@@ -6,7 +6,7 @@ type LabelSet<Labels extends LabelValues> = { readonly [Label in keyof Labels]: 
 type None = Readonly<Record<string, never>>;
 
 /** A name as in https://prometheus.io/docs/practices/naming/, and all values of each label, so that no client can add a time series. */
-export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
+interface MetricDefinition<Labels extends LabelValues = LabelValues> {
   readonly name: string;
   readonly help: string;
   readonly labels?: Labels;
@@ -58,7 +58,7 @@ export class Metrics {
 }
 
 function labelSetsOf<Labels extends LabelValues>({ labels }: MetricDefinition<Labels>): LabelSet<Labels>[] {
-  let sets: Record<string, string>[] = [{}];
+  let sets: object[] = [{}];
   for (const [label, values] of Object.entries(labels ?? {})) {
     sets = sets.flatMap((set) => values.map((value) => Object.assign({}, set, { [label]: value })));
   }

@@ -1,5 +1,11 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Level, Logger } from 'pino';
+import { trace } from '@opentelemetry/api';
+import { type Level, type Logger, pino } from 'pino';
+import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { currentRequest } from '../http/request-context.js';
+import { isoText } from '../time/iso-text.js';
+import { describeError } from './describe-error.js';
+import { LogOutput } from './log-output.js';
 
 /** Name of the logger whose lines are written at any `LOG_LEVEL` but `silent`. */
 export const AUDIT_CONTEXT = 'Audit';
@@ -7,7 +13,7 @@ export const AUDIT_CONTEXT = 'Audit';
 /** Loggers of Nest's own start, whose lines are for debugging. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
-/** Lets Nest's own `Logger`, which every class uses, write through pino. */
+/** Lets Nest's own `Logger`, which every class uses, write through pino: one JSON object a line, or readable lines on a terminal. */
 export class NestLogger implements LoggerService {
   readonly log = this.writer('info');
   readonly error = this.writer('error');
@@ -21,12 +27,34 @@ export class NestLogger implements LoggerService {
     this.auditLogger = logger.level === 'silent' ? logger : logger.child({}, { level: 'info' });
   }
 
+  /** @param terminal - standard output, or standard error where the output is the result of a command */
+  static async create(
+    { LOG_LEVEL, LOG_FORMAT }: Configuration,
+    terminal: NodeJS.WriteStream & { fd: number },
+    output = new LogOutput(terminal.fd),
+  ): Promise<NestLogger> {
+    const options = {
+      level: LOG_LEVEL,
+      base: { service: SERVICE_NAME },
+      timestamp: () => `,"time":"${isoText(Date.now())}"`,
+      formatters: { level: (level: string) => ({ level }) },
+      mixin: () => {
+        const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
+        return { requestId: currentRequest()?.request.id, traceId, spanId };
+      },
+      serializers: { err: describeError },
+    };
+    if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !terminal.isTTY)) {
+      return new NestLogger(pino(options, output));
+    }
+    const { prettyFactory } = await import('pino-pretty');
+    const ignore = 'service,context,method,path,status,durationMs';
+    const format = prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
+    return new NestLogger(pino(options, { write: (line) => output.write(format(line)) }));
+  }
+
   private writer(level: Level) {
     return (message: unknown, ...rest: unknown[]): void => {
-      if (rest.length === 0) {
-        this.logger[level](fieldsOf(message));
-        return;
-      }
       // Nest appends a stack to some errors, and then the name of the logging class.
       const stack = rest.find((value) => typeof value === 'string' && value.includes('\n    at '));
       const context = rest.findLast((value) => value !== stack);
@@ -43,4 +71,12 @@ function fieldsOf(message: unknown): object {
   }
   const value = Object(message) as { toJSON?(): object };
   return Error.isError(message) ? { err: message, msg: message.message } : (value.toJSON?.() ?? value);
+}
+
+/** Of a request, `GET /v1/items 200 3 ms`; pino-pretty puts its other fields behind. */
+function messageFormat({ context, method, path, msg, status, durationMs }: Record<string, unknown>): string {
+  const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
+  const origin = typeof context === 'string' ? `${context}:` : undefined;
+  const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time];
+  return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 }

@@ -1,21 +1,22 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
+import type { Span } from '@opentelemetry/api';
+import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { outcomeOf } from '../http/outcome-of.js';
-import { currentTrace } from '../tracing/traced.js';
+import { failSpan } from '../tracing/traced.js';
+import { inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
 /** In seconds; 0.25 is the objective for latency. */
 const BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-const logger = new Logger();
-
 /** Methods of routes. Node parses some thirty others, which count as one. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Measures each request and logs it in one line: without a status if it got no response, and never with headers, query or body. */
+/** Measures, logs and traces each request: without a status if it got no response, and never with headers, query or body. */
 export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHandler {
+  const logger = new Logger();
   const durations = new Histogram({
     name: 'items_http_request_duration_seconds',
     help: 'Time from the arrival of a request to the end of its response',
@@ -25,35 +26,51 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
   });
   let inFlight = 0;
   metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
-  return (request: Request, response: Response, next: NextFunction) => {
+  return (request, response, next) => {
     const start = performance.now();
-    // Express shortens it for what is mounted below a path.
+    // Express shortens the path below a mounted handler.
     const { method, path } = request;
-    const trace = currentTrace();
     inFlight += 1;
-    response.once('close', () => {
+    const observe = (span: Span | undefined) => {
       inFlight -= 1;
       const durationMs = performance.now() - start;
-      const { route, status, isAborted } = outcomeOf(request, response);
+      const { user, refusal } = request;
+      const { path: route } = (request.route ?? {}) as { path?: string };
+      const status = response.headersSent ? response.statusCode : undefined;
+      const aborted = response.writableFinished ? undefined : true;
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
+      const shownPath = hideCredentials(path);
       if (isLogged) {
-        logger.log({
-          msg: 'request',
-          requestId: request.id,
-          ...trace,
-          principalId: request.user?.id,
-          subject: request.user?.subject,
-          refusal: request.refusal,
-          method,
-          route,
-          path: hideCredentials(path),
-          status,
-          aborted: isAborted || undefined,
-          durationMs: Math.round(durationMs * 1000) / 1000,
-        });
+        const client = { principalId: user?.id, subject: user?.subject, refusal };
+        const outcome = { method, route, path: shownPath, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
+        logger.log({ msg: 'request', ...client, ...outcome });
       }
+      span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
+        'http.request.method': method,
+        'http.route': route,
+        'http.response.status_code': status,
+        'network.protocol.version': request.httpVersion,
+        'url.path': shownPath,
+        'url.scheme': 'http',
+        'enduser.id': user?.id,
+        'items.request.id': request.id,
+        'items.request.aborted': aborted,
+      });
+      if (span && status !== undefined && status >= 500) {
+        failSpan(span, { name: String(status) });
+      }
+      span?.end();
+    };
+    inRequestSpan(request, (span) => {
+      // Lines of the log name the request and its trace.
+      response.once(
+        'close',
+        AsyncLocalStorage.bind(() => {
+          observe(span);
+        }),
+      );
+      next();
     });
-    next();
   };
 }

@@ -14,8 +14,8 @@ import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 const WARNING_INTERVAL = 60_000;
 
 /** Starts the SDK of OpenTelemetry for this process. The usual exporter reads its settings from the environment. */
-export function startSdk(configuration: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
-  const { OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: attributes = '' } = configuration;
+export function startSdk(settings: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
+  const { OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: attributes = '' } = settings;
   const resource = resourceFromAttributes({
     'service.name': SERVICE_NAME,
     'service.version': version,
@@ -26,7 +26,7 @@ export function startSdk(configuration: Configuration, version: string, exporter
   });
   const provider = new sdk.TracerProvider({
     resource: defaultResource().merge(resource),
-    sampler: samplerOf(configuration),
+    sampler: samplerOf(settings),
     spanLimits: { attributeValueLengthLimit: 4096 },
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],
   });
@@ -48,10 +48,10 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }
 function logWarnings(): void {
   const logger = new Logger('Tracing');
   let next = 0;
-  const warn = AsyncLocalStorage.bind((reason: unknown) => {
+  const warn = AsyncLocalStorage.bind((err: unknown) => {
     if (performance.now() >= next) {
       next = performance.now() + WARNING_INTERVAL;
-      logger.warn({ msg: 'traces not exported', err: reason });
+      logger.warn({ msg: 'traces not exported', err });
     }
   });
   setGlobalErrorHandler(warn);

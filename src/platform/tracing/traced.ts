@@ -9,12 +9,6 @@ export function currentSpan(): Span | undefined {
   return span?.isRecording() === true ? span : undefined;
 }
 
-/** The ids of the current trace and span for log lines, sampled or not. */
-export function currentTrace(): { traceId: string; spanId: string } | undefined {
-  const ids = trace.getActiveSpan()?.spanContext();
-  return ids && { traceId: ids.traceId, spanId: ids.spanId };
-}
-
 /**
  * Does some work in a span of its own, as part of the current request. Without a sampled trace it only does the work.
  *

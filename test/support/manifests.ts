@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type * as kubernetes from '@kubernetes/client-node';
-import { parse, parseAllDocuments } from 'yaml';
+import * as kubernetes from '@kubernetes/client-node';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 
 export interface Manifest {
   apiVersion: string;
@@ -11,7 +11,7 @@ export interface Manifest {
 
 type Models = typeof kubernetes;
 type NamesOf<Model> = Model extends `V1${infer Name}` ? Name : never;
-/** The class of the client for a kind: what the tests read an object as. The strict check of the models makes sure that it is that. */
+/** The class of the client for a kind: what the tests read an object as. */
 type ModelOf<Kind extends string> = Kind extends 'HorizontalPodAutoscaler' ? 'V2HorizontalPodAutoscaler' : `V1${Kind}`;
 type OfKind<Kind extends string> =
   ModelOf<Kind> extends keyof Models
@@ -24,11 +24,7 @@ type OfKind<Kind extends string> =
 export class Manifests {
   private constructor(readonly all: readonly Manifest[]) {}
 
-  /**
-   * Renders `overlays/<overlay>`.
-   *
-   * @param directory - where the overlays and what they are made of are
-   */
+  /** Renders `overlays/<overlay>`. */
   static of(overlay: string, directory = 'deploy/kubernetes'): Manifests {
     const { TEST_KUBECTL: kubectl } = process.env;
     if (!kubectl) {
@@ -98,13 +94,16 @@ export function containerOf({ containers: [container, ...others] }: kubernetes.V
   return container;
 }
 
-/**
- * The Secret that the manifests expect, with values that stand for real ones.
- *
- * @param part - of the manifests that it belongs to
- */
+/** The Secret that the manifests expect, with values that stand for real ones. */
 export function exampleSecret(part = 'overlays/production'): OfKind<'Secret'> {
   return parse(readFileSync(`deploy/kubernetes/${part}/secret.example.yaml`, 'utf8')) as OfKind<'Secret'>;
+}
+
+/** Expects Kubernetes' own client to know the kind and every field of a document: it drops others. */
+export function expectKnown(document: Manifest): void {
+  const known = kubernetes.loadYaml(stringify(document));
+  expect(known?.constructor.name).toMatch(new RegExp(`^V\\d${document.kind}$`));
+  expect(parse(kubernetes.dumpYaml(known))).toEqual(document);
 }
 
 /** What the profile forbids by its mere presence in a pod, or what would escape the checks of its only container. */
@@ -115,21 +114,19 @@ const FORBIDDEN = ['hostNetwork', 'hostPID', 'hostIPC', 'initContainers', 'ephem
  * Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no writable root.
  */
 export function expectRestricted({ metadata, spec }: kubernetes.V1PodTemplateSpec): void {
-  if (spec === undefined) {
-    throw new Error('A pod template without a specification.');
-  }
+  const { securityContext, volumes = [] } = spec as kubernetes.V1PodSpec;
   // The group of a volume is no privilege.
-  const { fsGroup: _group, fsGroupChangePolicy: _policy, ...context } = spec.securityContext ?? {};
+  const { fsGroup: _group, fsGroupChangePolicy: _policy, ...context } = securityContext ?? {};
   const seccompProfile = { type: 'RuntimeDefault' };
   expect(context).toEqual({ runAsNonRoot: true, runAsUser: 65_532, runAsGroup: 65_532, seccompProfile });
-  const container = containerOf(spec);
+  const container = containerOf(spec as kubernetes.V1PodSpec);
   expect(container.securityContext).toEqual({
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
     capabilities: { drop: ['ALL'] },
   });
-  expect(FORBIDDEN.filter((name) => name in spec)).toEqual([]);
-  for (const { name: _name, ...source } of spec.volumes ?? []) {
+  expect(FORBIDDEN.filter((name) => name in Object(spec))).toEqual([]);
+  for (const { name: _name, ...source } of volumes) {
     expect(['persistentVolumeClaim', 'secret']).toEqual(expect.arrayContaining(Object.keys(source)));
   }
   // Ports of the node, and hosts of probes and hooks.

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { fetchKeySet } from '../auth/jwt/issuer-keys.js';
+import { type Configuration, CUT_OFF } from '../config/configuration.js';
+import { createRedis } from '../redis/connect-redis.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
+import type { Check } from './check.js';
+
+/** Whether the settings suit each other, and what they lead to but for the database. */
+export function serviceChecks(settings: Configuration): Check[] {
+  const { PORT, METRICS_PORT, SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
+  const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
+  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, REDIS_URL = '', RATE_LIMIT_REPLICAS: replicas } = settings;
+  // A request that arrives when SHUTDOWN_DELAY ends may still take a connection and a statement.
+  const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
+  const timeOuts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
+  const redis = parseRedisUrl(REDIS_URL);
+  return [
+    {
+      name: 'ports',
+      advice: 'Set METRICS_PORT to another port.',
+      run: () => ({ fine: PORT !== METRICS_PORT || PORT === 0, found: `PORT ${PORT}, METRICS_PORT ${METRICS_PORT}` }),
+    },
+    {
+      name: 'time-outs',
+      advice: `Set FILTER_TIMEOUT to ${statement} at most, and SHUTDOWN_TIMEOUT to ${shutdown} or more.`,
+      severity: 'warn',
+      run: () => ({ fine: FILTER_TIMEOUT <= statement && SHUTDOWN_TIMEOUT >= shutdown, found: timeOuts }),
+    },
+    {
+      name: 'auth.issuer-keys',
+      advice: 'Check AUTH_JWT_ISSUER, AUTH_JWT_JWKS_URL and the issuer: without its keys, JWTs are refused.',
+      run: async () => {
+        if (issuer === undefined) {
+          return { fine: true, found: 'AUTH_JWT_ISSUER is unset' };
+        }
+        const { keys } = await fetchKeySet(issuer, keysUrl, AbortSignal.timeout(3000));
+        return { fine: keys.length > 0, found: `${keys.length} keys of ${issuer}` };
+      },
+    },
+    {
+      name: 'limiter.connection',
+      advice: 'Set REDIS_URL to a Redis that all replicas reach: until then, each process counts for itself.',
+      severity: redis ? 'fail' : 'warn',
+      run: async () => {
+        if (!redis) {
+          return { fine: replicas === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${replicas}` };
+        }
+        // It tries again until the process ends, and the first error says most.
+        const connection = createRedis(redis).on('error', () => undefined);
+        await Promise.all([once(connection, 'ready'), connection.connect()]);
+        // An ACL may forbid it.
+        const info = await connection.info().catch(String);
+        return { fine: true, found: 'connected', next: [redisServerCheck(info)] };
+      },
+    },
+  ];
+}
+
+function redisServerCheck(info: string): Check {
+  const field = (name: string) => new RegExp(`^${name}:(.*)\r$`, 'm').exec(info)?.[1] ?? '';
+  const [version = '', role, memory, policy] = ['redis_version', 'role', 'maxmemory', 'maxmemory_policy'].map(field);
+  const isNew = version.localeCompare('6.2', undefined, { numeric: true }) >= 0;
+  const fine = isNew && role === 'master' && (memory === '0' || policy === 'noeviction');
+  const found = version === '' ? info : `${version}, ${role}, maxmemory ${memory}, maxmemory-policy ${policy}`;
+  const advice = 'Use the master of a Redis 6.2 or newer, or of a Valkey, with maxmemory-policy noeviction.';
+  return { name: 'limiter.server', advice, severity: 'warn', run: () => ({ fine, found }) };
+}
