@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { rulesOf } from '../validation/rules-of.js';
+import { rulesOf } from '../validation/rule.js';
 import { documentedProperties } from './documented-properties.js';
 
 /** What class-validator's decorators say of the type of a property. */
