@@ -71,9 +71,7 @@ export function nestedFaults(input: object, parents: readonly string[] = []): In
 }
 
 function objectFaults(value: unknown, path: readonly string[]): InputFault[] {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? nestedFaults(value, path)
-    : [{ path, code: 'type', detail: 'must be an object' }];
+  return isObject(value) ? nestedFaults(value, path) : [{ path, code: 'type', detail: 'must be an object' }];
 }
 
 /**
@@ -89,4 +87,8 @@ export function unstorableTexts(value: unknown, path: readonly string[] = []): I
   return typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([name, part]) => unstorableTexts(part, [...path, name]))
     : [];
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

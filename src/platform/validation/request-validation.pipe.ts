@@ -5,7 +5,7 @@ import { invalidRequest } from '../http/invalid-request.js';
 import { jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
 import { missingBody } from '../http/read-json.js';
 import { currentRequest } from '../http/request-context.js';
-import { faultsOf, type InputFault, nestedFaults, unstorableTexts } from './input-faults.js';
+import { faultsOf, type InputFault, isObject, nestedFaults, unstorableTexts } from './input-faults.js';
 import { quickCheckOf } from './quick-check.js';
 
 class InvalidInputError extends Error {
@@ -38,16 +38,17 @@ export class RequestValidationPipe extends ValidationPipe {
 
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const type = isObject(value) && this.toValidate(metadata) ? (metadata.metatype as Type<object>) : undefined;
-    const taken = type && isObject(value) ? takenNames(value, type) : [];
-    const unknown = taken.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME }));
-    const faults: InputFault[] = [...(metadata.type === 'body' ? textFaults(value) : []), ...unknown];
+    const faults = metadata.type === 'body' ? textFaults(value) : [];
+    const type = this.toValidate(metadata) ? (metadata.metatype as Type<object> | undefined) : undefined;
+    if (type && isObject(value)) {
+      faults.push(...takeUnsettable(value, type));
+    }
     try {
-      const valid = type && faults.length === 0 ? quickInput(type, value) : undefined;
+      const valid = type && isObject(value) && faults.length === 0 ? quickInput(type, value) : undefined;
       if (valid) {
         return valid;
       }
-      const validated: unknown = await super.transform(taken.length > 0 ? without(taken, value) : value, metadata);
+      const validated: unknown = await super.transform(value, metadata);
       if (type && isObject(validated)) {
         faults.push(...nestedFaults(validated));
       }
@@ -65,7 +66,7 @@ export class RequestValidationPipe extends ValidationPipe {
 }
 
 /** The input as an instance of its class, if all rules are known to be kept. */
-function quickInput(type: Type<object>, plain: unknown): object | undefined {
+function quickInput(type: Type<object>, plain: object): object | undefined {
   const check = quickCheckOf(type);
   const input = check && toInstance(type, plain);
   return input && check(input) ? input : undefined;
@@ -81,13 +82,11 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
   }
 }
 
-/** Names that cannot be set, such as getters and `toString`: Nest and class-transformer would leave them out. */
-function takenNames(plain: object, type: Type<object>): string[] {
-  return Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
-}
-
-function without(names: readonly string[], plain: unknown): object {
-  return Object.fromEntries(Object.entries(plain as object).filter(([name]) => !names.includes(name)));
+/** Takes out names that cannot be set, such as getters and `toString`: Nest and class-transformer would ignore them. */
+function takeUnsettable(plain: object, type: Type<object>): InputFault[] {
+  const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
+  names.forEach((name) => Reflect.deleteProperty(plain, name));
+  return names.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME }));
 }
 
 /** @throws Problem 400 without a body */
@@ -102,8 +101,4 @@ function textFaults(body: unknown): InputFault[] {
 function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): RequestFault {
   const steps = data === undefined ? path : [data, ...path];
   return type === 'body' ? { pointer: jsonPointer(steps), ...fault } : { parameter: steps.join('.'), ...fault };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
