@@ -147,23 +147,12 @@ describe('Swagger UI', () => {
     }
   });
 
-  it('serves its files compressed, and again only when they have changed', async () => {
-    const url = `${service.api.origin}/docs/assets/swagger-ui-bundle.js`;
-    const compressed = await fetch(url, { headers: { 'Accept-Encoding': 'gzip' } });
-    const plain = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
-    const lengths = [compressed, plain].map(({ headers }) => Number(headers.get('content-length')));
-    expect(lengths[0]).toBeLessThan((lengths[1] ?? 0) / 3);
-    expect([compressed, plain].map(({ headers }) => headers.get('content-encoding'))).toEqual(['gzip', null]);
-    expect((await compressed.text()) === (await plain.text())).toBe(true);
-    for (const { headers } of [compressed, plain]) {
-      expect(headers.get('vary')).toBe('Accept-Encoding');
-      expect(headers.get('cache-control')).toBe('public, max-age=3600');
-      const validator = `If-None-Match: ${headers.get('etag')}`;
-      const again = await sendRaw(service.port, request('GET /docs/assets/swagger-ui-bundle.js', [validator]));
-      expect([again.status, again.body]).toEqual([304, '']);
-    }
-    const head = await fetch(url, { method: 'HEAD', headers: { 'Accept-Encoding': 'identity' } });
-    expect([head.status, Number(head.headers.get('content-length'))]).toEqual([200, lengths[1]]);
+  it('serves its files again only when they have changed', async () => {
+    const { headers } = await fetch(`${service.api.origin}/docs/assets/swagger-ui-bundle.js`);
+    expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    const validator = `If-None-Match: ${headers.get('etag')}`;
+    const again = await sendRaw(service.port, request('GET /docs/assets/swagger-ui-bundle.js', [validator]));
+    expect([again.status, again.body]).toEqual([304, '']);
   });
 
   it('serves nothing but its own files', async () => {
