@@ -1,4 +1,4 @@
-import type { ApiDescription } from './platform/openapi/build-openapi-document.js';
+import type { ApiDescription } from './platform/openapi/openapi-document.js';
 
 /** What clients read first, on the landing page, in Swagger UI and in `openapi.json`. */
 export const apiDescription: ApiDescription = {

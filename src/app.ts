@@ -24,7 +24,6 @@ import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
-import { buildOpenApiDocument } from './platform/openapi/build-openapi-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { Routes } from './platform/routes/routes.js';
@@ -46,7 +45,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
   app.get(BootChecks).run();
-  app.get(OpenApiDocument).set(buildOpenApiDocument(app, apiDescription, app.get(Routes).all()));
+  app.get(OpenApiDocument).build(app, apiDescription, app.get(Routes).all());
   app.get(Startup).serve(apiDescription.version);
   return app;
 }

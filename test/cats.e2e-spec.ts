@@ -71,71 +71,22 @@ describe('an ordinary module', () => {
     });
   });
 
-  it.each<[string, string, unknown, unknown]>([
-    [
-      'POST',
-      '',
-      {},
-      [
-        ['/age', 'required'],
-        ['/name', 'required'],
-      ],
-    ],
-    [
-      'POST',
-      '',
-      { name: 5, age: 3 },
-      [
-        ['/name', 'is_length'],
-        ['/name', 'is_string'],
-        ['/name', 'not_contains'],
-      ],
-    ],
-    ['POST', '', { name: 'x', age: 1.5 }, [['/age', 'is_int']]],
-    ['POST', '', { name: 'hotdog', age: 1 }, [['/name', 'not_contains']]],
-    ['POST', '', { name: 'x', age: 3, size: 1 }, [['/size', 'unknown']]],
-    [
-      'POST',
-      '',
-      { name: 'x', age: 3, nicknames: ['a', 5, 'b', {}] },
-      [
-        ['/nicknames/1', 'is_string'],
-        ['/nicknames/3', 'is_string'],
-      ],
-    ],
-    [
-      'POST',
-      '',
-      { name: 'x\0', age: 3, nicknames: ['\ud800'] },
-      [
-        ['/name', 'character'],
-        ['/nicknames/0', 'character'],
-      ],
-    ],
-    ['POST', '/clothed', { name: 'x', age: 3 }, [['/collar', 'required']]],
-    ['POST', '/clothed', { name: 'x', age: 3, collar: [] }, [['/collar', 'type']]],
-    [
-      'POST',
-      '/clothed',
-      { name: 'x', age: 3, collar: { colour: 7, size: 1 } },
-      [
-        ['/collar/colour', 'is_string'],
-        ['/collar/size', 'unknown'],
-      ],
-    ],
-    [
-      'PATCH',
-      '/1',
-      { age: 'old' },
-      [
-        ['/age', 'is_int'],
-        ['/age', 'min'],
-      ],
-    ],
-    ['GET', '?colour=red&colour=blue', undefined, [['colour', 'repeated']]],
+  it.each<[string, string, unknown, string[]]>([
+    ['POST', '', {}, ['/age required', '/name required']],
+    ['POST', '', { name: 5, age: 3 }, ['/name is_length', '/name is_string', '/name not_contains']],
+    ['POST', '', { name: 'x', age: 1.5 }, ['/age is_int']],
+    ['POST', '', { name: 'hotdog', age: 1 }, ['/name not_contains']],
+    ['POST', '', { name: 'x', age: 3, size: 1 }, ['/size unknown']],
+    ['POST', '', { name: 'x', age: 3, nicknames: ['a', 5, 'b', {}] }, ['/nicknames/1 is_string', '/nicknames/3 is_string']],
+    ['POST', '', { name: 'x\0', age: 3, nicknames: ['\ud800'] }, ['/name character', '/nicknames/0 character']],
+    ['POST', '/clothed', { name: 'x', age: 3 }, ['/collar required']],
+    ['POST', '/clothed', { name: 'x', age: 3, collar: [] }, ['/collar type']],
+    ['POST', '/clothed', { name: 'x', age: 3, collar: { colour: 7, a: 1 } }, ['/collar/a unknown', '/collar/colour is_string']],
+    ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
+    ['GET', '?colour=red&colour=blue', undefined, ['colour repeated']],
   ])('names every fault of %s %s %j', async (method, path, body, faults) => {
     const { status, body: problem } = await call(method, path, body);
-    const found = problem.errors?.map(({ pointer, parameter, code }) => [pointer ?? parameter, code]);
+    const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);
     expect([status, found?.toSorted()]).toEqual([400, faults]);
     for (const { detail } of problem.errors ?? []) expect(detail).toMatch(/^(must|should|is|has)/);
   });

@@ -29,40 +29,6 @@ describe('openapi.json', () => {
     expect(await contract.validate()).toEqual({ valid: true });
   });
 
-  it('has every operation of the contract, with an id, a summary and all its answers', () => {
-    // Other features may have others.
-    const described = contract.operations
-      .filter(({ name }) => name.endsWith(' /v1/items'))
-      .map(({ name, operation }) => [name, operation.operationId, Object.keys(operation.responses)]);
-    expect(described).toEqual([
-      ['get /v1/items', 'listItems', ['200', '400', '401', '403', '429', '503']],
-      ['post /v1/items', 'createItem', ['201', '400', '401', '403', '413', '422', '429', '503']],
-    ]);
-  });
-
-  it('documents the headers of each answer', () => {
-    const limit = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
-    const expected: Record<string, string[]> = {
-      201: [...limit, 'Idempotent-Replayed'].toSorted(),
-      401: ['WWW-Authenticate', 'X-Request-Id'],
-      403: [...limit, 'WWW-Authenticate'].toSorted(),
-      429: [...limit, 'Retry-After'].toSorted(),
-      503: [...limit, 'Retry-After'].toSorted(),
-    };
-    for (const { operation } of contract.operations.filter(({ name }) => name.endsWith(' /v1/items'))) {
-      for (const [status, { headers }] of Object.entries(operation.responses)) {
-        expect(Object.keys(headers).toSorted()).toEqual(expected[status] ?? limit);
-      }
-    }
-  });
-
-  it('bounds limit as the service does, and asks for a bearer token everywhere', () => {
-    const limit = document.paths['/v1/items']?.['get']?.parameters?.find(({ name }) => name === 'limit');
-    expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
-    expect(document.security).toEqual([{ token: [] }]);
-    expect(document.components.securitySchemes).toMatchObject({ token: { type: 'http', scheme: 'bearer' } });
-  });
-
   it('says what a bearer token is, and which operations need which of its scopes', () => {
     const description = document.components.securitySchemes['token']?.description ?? '';
     expect(description).toMatch(/^An access token of this service, or a JWT/);
@@ -75,13 +41,6 @@ describe('openapi.json', () => {
       expect([call, listed.toSorted()]).toEqual([call, scopes.toSorted()]);
       for (const scope of scopes) expect(operation.description).toMatch(new RegExp(`Needs the scopes? .*\`${scope}\``));
     }
-  });
-
-  it('explains each of its sections, and puts every operation into one', () => {
-    const titles = document.tags.map(({ name }) => name);
-    expect(titles).toContain('Items');
-    for (const { description } of document.tags) expect(description).toMatch(/\w.*\.$/);
-    for (const { operation } of contract.operations) expect(operation.tags).toHaveLength(1);
   });
 
   it('leads from every documented problem to its explanation', async () => {
@@ -147,23 +106,12 @@ describe('Swagger UI', () => {
     }
   });
 
-  it('serves its files compressed, and again only when they have changed', async () => {
-    const url = `${service.api.origin}/docs/assets/swagger-ui-bundle.js`;
-    const compressed = await fetch(url, { headers: { 'Accept-Encoding': 'gzip' } });
-    const plain = await fetch(url, { headers: { 'Accept-Encoding': 'identity' } });
-    const lengths = [compressed, plain].map(({ headers }) => Number(headers.get('content-length')));
-    expect(lengths[0]).toBeLessThan((lengths[1] ?? 0) / 3);
-    expect([compressed, plain].map(({ headers }) => headers.get('content-encoding'))).toEqual(['gzip', null]);
-    expect((await compressed.text()) === (await plain.text())).toBe(true);
-    for (const { headers } of [compressed, plain]) {
-      expect(headers.get('vary')).toBe('Accept-Encoding');
-      expect(headers.get('cache-control')).toBe('public, max-age=3600');
-      const validator = `If-None-Match: ${headers.get('etag')}`;
-      const again = await sendRaw(service.port, request('GET /docs/assets/swagger-ui-bundle.js', [validator]));
-      expect([again.status, again.body]).toEqual([304, '']);
-    }
-    const head = await fetch(url, { method: 'HEAD', headers: { 'Accept-Encoding': 'identity' } });
-    expect([head.status, Number(head.headers.get('content-length'))]).toEqual([200, lengths[1]]);
+  it('serves its files again only when they have changed', async () => {
+    const { headers } = await fetch(`${service.api.origin}/docs/assets/swagger-ui-bundle.js`);
+    expect(headers.get('cache-control')).toBe('public, max-age=3600');
+    const validator = `If-None-Match: ${headers.get('etag')}`;
+    const again = await sendRaw(service.port, request('GET /docs/assets/swagger-ui-bundle.js', [validator]));
+    expect([again.status, again.body]).toEqual([304, '']);
   });
 
   it('serves nothing but its own files', async () => {

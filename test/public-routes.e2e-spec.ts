@@ -1,26 +1,15 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { HealthIndicators } from '../src/platform/index.js';
 import { Api } from './support/api.js';
-import { sendRaw, request } from './support/raw-http.js';
 import { type Service, startAwayFromDatabase, startService } from './support/service.js';
 
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService({ TRUSTED_PROXIES: '127.0.0.1' });
+  service = await startService();
 });
 
 afterAll(() => service.stop());
-
-const callIn = (page: string) => /<code id="call">([^<]*)<\/code>/.exec(page)?.[1] ?? '';
-
-async function callOf(...headers: string[]): Promise<string> {
-  const { status, body } = await sendRaw(service.port, request('GET /', headers));
-  expect(status).toBe(200);
-  return callIn(body);
-}
 
 describe('the page at /', () => {
   it('says what the service is and where to go on', async () => {
@@ -37,32 +26,9 @@ describe('the page at /', () => {
     }
   });
 
-  it('leads programs to the document, the documentation and the state', async () => {
-    const { headers, url } = await fetch(service.api.origin);
-    const links = (headers.get('link') ?? '').split(', ').map((link) => /^<([^>]+)>; rel="([^"]+)"/.exec(link)?.slice(1) ?? []);
-    expect(links.map(([, relation]) => relation)).toEqual(['service-desc', 'service-doc', 'status']);
-    for (const [target = ''] of links) expect((await fetch(new URL(target, url))).status).toBe(200);
-  });
-
-  it('has a line for curl that works with a token', async () => {
-    const line = callIn(await (await fetch(service.api.origin)).text());
-    expect(line).toBe(`curl -H "Authorization: Bearer $TOKEN" ${service.api.origin}/v1/items`);
-    const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, TOKEN: service.api.token } });
-    expect(JSON.parse(stdout)).toEqual({ items: [] });
-  });
-
-  it('takes the address of that line from trusted proxies, and nothing that could be a command or markup', async () => {
-    expect(await callOf('X-Forwarded-Proto: https', 'X-Forwarded-Host: items.example.com')).toMatch(
-      / https:\/\/items\.example\.com\/v1\/items$/,
-    );
-    for (const host of ['x$(id)', 'x;id', "x'id", 'x"id', 'x<b>', 'x&y', '`id`', '']) {
-      expect(await callOf(`X-Forwarded-Host: ${host}`)).toMatch(/ http:\/\/(?:localhost|x)\/v1\/items$/);
-    }
-    const untrusted = await startAwayFromDatabase();
-    const port = Number(new URL(untrusted.origin).port);
-    const { body } = await sendRaw(port, request('GET /', ['X-Forwarded-Host: evil.example']));
-    await untrusted.stop();
-    expect(body).not.toContain('evil');
+  it('has a line for curl, which a script leads to this service', async () => {
+    const page = await (await fetch(service.api.origin)).text();
+    expect(page).toContain('<code id="call">curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
   });
 
   it('answers HEAD without a body, other methods with 401 or 405, and counts against no limit', async () => {

@@ -56,18 +56,6 @@ describe('a second module', () => {
     expect(page.items).toEqual([noted, body]);
   });
 
-  it.each([
-    [{ price: 12.5 }, '/price', 'type', 'must be a whole number'],
-    [{ price: -1 }, '/price', 'range', 'must be from 0 to 100000000'],
-    [{ price: '5' }, '/price', 'type', 'must be a whole number'],
-    [{ size: 'medium' }, '/size', 'type', 'must be one of "small", "large"'],
-    [{ size: null }, '/size', 'type', 'must be one of "small", "large"'],
-    [{ note: 5 }, '/note', 'type', 'must be a string'],
-  ])('says what is wrong with %j', async (change, pointer, code, detail) => {
-    const { status, body } = await create({ ...sprocket, ...change });
-    expect([status, body.errors]).toEqual([400, [{ pointer, code, detail }]]);
-  });
-
   describe('with a property of every type', () => {
     const parcel = {
       label: 'Bell',
@@ -112,7 +100,8 @@ describe('a second module', () => {
     ])('refuses for %s %j', async (name, values, code) => {
       for (const value of values) {
         const { status, body } = await post({ ...parcel, [name]: value });
-        expect([value, status, body.errors]).toMatchObject([value, 400, [{ pointer: `/${name}`, code }]]);
+        const fault = { pointer: `/${name}`, code, detail: expect.stringMatching(/^must /) };
+        expect([value, status, body.errors]).toEqual([value, 400, [fault]]);
       }
     });
   });

@@ -7,7 +7,7 @@ import { BootChecks } from './boot/boot-checks.js';
 import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ConfigurationModule } from './config/configuration.module.js';
-import { DocsModule } from './docs/docs.module.js';
+import { DocsController } from './docs/docs.controller.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
@@ -16,6 +16,7 @@ import { ProblemFilter } from './http/problem.filter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
+import { OpenApiDocument } from './openapi/openapi-document.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { RememberingReflector } from './throttling/remembering-reflector.js';
@@ -35,13 +36,13 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     HealthModule,
     IdempotencyModule,
     ListsModule,
-    DocsModule,
   ],
-  controllers: [FallbackController],
+  controllers: [DocsController, FallbackController],
   providers: [
     Tracing,
     Drain,
     Routes,
+    OpenApiDocument,
     BootChecks,
     Startup,
     { provide: Reflector, useClass: RememberingReflector },

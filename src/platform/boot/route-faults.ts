@@ -6,7 +6,7 @@ import { classOf, documentedProperties } from '../openapi/documented-properties.
 import { isHidden } from '../openapi/hidden.decorator.js';
 import { operationIdOf, operationOf } from '../openapi/operation.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
-import { rulesOf } from '../validation/rules-of.js';
+import { rulesOf } from '../validation/rule.js';
 
 /** What is wrong with the way in which a handler responds: one that forgets it never ends. */
 export function responseFaults(route: Route): string[] {

@@ -6,14 +6,13 @@ import {
   CollectorUrl,
   Decimal,
   Flag,
-  HeaderPairs,
   HttpsUrl,
   isUnset,
-  KeyValues,
   PostgresUrl,
   PostgresUrls,
   RedisUrl,
   Seconds,
+  Secret,
 } from './variables.decorators.js';
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */
@@ -27,134 +26,55 @@ export const CUT_OFF = 0.9;
  * durations are seconds. `docs/operations.md` explains all; a test keeps it and `.env.example` equal to this list.
  */
 export class Configuration {
-  @DecimalInteger(0, 65_535)
-  readonly PORT: number = 3000;
+  @DecimalInteger(0, 65_535) readonly PORT: number = 3000;
+  @DecimalInteger(0, 65_535) readonly METRICS_PORT: number = 9464;
+  @Seconds(0.1, 3600) readonly KEEP_ALIVE_TIMEOUT: number = 65;
+  @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
+  @Addresses() readonly TRUSTED_PROXIES: readonly string[] = [];
 
-  @DecimalInteger(0, 65_535)
-  readonly METRICS_PORT: number = 9464;
-
-  @Seconds(0.1, 3600)
-  readonly KEEP_ALIVE_TIMEOUT: number = 65;
-
-  @DecimalInteger(1, 1_000_000)
-  readonly MAX_CONNECTIONS: number = 10_000;
-
-  /** Unset: the embedded database in `DATA_DIR`. */
-  @PostgresUrl()
-  readonly DATABASE_URL: string | undefined = undefined;
-
-  /** The same database without the pooler. If it is set, connections to `DATABASE_URL` carry no start-up parameters. */
-  @PostgresUrl()
-  @Needs('DATABASE_URL')
-  readonly DATABASE_DIRECT_URL: string | undefined = undefined;
-
-  @PostgresUrls()
-  @Needs('DATABASE_URL')
-  readonly DATABASE_REPLICA_URLS: readonly string[] = [];
-
+  @Secret() @PostgresUrl() readonly DATABASE_URL: string | undefined = undefined;
+  @Secret() @PostgresUrl() @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
+  @Secret() @PostgresUrls() @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
   readonly DATA_DIR: string = './data';
+  @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
+  @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
+  @Seconds(0.1, 3600) readonly DATABASE_STATEMENT_TIMEOUT: number = 4;
+  @Seconds(0.1, 3600) readonly FILTER_TIMEOUT: number = 2;
+  @Flag() readonly MIGRATE_ON_START: boolean = true;
 
-  @DecimalInteger(1, 1000)
-  readonly DATABASE_POOL_SIZE: number = 10;
-
-  /** How long a request waits for a connection, be it a new one or one that comes free. */
-  @Seconds(0.1, 60)
-  readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
-
-  @Seconds(0.1, 3600)
-  readonly DATABASE_STATEMENT_TIMEOUT: number = 4;
-
-  /** How long a statement may run that looks for what a client's filter describes. */
-  @Seconds(0.1, 3600)
-  readonly FILTER_TIMEOUT: number = 2;
-
-  @Flag()
-  readonly MIGRATE_ON_START: boolean = true;
-
-  @DecimalInteger(1, 1_000_000)
-  readonly RATE_LIMIT: number = 100;
-
-  @DecimalInteger(1, 86_400)
-  readonly RATE_LIMIT_WINDOW: number = 60;
-
-  /** Unset, or while it is away, each process counts for itself. */
-  @RedisUrl()
-  readonly REDIS_URL: string | undefined = undefined;
-
+  @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;
+  @DecimalInteger(1, 86_400) readonly RATE_LIMIT_WINDOW: number = 60;
+  @Secret() @RedisUrl() readonly REDIS_URL: string | undefined = undefined;
   /** Braces would choose the slot of Redis Cluster in which a key lies. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';
+  @DecimalInteger(1, 10_000) readonly RATE_LIMIT_REPLICAS: number = 1;
+  @Seconds(1, 2_592_000) readonly IDEMPOTENCY_TTL: number = 86_400;
 
-  /** Processes that share the limit while each counts for itself: each then admits its part of it. */
-  @DecimalInteger(1, 10_000)
-  readonly RATE_LIMIT_REPLICAS: number = 1;
-
-  @Seconds(1, 2_592_000)
-  readonly IDEMPOTENCY_TTL: number = 86_400;
-
-  /** How long a token may stay in use after it was revoked elsewhere. */
-  @Seconds(0.1, 30)
-  readonly TOKEN_CACHE_TTL: number = 30;
-
+  @Seconds(0.1, 30) readonly TOKEN_CACHE_TTL: number = 30;
   readonly AUTH_TOKENS_FILE: string | undefined = undefined;
+  @HttpsUrl() @Needs('AUTH_JWT_AUDIENCE') readonly AUTH_JWT_ISSUER: string | undefined = undefined;
+  @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
+  @HttpsUrl() @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
+  @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_BURST: number = 100;
+  @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_RATE: number = 10;
 
-  @HttpsUrl()
-  @Needs('AUTH_JWT_AUDIENCE')
-  readonly AUTH_JWT_ISSUER: string | undefined = undefined;
-
-  @Needs('AUTH_JWT_ISSUER')
-  readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
-
-  @HttpsUrl()
-  @Needs('AUTH_JWT_ISSUER')
-  readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
-
-  /** Failed authentications of one address that are looked up at once. */
-  @DecimalInteger(1, 1_000_000)
-  readonly AUTH_FAILURE_BURST: number = 100;
-
-  /** How many more of them are looked up each second. */
-  @DecimalInteger(1, 1_000_000)
-  readonly AUTH_FAILURE_RATE: number = 10;
-
-  @Addresses()
-  readonly TRUSTED_PROXIES: readonly string[] = [];
-
-  /** How long requests are still taken after SIGTERM. */
   @Seconds(0, 3600)
   @Rule('order', 'must be shorter than nine tenths of SHUTDOWN_TIMEOUT', endsBeforeCutOff)
   readonly SHUTDOWN_DELAY: number = 5;
+  @Seconds(0.1, 3600) readonly SHUTDOWN_TIMEOUT: number = 25;
 
-  /** From the signal to the exit. */
-  @Seconds(0.1, 3600)
-  readonly SHUTDOWN_TIMEOUT: number = 25;
-
-  /** Unset: no traces are made. */
-  @CollectorUrl()
-  readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
-
-  @HeaderPairs()
-  readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
-
+  @Secret() @CollectorUrl() readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
+  @Secret() readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
   readonly OTEL_SERVICE_NAME: string | undefined = undefined;
-
-  @KeyValues()
   readonly OTEL_RESOURCE_ATTRIBUTES: string | undefined = undefined;
-
   @IsIn(['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]))
   readonly OTEL_TRACES_SAMPLER: string = 'parentbased_always_on';
+  @Decimal(0, 1) readonly OTEL_TRACES_SAMPLER_ARG: number = 1;
+  @Flag() readonly OTEL_SDK_DISABLED: boolean = false;
 
-  @Decimal(0, 1)
-  readonly OTEL_TRACES_SAMPLER_ARG: number = 1;
-
-  @Flag()
-  readonly OTEL_SDK_DISABLED: boolean = false;
-
-  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-  readonly LOG_LEVEL: string = 'info';
-
-  @IsIn(['auto', 'json', 'pretty'])
-  readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
+  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) readonly LOG_LEVEL: string = 'info';
+  @IsIn(['auto', 'json', 'pretty']) readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
 }
 
 function endsBeforeCutOff(value: unknown, configuration: object): boolean {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Configuration } from './configuration.js';
-import { ConfigurationError, readConfiguration } from './read-configuration.js';
+import { OperatorError } from './operator-error.js';
+import { readConfiguration } from './read-configuration.js';
 
 describe('the configuration', () => {
   it('is complete without any variable', () => {
@@ -31,13 +32,6 @@ describe('the configuration', () => {
     });
   });
 
-  it.each(['0.0.0.0/0', '::/0', '10/8', '010.0.0.0/8', '0x7f.1/8', '10.0.0.0/33', 'fe80::1%eth0', '10.0.0.0/8,'])(
-    'refuses %s as proxies',
-    (TRUSTED_PROXIES) => {
-      expect(() => readConfiguration({ TRUSTED_PROXIES })).toThrow('TRUSTED_PROXIES must be addresses or networks');
-    },
-  );
-
   it('takes addresses and networks of proxies', () => {
     const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,::1,192.0.2.1,::ffff:10.0.0.0/104';
     expect(readConfiguration({ TRUSTED_PROXIES }).TRUSTED_PROXIES).toEqual(TRUSTED_PROXIES.split(/, ?/));
@@ -52,79 +46,31 @@ describe('the configuration', () => {
   });
 
   it.each([
-    'collector:4318',
-    'grpc://collector:4317',
-    'unix:/run/collector',
-    'http://collector?key=1',
-    'http://collector#x',
-    'http://collector?',
-    'http://',
-  ])('refuses %s as a collector', (OTEL_EXPORTER_OTLP_ENDPOINT) => {
-    expect(() => readConfiguration({ OTEL_EXPORTER_OTLP_ENDPOINT })).toThrow('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL');
-  });
-
-  it.each(['api-key', 'a b=c', 'key=%0D%0AHost:%20x', 'key=%C4%80', 'key=%'])(
-    'refuses %s as headers',
-    (OTEL_EXPORTER_OTLP_HEADERS) => {
-      expect(() => readConfiguration({ OTEL_EXPORTER_OTLP_HEADERS })).toThrow('OTEL_EXPORTER_OTLP_HEADERS must be');
-    },
-  );
-
-  it('takes what OpenTelemetry reads elsewhere', () => {
-    const given = {
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://user:secret@collector.example:4318/tenant/',
-      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a1,authorization=Basic%20YTpi',
-      OTEL_SERVICE_NAME: 'shop items',
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=production,k8s.pod.name=items-1',
-      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-    };
-    const read = (OTEL_TRACES_SAMPLER_ARG: string) => readConfiguration({ ...given, OTEL_TRACES_SAMPLER_ARG });
-    expect(read('0.05')).toMatchObject({ ...given, OTEL_TRACES_SAMPLER_ARG: 0.05 });
-    expect(['0', '1', '1.0', '.5'].map((ratio) => read(ratio).OTEL_TRACES_SAMPLER_ARG)).toEqual([0, 1, 1, 0.5]);
-    for (const ratio of ['1.01', '-0.1', '5%', '1e-3']) expect(() => read(ratio)).toThrow('OTEL_TRACES_SAMPLER_ARG must be');
-  });
-
-  it('names every variable at fault and shows no value', () => {
-    const wrong = {
-      PORT: '70000',
-      DATABASE_URL: 'mysql://user:hunter2@db/items',
-      DATABASE_POOL_SIZE: '0',
-      DATABASE_CONNECTION_TIMEOUT: 'soon',
-      DATABASE_STATEMENT_TIMEOUT: '-1',
-      MIGRATE_ON_START: 'yes',
-      RATE_LIMIT: '1e3',
-      RATE_LIMIT_WINDOW: '60s',
-      TOKEN_CACHE_TTL: '31',
-      SHUTDOWN_DELAY: 'short',
-      SHUTDOWN_TIMEOUT: 'NaN',
-      DATABASE_DIRECT_URL: 'db',
-      DATABASE_REPLICA_URLS: 'postgres://db/items,',
-      REDIS_URL: 'http://cache',
-      REDIS_KEY_PREFIX: 'items{1}',
-      RATE_LIMIT_REPLICAS: '0',
-      IDEMPOTENCY_TTL: '0',
-      KEEP_ALIVE_TIMEOUT: '0',
-      METRICS_PORT: '-1',
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'tempo:4318',
-      OTEL_EXPORTER_OTLP_HEADERS: 'hunter2',
-      OTEL_RESOURCE_ATTRIBUTES: 'soon',
-      OTEL_TRACES_SAMPLER: 'loud',
-      OTEL_TRACES_SAMPLER_ARG: '1e3',
-      OTEL_SDK_DISABLED: 'yes',
-      LOG_LEVEL: 'loud',
-      LOG_FORMAT: 'xml',
-    };
-    const read = () => readConfiguration(wrong);
-    expect(read).toThrow(ConfigurationError);
-    try {
-      read();
-    } catch (error) {
-      const { message } = error as Error;
-      for (const name of Object.keys(wrong)) {
-        expect(message).toContain(`\n  ${name} must `);
-      }
-      expect(message).not.toMatch(/70000|mysql|hunter2|soon|-1|yes|1e3|60s|\b31\b|NaN|loud|xml|short,|http:|tempo/);
+    ['TRUSTED_PROXIES', '0.0.0.0/0 ::/0 10/8 010.0.0.0/8 0x7f.1/8 10.0.0.0/33 fe80::1%eth0 10.0.0.0/8,'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318 grpc://collector unix:/run/x http://x?key=1 http://x#x http://x? http://'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.01 -0.1 5% 1e-3 1e3'],
+    ['OTEL_TRACES_SAMPLER', 'loud'],
+    ['PORT', '70000 -1 http 1e3 010'],
+    ['DATABASE_URL', 'mysql://user:hunter2@db/items postgres://db/ postgres://us%er@db/items db'],
+    ['DATABASE_REPLICA_URLS', 'postgres://db/items, mysql://db/items'],
+    ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
+    ['MIGRATE_ON_START', 'yes TRUE 1'],
+    ['REDIS_URL', 'http://cache redis://a,b'],
+    ['REDIS_KEY_PREFIX', 'items{1}'],
+    ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
+    ['LOG_LEVEL', 'loud'],
+  ])('refuses for %s %s, and does not repeat it', (name, values) => {
+    for (const value of values.split(' ')) {
+      const read = () => readConfiguration({ [name]: value, LOG_FORMAT: 'xml' });
+      expect(read).toThrow(OperatorError);
+      expect(read).toThrow(new RegExp(`^The configuration is not valid:\n  ${name} must be .*\n  LOG_FORMAT must .*\nSee`, 's'));
+      expect(read).not.toThrow(/hunter2|mysql|loud|soon|yes|xml|70000|60s|http:\/\/cache/);
     }
+  });
+
+  it.each(['0', '1', '1.0', '.5', '0.05'])('takes %s as a ratio', (OTEL_TRACES_SAMPLER_ARG) => {
+    const { OTEL_TRACES_SAMPLER_ARG: ratio } = readConfiguration({ OTEL_TRACES_SAMPLER_ARG });
+    expect(ratio).toBe(Number(OTEL_TRACES_SAMPLER_ARG));
   });
 
   const defaults = Object.fromEntries(Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]));

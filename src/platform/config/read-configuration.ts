@@ -7,20 +7,16 @@ import type { ConfigFactory } from '@nestjs/config';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { closestMatch } from 'leven';
+import { faultsOf } from '../validation/input-faults.js';
 import { Configuration } from './configuration.js';
 import { OperatorError } from './operator-error.js';
 import { printable } from './variables.decorators.js';
-
-/** A configuration that cannot be used. The message names every variable at fault and never a value. */
-export class ConfigurationError extends OperatorError {
-  override readonly name = 'ConfigurationError';
-}
 
 const classes = new Set<Type<object>>();
 const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
 const scope = new AsyncLocalStorage<Configuration>();
 
-const printOut = {
+const print = {
   value(this: object) {
     return printable(this);
   },
@@ -34,14 +30,10 @@ const printOut = {
  */
 export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   classes.add(type);
-  Object.defineProperties(type.prototype, { toJSON: printOut, [inspect.custom]: printOut });
+  Object.defineProperties(type.prototype, { toJSON: print, [inspect.custom]: print });
   const read = (): T => {
     const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
-    const environment = environments.get(configuration);
-    if (configuration instanceof type) {
-      return configuration;
-    }
-    return environment ? readVariables(type, environment) : new type();
+    return configuration instanceof type ? configuration : readVariables(type, environments.get(configuration) ?? {});
   };
   // The token under which Nest injects what the factory makes, as `registerAs` sets it.
   return Object.assign(read, { KEY: type });
@@ -54,7 +46,7 @@ export const platformVariables = variables(Configuration);
  * Reads and checks the configuration once, for the whole process. A variable that is empty counts as unset.
  *
  * @param environment - usually `process.env`
- * @throws ConfigurationError naming all faults at once, those of the features' variables as well
+ * @throws OperatorError naming all faults at once, those of the features' variables as well, and never a value
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = readVariables(Configuration, environment, classes);
@@ -90,10 +82,10 @@ function readVariables<T extends object>(
   environment: NodeJS.ProcessEnv,
   checked: Iterable<Type<object>> = [type],
 ): T {
-  const faults = [...checked].flatMap((each) => faultsOf(instanceOf(each, environment)));
-  if (faults.length > 0) {
-    const lines = new Set(faults.map((fault) => `  ${fault}`));
-    throw new ConfigurationError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
+  const errors = [...checked].flatMap((each) => validateSync(instanceOf(each, environment), { forbidUnknownValues: false }));
+  const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
+  if (lines.size > 0) {
+    throw new OperatorError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
   }
   return instanceOf(type, environment);
 }
@@ -101,11 +93,4 @@ function readVariables<T extends object>(
 function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): T {
   const given = Object.keys(new type()).filter((name) => environment[name]?.trim());
   return plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
-}
-
-function faultsOf(instance: object): string[] {
-  return validateSync(instance, { forbidUnknownValues: false }).flatMap(({ property, constraints = {} }) =>
-    // class-validator's own messages begin with the name.
-    Object.values(constraints).map((message) => `${property} ${message.replace(`${property} `, '')}`),
-  );
 }

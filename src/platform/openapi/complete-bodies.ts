@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { type Operation, operationsOf, resolveSchema, type Schema, type Schemas } from './operations.js';
+import { mediaTypesOf, operationsOf, resolveSchema, type Schema, type Schemas } from './operations.js';
 
 /**
  * Says of bodies what their classes imply: a request body has no other properties than those declared, because validation
@@ -8,10 +8,10 @@ import { type Operation, operationsOf, resolveSchema, type Schema, type Schemas 
 export function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
   for (const { operation } of operationsOf(document)) {
-    for (const media of mediaTypes(operation.requestBody)) {
+    for (const media of mediaTypesOf(operation.requestBody)) {
       Object.assign(resolveSchema(media.schema, schemas), { additionalProperties: false });
     }
-    for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypes)) {
+    for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypesOf)) {
       if (!media.examples) {
         media.example ??= exampleOf(media.schema, schemas);
       }
@@ -19,30 +19,21 @@ export function completeBodies(document: OpenAPIObject): void {
   }
 }
 
-type Body = Operation['requestBody'] | Operation['responses'][string];
-
-function mediaTypes(body: Body) {
-  return body && 'content' in body ? Object.values(body.content ?? {}) : [];
-}
-
 /** @param above - schemas that contain this one: a class that contains itself has no end */
 function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
   const schema = resolveSchema(reference, schemas);
+  const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
   if (above.includes(schema)) {
     return undefined;
   }
   if ('example' in schema) {
     return schema.example;
   }
-  const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
   if ('allOf' in schema) {
     return Object.assign({}, ...(schema.allOf ?? []).map(within)) as object;
   }
   if ('properties' in schema) {
     return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, within(property)]));
   }
-  if ('items' in schema) {
-    return [within(schema.items)];
-  }
-  return undefined;
+  return 'items' in schema ? [within(schema.items)] : undefined;
 }

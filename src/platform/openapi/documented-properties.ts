@@ -1,31 +1,56 @@
 import type { Type } from '@nestjs/common';
-import type { ApiPropertyOptions } from '@nestjs/swagger';
-
-/** Where `@nestjs/swagger` keeps the names of the properties of a class that are documented, each behind a colon. */
-const PROPERTIES = 'swagger/apiModelPropertiesArray';
-/** And what is said of each. */
-const PROPERTY = 'swagger/apiModelProperties';
+import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
+import { rulesOf } from '../validation/rule.js';
 
 /** What a class says of its properties with `@ApiProperty`, or a rule that does it, by their names; inherited ones, too. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
-  const names = (Reflect.getMetadata(PROPERTIES, prototype as object) ?? []) as string[];
+  const target = prototype as object;
+  // Each behind a colon.
+  const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
   return Object.fromEntries(
-    names
-      .map((name) => name.slice(1))
-      .map((name) => [name, Reflect.getMetadata(PROPERTY, prototype as object, name) as ApiPropertyOptions]),
+    names.map((name) => [
+      name.slice(1),
+      Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name.slice(1)) as ApiPropertyOptions,
+    ]),
   );
 }
 
 /** The documented class that a property is of, or is a list of. */
 export function classOf({ type }: ApiPropertyOptions): Type<object> | undefined {
-  const [resolved] = [isLazy(type) ? type() : type].flat();
-  const isClass = typeof resolved === 'function' && resolved.prototype !== undefined;
-  return isClass && Object.keys(documentedProperties(resolved as Type<object>)).length > 0
-    ? (resolved as Type<object>)
-    : undefined;
+  // `() => WidgetDto`, for classes that are defined further below.
+  const given = typeof type === 'function' && !isClass(type) ? (type as () => unknown)() : type;
+  const [resolved] = [given].flat();
+  return isClass(resolved) && Object.keys(documentedProperties(resolved)).length > 0 ? resolved : undefined;
 }
 
-/** `() => WidgetDto`, for classes that are defined further below. */
-function isLazy(type: unknown): type is () => unknown {
-  return typeof type === 'function' && type.prototype === undefined;
+function isClass(value: unknown): value is Type<object> {
+  return typeof value === 'function' && value.prototype !== undefined;
+}
+
+/** What class-validator's decorators say of the type of a property. */
+const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
+  isString: { type: 'string' },
+  isInt: { type: 'integer' },
+  isNumber: { type: 'number' },
+  isBoolean: { type: 'boolean' },
+  isUuid: { type: 'string', format: 'uuid' },
+  isEmail: { type: 'string', format: 'email' },
+  isDateString: { type: 'string', format: 'date-time' },
+};
+
+/** Documents the properties of an input that have rules of class-validator and no `@ApiProperty`. */
+export function documentRules(type: Type<object>): void {
+  const target = type.prototype as object;
+  const documented = documentedProperties(type);
+  for (const [name, rules] of Map.groupBy(rulesOf(type), ({ propertyName }) => propertyName)) {
+    if (Object.hasOwn(documented, name)) {
+      continue;
+    }
+    const reflected: unknown = Reflect.getMetadata('design:type', target, name);
+    const isReflected = typeof reflected === 'function' && reflected !== Array;
+    const known = rules.map((rule) => TYPES[rule.name ?? '']).find((schema) => schema !== undefined);
+    const schema = known ?? (isReflected ? {} : { type: 'object', additionalProperties: true });
+    const required = rules.every((rule) => rule.type !== 'conditionalValidation');
+    ApiProperty({ ...schema, required, isArray: rules.some(({ each }) => each) } as ApiPropertyOptions)(target, name);
+  }
 }

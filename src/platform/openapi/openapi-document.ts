@@ -1,12 +1,53 @@
-import { Injectable } from '@nestjs/common';
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { type INestApplication, Injectable } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { nameOf, parametersOf, type Route } from '../routes/route.js';
+import { completeBodies } from './complete-bodies.js';
+import { BEARER, describeOperations } from './describe-operations.js';
+import { documentRules } from './documented-properties.js';
+import { operationIdOf } from './operation.decorator.js';
+import { headers, schemas } from './platform-components.js';
+import { sectionsOf } from './section.decorator.js';
 
-/** Holds the application's OpenAPI document, which can be made only once the application is put together. */
+/** What the document says of the service as a whole. */
+export interface ApiDescription {
+  title: string;
+  /** What it is, in one sentence. Plain text. */
+  summary: string;
+  /** Markdown. */
+  description: string;
+  version: string;
+}
+
+/** The OpenAPI 3.1 document of all features. What the platform adds to every route is added here to every operation. */
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
 
-  set(document: OpenAPIObject): void {
+  /** @param routes - of the application, which the boot checks have let through */
+  build(app: INestApplication, { title, summary, description, version }: ApiDescription, routes: readonly Route[]): void {
+    const builder = new DocumentBuilder()
+      .setOpenAPIVersion('3.1.0')
+      .setTitle(title)
+      .setDescription(description)
+      .setVersion(version)
+      .addServer('/')
+      .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
+      .addSecurityRequirements(BEARER);
+    sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
+    const base = builder.build();
+    // Of OpenAPI 3.1, which the builder does not know yet.
+    Object.assign(base.info, { summary });
+    for (const { type, data } of routes.flatMap(parametersOf)) {
+      if (type && data === undefined) {
+        documentRules(type);
+      }
+    }
+    const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
+    const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
+    const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
+    document.components = { ...document.components, schemas: { ...document.components?.schemas, ...schemas }, headers };
+    describeOperations(document, routes);
+    completeBodies(document);
     this.document = document;
   }
 

@@ -24,7 +24,7 @@ const OPERATION = 'operation';
 
 /**
  * Documents a route. Its operation id is the name of its method, which must be unique in the service. Answers that
- * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `buildOpenApiDocument`.
+ * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `OpenApiDocument`.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, answer, status = HttpStatus.OK } = options;

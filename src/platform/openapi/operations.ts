@@ -3,6 +3,12 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 /** One operation of an OpenAPI document: a method on a path. */
 export type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
+/** The named schemas of a document. */
+export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+/** A schema, or a reference to a named one. */
+export type Schema = Schemas[string];
+
 /** Every operation of a document, with its method and path. */
 export function operationsOf({ paths }: OpenAPIObject): { method: string; path: string; operation: Operation }[] {
   return Object.entries(paths).flatMap(([path, { get, put, post, patch, delete: remove }]) =>
@@ -12,11 +18,10 @@ export function operationsOf({ paths }: OpenAPIObject): { method: string; path: 
   );
 }
 
-/** The named schemas of a document. */
-export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
-
-/** A schema, or a reference to a named one. */
-export type Schema = Schemas[string];
+/** The contents of a request body or of a response. */
+export function mediaTypesOf(body: Operation['requestBody'] | Operation['responses'][string]) {
+  return body && 'content' in body ? Object.values(body.content ?? {}) : [];
+}
 
 /** What a schema refers to, or itself; empty for none. */
 export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Schema | Record<string, never> {

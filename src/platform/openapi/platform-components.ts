@@ -2,27 +2,28 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 
 type Components = NonNullable<OpenAPIObject['components']>;
 
-/** Schemas of what the platform itself answers. */
+const text = (description: string, form: object = {}) => ({ type: 'string' as const, ...form, description });
+const header = (description: string, example?: string) => ({
+  description,
+  schema: { type: 'string' as const },
+  ...(example !== undefined && { example }),
+});
+
+/** Schemas of the platform's own responses. */
 export const schemas: NonNullable<Components['schemas']> = {
   Problem: {
     type: 'object',
     description: 'Problem details (RFC 9457).',
     required: ['type', 'title', 'status', 'detail', 'instance', 'requestId'],
     properties: {
-      type: {
-        type: 'string',
-        format: 'uri-reference',
-        description: 'Identifies the kind of problem and leads to its explanation.',
-      },
-      title: { type: 'string', description: 'Short summary of the kind.' },
+      type: text('Identifies the kind of problem and leads to its explanation.', { format: 'uri-reference' }),
+      title: text('Short summary of the kind.'),
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code.' },
-      detail: { type: 'string', description: 'What is wrong this time and how to fix it.' },
-      instance: { type: 'string', format: 'uri-reference', description: 'Path of the request.' },
-      requestId: {
-        type: 'string',
-        description:
-          'Names this request in the log of the service, and in its trace if the service makes traces; also in `X-Request-Id`.',
-      },
+      detail: text('What is wrong this time and how to fix it.'),
+      instance: text('Path of the request.', { format: 'uri-reference' }),
+      requestId: text(
+        'Names this request in the log of the service, and in its trace if the service makes traces; also in `X-Request-Id`.',
+      ),
       errors: { type: 'array', items: { $ref: '#/components/schemas/RequestFault' }, description: 'Every fault of the request.' },
     },
   },
@@ -31,10 +32,10 @@ export const schemas: NonNullable<Components['schemas']> = {
     description: 'One fault of a request.',
     required: ['code', 'detail'],
     properties: {
-      pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the request body.' },
-      parameter: { type: 'string', description: 'Name of the query, path or header parameter; empty for the query as a whole.' },
-      code: { type: 'string', description: 'The rule that is broken.' },
-      detail: { type: 'string', description: 'How to fix it.' },
+      pointer: text('JSON Pointer (RFC 6901) into the request body.'),
+      parameter: text('Name of the query, path or header parameter; empty for the query as a whole.'),
+      code: text('The rule that is broken.'),
+      detail: text('How to fix it.'),
       start: {
         type: 'integer',
         minimum: 0,
@@ -45,23 +46,13 @@ export const schemas: NonNullable<Components['schemas']> = {
   },
 };
 
-/** Headers of the platform's answers. */
+/** Headers of the platform's responses. */
 export const headers = {
-  RequestId: {
-    description:
-      'Names this request in the log, and in its trace if the service makes traces; the `X-Request-Id` that was sent, when it is sane.',
-    schema: { type: 'string' },
-  },
-  RateLimitPolicy: {
-    description: 'Quota `q` in a window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).',
-    schema: { type: 'string' },
-    example: '"default";q=100;w=60',
-  },
-  RateLimit: {
-    description: 'Requests left, `r`, and seconds until the next one comes free, `t`.',
-    schema: { type: 'string' },
-    example: '"default";r=99;t=60',
-  },
+  RequestId: header(
+    'Names this request in the log, and in its trace if the service makes traces; the `X-Request-Id` that was sent, when it is sane.',
+  ),
+  RateLimitPolicy: header('Quota `q` in a window of `w` seconds (draft-ietf-httpapi-ratelimit-headers).', '"default";q=100;w=60'),
+  RateLimit: header('Requests left, `r`, and seconds until the next one comes free, `t`.', '"default";r=99;t=60'),
   IdempotentReplayed: {
     description: '`true` on an answer that was given before, to the same request with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
@@ -71,9 +62,8 @@ export const headers = {
     schema: { type: 'integer', minimum: 1 },
     example: 12,
   },
-  WwwAuthenticate: {
-    description: 'The challenge (RFC 6750, section 3); with `error="invalid_token"` when a token was presented.',
-    schema: { type: 'string' },
-    example: 'Bearer realm="items", error="invalid_token"',
-  },
+  WwwAuthenticate: header(
+    'The challenge (RFC 6750, section 3); with `error="invalid_token"` when a token was presented.',
+    'Bearer realm="items", error="invalid_token"',
+  ),
 } satisfies Components['headers'];

@@ -3,11 +3,10 @@ import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { parseKeyPairsIntoRecord, setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
-import { parseKeyValues } from '../config/key-values.js';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 
 /** The least time between two warnings, in milliseconds: each batch fails while the collector is away. */
@@ -21,7 +20,7 @@ export function startSdk(settings: Configuration, version: string, exporter: sdk
     'service.version': version,
     'service.instance.id': `${hostname()}:${process.pid}`,
     'host.name': hostname(),
-    ...parseKeyValues(attributes),
+    ...parseKeyPairsIntoRecord(attributes),
     ...(name !== undefined && { 'service.name': name }),
   });
   const provider = new sdk.TracerProvider({

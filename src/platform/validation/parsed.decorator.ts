@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { Rule } from './rule.js';
 import type { ValueFault } from '../http/problem.js';
+import { Rule } from './rule.js';
 
 /** Stands in an input for a value that could not be parsed. */
 export class RefusedValue {
@@ -11,7 +11,7 @@ export class RefusedValue {
 /**
  * A text that becomes what a parser makes of it.
  *
- * @param parse - gives a `RefusedValue` for a text that it cannot parse
+ * @param parse - returns a `RefusedValue` for a text that it cannot parse
  */
 export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
   return applyDecorators(
@@ -20,4 +20,9 @@ export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
     ),
     Rule('parsed', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
   );
+}
+
+/** A text becomes what is made of it; other values stay, for a rule to refuse. */
+export function Converted(convert: (text: string) => unknown): PropertyDecorator {
+  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? convert(value) : value));
 }

@@ -1,50 +1,16 @@
 import * as rules from 'class-validator';
 import { quickCheckOf } from './quick-check.js';
-import { VALIDATOR_OPTIONS } from './input-faults.js';
 
-const VALUES = [
-  'a',
-  'b',
-  '',
-  'aa',
-  1,
-  3,
-  -1,
-  1.5,
-  NaN,
-  true,
-  null,
-  undefined,
-  [],
-  ['a'],
-  ['b', 'b'],
-  {},
-  new Date(0),
-  '2026-01-31',
-];
+const VALUES = ['a', '', 1, 3, -1, 1.5, NaN, true, null, undefined, [], ['a'], ['b', 'b'], {}, new Date(0), '2026-01-31'];
 
 const DECORATORS: Record<string, PropertyDecorator[]> = {
   IsString: [rules.IsString()],
   'IsOptional, IsInt': [rules.IsOptional(), rules.IsInt()],
   'ValidateIf, IsInt': [rules.ValidateIf((_object, value) => value !== 'a'), rules.IsInt()],
-  Equals: [rules.Equals('a')],
-  NotEquals: [rules.NotEquals('a')],
-  IsIn: [rules.IsIn(['a', 1])],
-  IsNotIn: [rules.IsNotIn(['a', 1])],
-  IsEmpty: [rules.IsEmpty()],
-  IsNotEmpty: [rules.IsNotEmpty()],
   'Min, Max': [rules.Min(0), rules.Max(2)],
-  Length: [rules.Length(1, 1)],
-  Contains: [rules.Contains('a')],
-  NotContains: [rules.NotContains('a')],
   Matches: [rules.Matches(/^a/)],
-  ArrayContains: [rules.ArrayContains(['a'])],
-  ArrayNotContains: [rules.ArrayNotContains(['a'])],
-  ArrayMinSize: [rules.ArrayMinSize(1)],
   ArrayUnique: [rules.ArrayUnique()],
-  IsDateString: [rules.IsDateString()],
   IsInstance: [rules.IsInstance(Date)],
-  IsEnum: [rules.IsEnum({ A: 'a' })],
   Allow: [rules.Allow()],
 };
 
@@ -57,7 +23,8 @@ it.each(Object.entries(DECORATORS))('says what class-validator says: %s', (_name
   });
   for (const value of VALUES) {
     const input = Object.assign(new Input(), { value });
-    const isValid = rules.validateSync(input, VALIDATOR_OPTIONS).length === 0;
+    const isValid =
+      rules.validateSync(input, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true }).length === 0;
     expect([value, quickCheckOf(Input)?.(input)]).toEqual([value, isValid]);
     expect(quickCheckOf(Input)?.(Object.assign(new Input(), { value, other: 1 }))).toBe(false);
   }

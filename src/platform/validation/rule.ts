@@ -1,4 +1,4 @@
-import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { getMetadataStorage, ValidateBy, type ValidationArguments } from 'class-validator';
 
 /** What a {@link Rule} checks: true when the value keeps it. `siblings` is the whole input being validated. */
 export type RuleTest = (value: unknown, siblings: object) => boolean;
@@ -8,7 +8,6 @@ export type RuleTest = (value: unknown, siblings: object) => boolean;
  *
  * @param code - machine-readable, `snake_case`, stable within `/v1`
  * @param detail - what the value must be, to be read after the field's name ("must be text")
- * @param test - true when the value keeps the rule
  */
 export function Rule(code: string, detail: string, test: RuleTest): PropertyDecorator {
   return ValidateBy({
@@ -18,4 +17,9 @@ export function Rule(code: string, detail: string, test: RuleTest): PropertyDeco
       defaultMessage: () => detail,
     },
   });
+}
+
+/** The rules of class-validator for the properties of a class, including inherited ones, without groups. */
+export function rulesOf(type: object) {
+  return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }

@@ -1,5 +1,5 @@
-// The browser alone knows the address at which the service was reached: proxies may have changed its scheme and path.
+// Only the browser knows the address of the service: proxies may have changed its scheme and path.
 const call = document.getElementById('call');
 if (call) {
-  call.textContent = call.textContent.replace(/\S+$/, (url) => new URL(new URL(url).pathname.slice(1), document.baseURI).href);
+  call.textContent = call.textContent.replace(/\S+$/, (path) => new URL(path.slice(1), document.baseURI).href);
 }

@@ -1,0 +1,154 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
+import { insufficientScopeProblem } from '../auth/scopes.guard.js';
+import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
+import { OperatorError } from '../config/operator-error.js';
+import { conflict, databaseUnavailable } from '../database/database-problem.js';
+import { notFound } from '../http/http-problem-types.js';
+import { invalidRequest } from '../http/invalid-request.js';
+import { PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem-body.js';
+import { problemTypeUri } from '../http/problem-type.js';
+import { jsonPointer, Problem, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { contentTooLargeProblem } from '../http/read-json.js';
+import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
+import { isIdempotent } from '../idempotency/idempotent.decorator.js';
+import { type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
+import { isHidden } from './hidden.decorator.js';
+import { operationIdOf, operationOf } from './operation.decorator.js';
+import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
+import type { headers } from './platform-components.js';
+
+/** Name of the one security scheme: every operation that is not public takes a bearer credential. */
+export const BEARER = 'token';
+
+const CREDENTIAL = 'An access token of this service, or a JWT of the identity provider if the operator has set one.';
+const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
+
+type Headers = Record<string, { $ref: string }>;
+
+const REQUEST_HEADERS: Headers = { 'X-Request-Id': ref('RequestId') };
+const LIMIT_HEADERS: Headers = { ...REQUEST_HEADERS, RateLimit: ref('RateLimit'), 'RateLimit-Policy': ref('RateLimitPolicy') };
+const CHALLENGE: Headers = { 'WWW-Authenticate': ref('WwwAuthenticate') };
+
+/** A problem that an operation can respond with, and the headers of that response. */
+type ProblemAnswer = readonly [Problem, Headers];
+
+/**
+ * Adds to every operation what the platform responds on its behalf, the problems of its own, and the scopes that it needs.
+ *
+ * @throws OperatorError when a handler has become several operations: their ids would not be unique
+ */
+export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): void {
+  const byId = new Map(routes.filter((route) => !isHidden(route)).map((route) => [operationIdOf(route), route]));
+  const seen = new Map<string, number>();
+  const operations = operationsOf(document);
+  for (const { path, operation } of operations) {
+    const id = operation.operationId ?? '';
+    const route = byId.get(id);
+    const count = (seen.get(id) ?? 0) + 1;
+    seen.set(id, count);
+    if (!route || (count > 1 && operationOf(route))) {
+      throw new OperatorError(
+        `The operation ${id} at ${path} shares its handler: give each path, method and version a handler of its own.`,
+      );
+    }
+    operation.operationId = count > 1 ? `${id}_${count}` : id;
+    describeSecurity(operation, route);
+    describeResponses(operation, path, route, document.components?.schemas ?? {});
+  }
+  const calls = operations.flatMap(({ method, path, operation }) =>
+    (operation.security ?? [])
+      .flatMap((schemes) => schemes[BEARER] ?? [])
+      .map((scope) => ({ scope: code(scope), call: code(`${method.toUpperCase()} ${path}`) })),
+  );
+  const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lines = byScope.map(([scope, needing]) => `- ${scope}: ${needing.map(({ call }) => call).join(', ')}`);
+  const scopes = lines.length === 0 ? [] : [`It may be restricted to scopes:\n\n${lines.join('\n')}`];
+  Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
+}
+
+/** Names the scopes also in words, because Swagger UI does not show those of bearer credentials. */
+function describeSecurity(operation: Operation, route: Route): void {
+  const scopes = scopesOf(route);
+  if (tokenPolicyOf(route) === 'public') {
+    operation.security = [];
+  } else if (scopes.length > 0) {
+    const names = scopes.map(code).join(' and ');
+    const note = `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}, if the token is restricted to scopes.`;
+    operation.security = [{ [BEARER]: [...scopes] }];
+    operation.description = [operation.description ?? [], note].flat().join('\n\n');
+  }
+}
+
+function describeResponses(operation: Operation, path: string, route: Route, schemas: Schemas): void {
+  const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
+  const onSuccess = { ...common, ...(isIdempotent(route) && { 'Idempotent-Replayed': ref('IdempotentReplayed') }) };
+  for (const success of Object.values(operation.responses)) {
+    Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
+  }
+  const answers = answersOf(route, path, exampleFault(operation, schemas), common);
+  const byType = new Map(answers.map((answer) => [answer[0].type, answer]));
+  for (const [status, alike] of Map.groupBy(byType.values(), ([{ type }]) => type.status)) {
+    operation.responses[String(status)] = describe(alike, path);
+  }
+}
+
+/** @param common - headers of responses that got past the rate limit, where there is one */
+function answersOf(route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
+  const scopes = scopesOf(route);
+  const isPublic = tokenPolicyOf(route) === 'public';
+  const takesBody = takes(RouteParamtypes.BODY, route);
+  const retry = { ...common, 'Retry-After': ref('RetryAfter') };
+  // A route without `@Operation` cannot declare what the database may refuse.
+  const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
+  const answers: (ProblemAnswer | false)[] = [
+    [invalidRequest([fault]), common],
+    isIdempotent(route) && [idempotencyKeyReusedProblem(), common],
+    takesBody && [contentTooLargeProblem(), common],
+    !isPublic && [unauthorizedProblem(), { ...REQUEST_HEADERS, ...CHALLENGE }],
+    !isPublic && [rateLimitedProblem(100, 60, 12), retry],
+    scopes.length > 0 && [insufficientScopeProblem(scopes), { ...common, ...CHALLENGE }],
+    [databaseUnavailable(), retry],
+    ...problems.map((type): ProblemAnswer => [new Problem(type, `${type.title}.`), common]),
+    path.includes('{') && [new Problem(notFound, 'There is nothing with this path.'), common],
+  ];
+  return answers.filter((answer) => answer !== false);
+}
+
+/** The response of one status: with several types of problem, one example for each. */
+function describe(answers: readonly ProblemAnswer[], path: string): Operation['responses'][string] {
+  // A path that could be called: braces are no part of a URI.
+  const instance = path.replaceAll(/[{}]/g, '');
+  const examples = answers.map(([problem]) => problemBody(problem, instance, REQUEST_ID));
+  const named = answers.map(([{ type }], index) => [type.name, { summary: type.title, value: examples[index] }]);
+  // Relative links, as the pages may lie below a path of a proxy.
+  const links = answers.map(([{ type }]) => `[${type.title}](${problemTypeUri(type).slice(1)})`);
+  return {
+    description: links.join(', or: '),
+    headers: Object.assign({}, ...answers.map(([, headers]) => headers)) as Headers,
+    content: {
+      [PROBLEM_MEDIA_TYPE]: {
+        schema: { $ref: '#/components/schemas/Problem' },
+        ...(answers.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] }),
+      },
+    },
+  };
+}
+
+/** That a property is missing which the body needs, where there is one. */
+function exampleFault({ requestBody }: Operation, schemas: Schemas): RequestFault {
+  const schema = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
+  const [required] = 'required' in schema ? schema.required : [];
+  return required === undefined
+    ? { parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }
+    : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
+}
+
+function ref(name: keyof typeof headers): { $ref: string } {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
