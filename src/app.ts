@@ -13,12 +13,10 @@ import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { configureExpress } from './platform/http/configure-express.js';
-import { skipClosedConnection } from './platform/http/connections.js';
 import { Drain } from './platform/http/drain.js';
-import { hostHeader } from './platform/http/request-headers.js';
 import { configureHttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
-import { rememberRequest } from './platform/http/request-context.js';
+import { rememberRequest, requireHost } from './platform/http/request-context.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { createLogger } from './platform/observability/create-logger.js';
 import { LogOutput } from './platform/observability/log-output.js';
@@ -43,14 +41,15 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const configuration = app.get(Configuration);
   const metrics = app.get(Metrics);
   configureExpress(app, configuration.TRUSTED_PROXIES);
-  app.get(Drain).watch(configureHttpServer(app.getHttpServer(), configuration, metrics));
+  const connections = configureHttpServer(app.getHttpServer(), configuration, metrics);
+  app.get(Drain).watch(connections);
   app.use(
-    skipClosedConnection,
+    connections.track,
     rememberRequest,
     traceRequests,
     observeRequests(metrics, logsInfo(configuration)),
     securityHeaders,
-    hostHeader,
+    requireHost,
   );
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });

@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { Logger } from '@nestjs/common';
 import { Histogram } from 'prom-client';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { outcomeOf } from '../http/outcome-of.js';
+import { outcomeOf } from '../http/request-context.js';
 import { currentTrace } from '../tracing/traced.js';
 import type { Metrics } from './metrics.js';
 

@@ -2,7 +2,7 @@ import { context, propagation, ROOT_CONTEXT, SpanKind, trace } from '@openteleme
 import type { RequestHandler } from 'express';
 import { hideCredentials } from '../auth/hide-credentials.js';
 import { SERVICE_NAME } from '../config/configuration.js';
-import { outcomeOf } from '../http/outcome-of.js';
+import { outcomeOf } from '../http/request-context.js';
 import { failSpan } from './traced.js';
 
 /** Handles each request in a server span, which continues the trace of the caller. */
