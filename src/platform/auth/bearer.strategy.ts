@@ -5,7 +5,6 @@ import type { Request } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { SERVICE_NAME } from '../config/configuration.js';
-import { headerValues } from '../http/request-headers.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { clientAddress } from './client-address.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
@@ -89,7 +88,7 @@ const MISSING: Verdict = { refused: 'missing' };
 
 /** What follows `Bearer`. A malformed credential becomes a token that cannot exist, and is challenged as an invalid token. */
 function credentialOf(request: Request): string | undefined {
-  const credentials = headerValues(request, 'authorization');
+  const credentials = request.headersDistinct['authorization'] ?? [];
   const [credential = ''] = credentials;
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {
     return undefined;

@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import { TokenAuthenticator } from '../auth/token-authenticator.js';
 import { Database } from '../database/database.js';
-import { expressRoutes } from '../http/express-routes.js';
+import { expressRoutes } from '../http/fallback.controller.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 import { BootChecks } from './boot-checks.js';

@@ -1,8 +1,7 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import { Hidden } from '../openapi/hidden.decorator.js';
 import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
-import { expressRoutes } from './express-routes.js';
+import { Hidden } from '../openapi/hidden.decorator.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
 
@@ -15,24 +14,29 @@ import { Problem } from './problem.js';
 @Controller({ version: VERSION_NEUTRAL })
 export class FallbackController {
   @All('{*path}')
-  refuse(@Req() request: Request): never {
-    const methods = allowedMethods(request).join(', ');
-    if (methods === '') {
-      throw new Problem(notFound, `Nothing is at ${request.path}.`);
+  refuse(@Req() { app, path, route }: Request): never {
+    const own = (route as { path: string }).path;
+    const others = expressRoutes(app as Express).filter((other) => other.path !== own && other.match(path));
+    const methods = others.flatMap((other) => other.methods);
+    if (methods.length === 0) {
+      throw new Problem(notFound, `Nothing is at ${path}.`);
     }
-    throw new Problem(methodNotAllowed, `${request.path} can be called with ${methods}.`, { headers: { Allow: methods } });
+    const Allow = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted().join(', ');
+    throw new Problem(methodNotAllowed, `${path} can be called with ${Allow}.`, { headers: { Allow } });
   }
 }
 
-/**
- * The methods that a request's path has: the value of `Allow` (RFC 9110, section 10.2.1).
- *
- * @param request - as its own route sees it, which does not count: it is the fallback
- */
-function allowedMethods({ app, path, route }: Request): string[] {
-  const own = (route as { path?: string } | undefined)?.path;
-  const methods = expressRoutes(app as Express)
-    .filter((other) => other.path !== own && other.match(path))
-    .flatMap((other) => other.methods);
-  return [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted();
+/** The part of Express' router that its types leave out. */
+interface Layer {
+  route?: { path: string; methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/** The routes of an application with all prefixes and the version, as `/v1/items/:id`, in the order in which they are tried. */
+export function expressRoutes({ router }: Pick<Express, 'router'>) {
+  return (router.stack as unknown as Layer[]).flatMap((layer) => {
+    const { path = '', methods = {} } = layer.route ?? {};
+    const match = (requested: string) => layer.match(requested);
+    return layer.route ? [{ path, methods: Object.keys(methods).map((method) => method.toUpperCase()), match }] : [];
+  });
 }

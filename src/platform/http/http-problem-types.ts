@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { blankProblemType, defineProblemType, type ProblemType } from './problem-type.js';
+import { defineProblemType, type ProblemType, type ProblemTypeDefinition } from './problem-type.js';
 
-/** The request itself cannot be understood: its line, headers or URL. */
 export const badRequest = defineProblemType({
   name: 'bad-request',
   status: 400,
@@ -9,7 +8,6 @@ export const badRequest = defineProblemType({
   remedy: 'The request line, a header or the URL is not valid HTTP. Check what your HTTP client sends on the wire.',
 });
 
-/** The body breaks a rule. */
 export const invalidBody = defineProblemType({
   name: 'invalid-body',
   status: 400,
@@ -18,7 +16,6 @@ export const invalidBody = defineProblemType({
     'The request body is not a valid JSON object for this operation. Each entry of `errors` points at one fault (`pointer`, a JSON Pointer), names it (`code`) and says what to write instead (`detail`). Fix all of them and send the request again.',
 });
 
-/** A query, path or header parameter breaks a rule. */
 export const invalidParameters = defineProblemType({
   name: 'invalid-parameters',
   status: 400,
@@ -35,7 +32,6 @@ export const notFound = defineProblemType({
   remedy: 'Nothing is at this path. Paths are case-sensitive and have no trailing slash; `/openapi.json` lists them.',
 });
 
-/** The path exists, but not for this method. */
 export const methodNotAllowed = defineProblemType({
   name: 'method-not-allowed',
   status: 405,
@@ -43,7 +39,6 @@ export const methodNotAllowed = defineProblemType({
   remedy: 'The path exists, but not with this method. The `Allow` header lists the methods that it has.',
 });
 
-/** The request did not arrive in time. */
 export const requestTimeout = defineProblemType({
   name: 'request-timeout',
   status: 408,
@@ -51,7 +46,6 @@ export const requestTimeout = defineProblemType({
   remedy: 'The request did not arrive whole in time. Send it again, faster.',
 });
 
-/** The body is larger than the service reads. */
 export const contentTooLarge = defineProblemType({
   name: 'content-too-large',
   status: 413,
@@ -59,7 +53,6 @@ export const contentTooLarge = defineProblemType({
   remedy: 'The request body is larger than 64 KiB. Send less.',
 });
 
-/** The header section is larger than the service reads. */
 export const headerFieldsTooLarge = defineProblemType({
   name: 'header-fields-too-large',
   status: 431,
@@ -67,7 +60,6 @@ export const headerFieldsTooLarge = defineProblemType({
   remedy: 'The request line and headers together are larger than 16 KiB. Send fewer or shorter headers, or a shorter URL.',
 });
 
-/** A fault of the service. */
 export const internalError = defineProblemType({
   name: 'internal-error',
   status: 500,
@@ -75,7 +67,6 @@ export const internalError = defineProblemType({
   remedy: 'The service failed. Retrying may help; if it does not, report the `requestId`, under which the log tells the cause.',
 });
 
-/** The service cannot answer now. */
 export const serviceUnavailable = defineProblemType({
   name: 'service-unavailable',
   status: 503,
@@ -84,19 +75,11 @@ export const serviceUnavailable = defineProblemType({
 });
 
 const byStatus = new Map(
-  [
-    badRequest,
-    notFound,
-    methodNotAllowed,
-    requestTimeout,
-    contentTooLarge,
-    headerFieldsTooLarge,
-    internalError,
-    serviceUnavailable,
-  ].map((type) => [type.status, type]),
+  [badRequest, notFound, methodNotAllowed, contentTooLarge, internalError, serviceUnavailable].map((type) => [type.status, type]),
 );
 
 /** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
 export function typeOfStatus(status: number): ProblemType {
-  return byStatus.get(status) ?? blankProblemType(status, STATUS_CODES[status] ?? 'Error');
+  const blank: ProblemTypeDefinition = { name: 'about:blank', status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
+  return byStatus.get(status) ?? (blank as ProblemType);
 }

@@ -1,11 +1,16 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { parse, type ParsedUrlQuery } from 'node:querystring';
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { HIDDEN } from '../openapi/hidden.decorator.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
-import { hasJsonBody, readJson } from './read-json.js';
+import { isDecodable } from './percent-encoding.js';
 import { UNKNOWN_NAME } from './problem.js';
+import { hasJsonBody, readJson } from './read-json.js';
+
+/** Parameters that a query may have. Naming the faults of thousands would take longer than all else of a request. */
+const MAX_PARAMETERS = 50;
 
 /**
  * Parses the query, and reads a JSON body. It is the last guard: a request that another one refuses costs neither parsing nor memory.
@@ -15,44 +20,64 @@ import { UNKNOWN_NAME } from './problem.js';
 export class InputGuard implements CanActivate {
   private readonly names = new WeakMap<Route['handler'], ReadonlySet<string> | undefined>();
 
-  constructor(private readonly routes: Reflector) {}
+  constructor(private readonly reflector: Reflector) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    if (this.routes.getAllAndOverride<boolean | undefined>(HIDDEN, [context.getHandler(), context.getClass()])) {
+    const [controller, handler] = [context.getClass(), context.getHandler()];
+    if (this.reflector.getAllAndOverride<boolean | undefined>(HIDDEN, [handler, controller])) {
       return true;
     }
-    if (request.url.includes('?')) {
-      this.checkQuery(request, context);
+    const start = request.url.indexOf('?');
+    if (start >= 0) {
+      const query = parseQuery(request.url.slice(start + 1));
+      this.checkNames(query, controller, handler);
+      // Express would parse it again at each access.
+      Object.defineProperty(request, 'query', { value: query });
     }
-    return hasJsonBody(request) ? readBody(request) : true;
+    if (hasJsonBody(request)) {
+      request.body = await readJson(request);
+    }
+    return true;
   }
 
-  /** Parsed once: Express does it at each access. Parameters that the handler does not name are refused. */
-  private checkQuery(request: Request, context: ExecutionContext): void {
-    const { query } = request;
-    Object.defineProperty(request, 'query', { value: query });
-    const handler = context.getHandler();
+  /** @throws Problem `invalid-parameters` for names that the handler does not take */
+  private checkNames(query: ParsedUrlQuery, controller: Type, handler: Route['handler']): void {
     if (!this.names.has(handler)) {
-      this.names.set(handler, queryNames(context.getClass(), handler));
+      this.names.set(handler, queryNames(controller, handler));
     }
     const known = this.names.get(handler);
-    const unknown = known ? Object.keys(query).filter((name) => !known.has(name)) : [];
-    if (unknown.length > 0) {
-      throw invalidRequest(unknown.map((name) => ({ parameter: name, code: 'unknown', detail: UNKNOWN_NAME })));
-    }
+    refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
   }
 }
 
 /** The query parameters that a handler names; undefined where a class, which has rules of its own, or a wrapper takes them. */
-function queryNames(controller: Route['controller'], handler: Route['handler']): ReadonlySet<string> | undefined {
+function queryNames(controller: Type, handler: Route['handler']): ReadonlySet<string> | undefined {
   const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
   const queries = parametersOf({ controller, name: handler.name }).filter(({ kind }) => kind === RouteParamtypes.QUERY);
   const names = queries.flatMap(({ data }) => (typeof data === 'string' ? [data] : []));
   return isWrapped || names.length < queries.length ? undefined : new Set(names);
 }
 
-async function readBody(request: Request): Promise<boolean> {
-  request.body = await readJson(request);
-  return true;
+/**
+ * @param text - what follows the `?`
+ * @throws Problem `invalid-parameters` for too many, for one that is given twice, or is not UTF-8, which Node would read as something else
+ */
+function parseQuery(text: string): ParsedUrlQuery {
+  const pairs = text.split('&').filter(Boolean);
+  if (pairs.length > MAX_PARAMETERS) {
+    refuse([''], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
+  }
+  const malformed = pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
+  refuse(malformed, 'encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
+  const query = parse(pairs.join('&'));
+  const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
+  refuse(repeated, 'repeated', 'is given more than once: keep one');
+  return query;
+}
+
+function refuse(parameters: readonly string[], code: string, detail: string): void {
+  if (parameters.length > 0) {
+    throw invalidRequest(parameters.map((parameter) => ({ parameter, code, detail })));
+  }
 }

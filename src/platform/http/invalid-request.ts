@@ -1,10 +1,10 @@
 import { invalidBody, invalidParameters } from './http-problem-types.js';
 import { Problem, type RequestFault } from './problem.js';
 
-/** More are not listed: an answer should not be many times as long as its request. */
+/** More are not listed: a response should not be many times as long as its request. */
 const MAXIMUM_FAULTS = 100;
 
-/** More are not told in words. */
+/** More are not put in words. */
 const MAXIMUM_SENTENCES = 10;
 
 /** The 400 that names the faults of a request, in words and one by one. */

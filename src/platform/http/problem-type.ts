@@ -1,6 +1,6 @@
 declare const DEFINED: unique symbol;
 
-/** What is said of one kind of error answer. */
+/** What is documented of one kind of error. */
 export interface ProblemTypeDefinition {
   /** Last part of the `type` URI, kebab-case, stable within `/v1`. */
   readonly name: string;
@@ -14,22 +14,19 @@ export interface ProblemTypeDefinition {
   readonly constraint?: string;
 }
 
-/** One kind of error answer: what clients can rely on, and what they are told about it. Comes from `defineProblemType` alone. */
+/** One kind of error that clients can rely on. Comes from `defineProblemType` alone. */
 export interface ProblemType extends ProblemTypeDefinition {
   readonly [DEFINED]: true;
 }
 
 const registry = new Map<string, ProblemType>();
 
-/** Name of the type that says no more than the status does. */
-export const BLANK = 'about:blank';
-
 /** Path of the page that documents every registered type; the fragment is the type's name. */
 export const PROBLEMS_PATH = '/docs/problems';
 
 /**
- * Declares a problem type and registers it, so that `/docs/problems` documents it. Call it once, at module level, beside the code
- * that raises the problem, and name it in the `problems` of every `@Operation` that does.
+ * Declares a problem type, which `/docs/problems` then documents. Call it once, at module level, beside the code that raises the
+ * problem, and name it in the `problems` of every `@Operation` that does.
  *
  * @throws Error when another type has that name, or the status is not that of an error
  */
@@ -46,12 +43,6 @@ export function defineProblemType(definition: ProblemTypeDefinition): ProblemTyp
   return type;
 }
 
-/** The type of a status that nothing more is known of. */
-export function blankProblemType(status: number, title: string): ProblemType {
-  const definition: ProblemTypeDefinition = { name: BLANK, status, title, remedy: '' };
-  return definition as ProblemType;
-}
-
 /** The problem type that names a constraint, if one does. */
 export function problemTypeOf(constraint: string): ProblemType | undefined {
   return [...registry.values()].find((type) => type.constraint === constraint);
@@ -62,7 +53,7 @@ export function problemTypes(): ProblemType[] {
   return [...registry.values()].toSorted((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
 }
 
-/** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) that leads to the type's documentation. */
-export function problemTypeUri(type: ProblemType): string {
-  return type.name === BLANK ? BLANK : `${PROBLEMS_PATH}#${type.name}`;
+/** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) that leads to its documentation, if it has one. */
+export function problemTypeUri({ name }: ProblemType): string {
+  return registry.has(name) ? `${PROBLEMS_PATH}#${name}` : name;
 }

@@ -4,20 +4,17 @@ import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
-import { Problem } from './problem.js';
-import { PROBLEM_MEDIA_TYPE, problemJson } from './problem-body.js';
+import { sendJson } from './json-adapter.js';
+import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 import { closeBehindUnreadBody } from './unread-body.js';
-import { sendJson } from './send-json.js';
 
-/** Answers every error as a problem. What the service is to blame for goes to the log with its cause, not to the client. */
+/** Every error becomes a problem. What the service is to blame for goes to the log with its cause, not to the client. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
 
   catch(error: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
-    const response = http.getResponse<Response>();
+    const [request, response] = host.getArgs<[Request, Response]>();
     const problem = asProblem(error);
     this.log(problem);
     if (response.headersSent) {
@@ -29,7 +26,7 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(problem.headers)) {
       response.setHeader(name, value);
     }
-    // What was meant for another answer is not of this one.
+    // It was meant for another body.
     response.removeHeader('Content-Type');
     sendJson(response, problemJson(problem, request.path, request.id), PROBLEM_MEDIA_TYPE);
   }
@@ -59,21 +56,15 @@ function asHttpProblem(error: unknown): Problem | undefined {
     const status = error.getStatus();
     return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
   }
-  if (
-    Error.isError(error) &&
-    'expose' in error &&
-    error.expose === true &&
-    'status' in error &&
-    typeof error.status === 'number'
-  ) {
-    return new Problem(typeOfStatus(error.status), error.message, { cause: error });
+  if (Error.isError(error) && 'expose' in error && error.expose === true) {
+    const status = 'status' in error ? Number(error.status) : 400;
+    return new Problem(typeOfStatus(status), error.message, { cause: error });
   }
   return undefined;
 }
 
 /** Of `new BadRequestException(['…', '…'])`, all. */
 function messageOf(error: HttpException): string {
-  const response = error.getResponse();
-  const message: unknown = typeof response === 'object' && 'message' in response ? response.message : undefined;
+  const { message } = Object(error.getResponse()) as { message?: unknown };
   return Array.isArray(message) ? message.join('; ') : error.message;
 }

@@ -1,4 +1,5 @@
-import type { ProblemType } from './problem-type.js';
+import { hideCredentials } from '../auth/hide-credentials.js';
+import { type ProblemType, problemTypeUri } from './problem-type.js';
 
 /** What is wrong with a value: a stable code, and what to write instead. */
 export interface ValueFault {
@@ -27,7 +28,7 @@ export function jsonPointer(path: readonly (string | number)[]): string {
 
 /** What one occurrence of a problem adds to its type. */
 export interface ProblemOptions {
-  /** Sent with the answer, for example `Retry-After`. */
+  /** Of the response, for example `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
   /** Every fault of the request, for status 400. */
   errors?: readonly RequestFault[];
@@ -35,10 +36,10 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** An error that is answered as it is, as `application/problem+json` (RFC 9457). */
+/** An error that the client gets as it is, as `application/problem+json` (RFC 9457). */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** Sent with the answer. */
+  /** Of the response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Every fault of the request. */
   readonly errors: readonly RequestFault[] | undefined;
@@ -60,4 +61,26 @@ export class Problem extends Error {
     this.headers = options.headers ?? {};
     this.errors = options.errors;
   }
+}
+
+/** Media type of every error (RFC 9457). */
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/**
+ * The members of a problem (RFC 9457, section 3.1), with `requestId` and `errors` as extensions.
+ *
+ * @param path - of the request, without its query: queries can carry secrets
+ */
+export function problemBody({ type, message, errors }: Problem, path: string, requestId: string) {
+  // All but what can stand in a URI (RFC 3986, section 3.3) is encoded.
+  const instance = path.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
+  const { title, status } = type;
+  return { type: problemTypeUri(type), title, status, detail: message, instance, requestId, errors };
+}
+
+/** The same as it is sent. Clients get back what they put into paths and names, but no credential. */
+export function problemJson(problem: Problem, path: string, requestId: string): string {
+  return JSON.stringify(problemBody(problem, path, requestId), (_name, value: unknown) =>
+    typeof value === 'string' ? hideCredentials(value) : value,
+  );
 }

@@ -2,6 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { hideCredentials } from '../auth/hide-credentials.js';
+import { badRequest } from './http-problem-types.js';
+import { Problem } from './problem.js';
 
 declare global {
   // Express' own hook for properties that middleware adds.
@@ -28,8 +30,8 @@ const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
  * its behalf, so that every log line can name it.
  */
 export function rememberRequest(request: Request, response: Response, next: NextFunction): void {
-  const given = request.headers['x-request-id'];
-  request.id = typeof given === 'string' && isSane(given) ? given : randomUUID();
+  const given = request.get('X-Request-Id') ?? '';
+  request.id = SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
   response.setHeader('X-Request-Id', request.id);
   storage.run({ request }, next);
 }
@@ -39,6 +41,23 @@ export function currentRequest(): RequestContext | undefined {
   return storage.getStore();
 }
 
-function isSane(id: string): boolean {
-  return SANE.test(id) && hideCredentials(id) === id;
+/** A signal that is aborted when the client of a request has closed its connection, or has its response. */
+export function clientGone({ res: response }: Request): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => {
+    controller.abort(new Error('The client has closed its connection.'));
+  };
+  if (response?.closed) {
+    abort();
+  }
+  response?.once('close', abort);
+  return controller.signal;
+}
+
+/** Middleware: HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
+export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem(badRequest, 'The Host header is missing.');
+  }
+  next();
 }

@@ -12,7 +12,7 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** Headers for every answer. TLS and its headers belong to the proxy in front: the service itself speaks plain HTTP. */
+/** Headers for every response. TLS and its headers belong to the proxy in front: the service itself speaks plain HTTP. */
 export function securityHeaders(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');

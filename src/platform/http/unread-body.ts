@@ -11,8 +11,8 @@ const LINGER = 1000;
 export function closeBehindUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
   // `complete` is set after the response when a short body arrives in one packet with its head.
-  const hasArrived = coding === undefined && request.readableLength === Number(length);
-  if ((length === '0' && coding === undefined) || request.complete || hasArrived) {
+  const hasArrived = request.complete || (coding === undefined && request.readableLength === Number(length));
+  if (hasArrived) {
     return;
   }
   response.setHeader('Connection', 'close');

@@ -4,7 +4,6 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { invalidRequest } from '../http/invalid-request.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem, type ValueFault } from '../http/problem.js';
-import { headerValues } from '../http/request-headers.js';
 import { KeptAnswers, KeyReusedError } from './kept-answers.js';
 import { requestDigest } from './request-digest.js';
 
@@ -38,7 +37,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const [request, response] = context.getArgs<[Request, Response]>();
-    const keys = headerValues(request, IDEMPOTENCY_KEY.toLowerCase());
+    const keys = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
     const fault = keyFault(keys);
     if (fault) {
       throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, ...fault }]);
