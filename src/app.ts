@@ -4,7 +4,7 @@ import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
-import { offerQuickstartToken } from './platform/auth/quickstart-token.js';
+import { AccessTokensService } from './platform/auth/access-tokens.service.js';
 import { BootChecks } from './platform/boot/boot-checks.js';
 import { Startup } from './platform/boot/startup.js';
 import { Configuration, logsInfo } from './platform/config/configuration.js';
@@ -84,7 +84,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     const logger = new Logger('Start');
     logger.log(`Metrics at http://localhost:${metricsPort}/metrics`);
     logger.log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
-    await offerQuickstartToken(app, `${origin}/v1/items`);
+    await app.get(AccessTokensService).offerQuickstart(`${origin}/v1/items`);
     return app;
   } catch (error) {
     await app.close();

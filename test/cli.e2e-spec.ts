@@ -82,7 +82,7 @@ describe('token', () => {
     const event = { msg: 'token.revoked', actor: 'bob', reason: 'found in a log', name: 'ci', scopes: 'all' };
     expect(auditOf(revoked)).toEqual([expect.objectContaining(event)]);
     const again = await cli('token', 'revoke', given.revoked);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('was not issued here, or is revoked already') });
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has no such token in use') });
   });
 
   it('does what the service follows', async () => {
@@ -95,11 +95,9 @@ describe('token', () => {
     expect(refusals).toEqual([{ reason: 'revoked', tokenId: ids.revoked, address: '127.0.0.1' }]);
   });
 
-  it('revoke takes a token from standard input, and says that it could not look into the file of tokens', async () => {
-    const variables = { ...environment, AUTH_TOKENS_FILE: '/nowhere/tokens' };
-    const outcome = await runCli(['token', 'revoke', '-'], variables, `${given.reader}\n`);
-    const message = /^The file \/nowhere\/tokens of AUTH_TOKENS_FILE cannot be used/m;
-    expect([outcome.code, outcome.stderr]).toEqual([1, expect.stringMatching(message)]);
+  it('revoke takes a token from standard input', async () => {
+    const outcome = await runCli(['token', 'revoke', '-'], environment, `${given.reader}\n`);
+    expect(outcome.code).toBe(0);
     expect(auditOf(outcome)).toEqual([expect.objectContaining({ msg: 'token.revoked', name: 'reader' })]);
   });
 
@@ -137,7 +135,7 @@ describe('token', () => {
     ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
     ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
     ['An id looks like', ['rotate', misplaced]],
-    ['A JWT ends where it was issued', ['revoke', jwt, '--reason', jwt]],
+    ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
     const { code, stdout, stderr } = await runCli(['token', ...args], AWAY);
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)]);

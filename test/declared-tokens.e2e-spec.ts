@@ -9,31 +9,21 @@ import { testDirectory } from './support/test-database.js';
 const sha256 = (token: string) => digestOf(token).toString('hex');
 
 /** The volume of a Secret, as the kubelet makes and changes it: the file is a link into the directory that `..data` links to. */
-class SecretVolume {
-  readonly path: string;
-  private version = 0;
-
-  private constructor(private readonly directory: string) {
-    this.path = join(directory, 'tokens');
-  }
-
-  static async of(...lines: string[]): Promise<SecretVolume> {
-    const volume = new SecretVolume(await mkdtemp(join(testDirectory(), 'tokens-')));
-    await volume.change(...lines);
-    await symlink(join('..data', 'tokens'), volume.path);
-    return volume;
-  }
-
-  async change(...lines: string[]): Promise<void> {
-    const before = join(this.directory, `..version_${this.version}`);
-    this.version += 1;
-    const after = join(this.directory, `..version_${this.version}`);
-    await mkdir(after);
-    await writeFile(join(after, 'tokens'), lines.map((line) => `${line}\n`).join(''));
-    await symlink(`..version_${this.version}`, join(this.directory, '..data_tmp'));
-    await rename(join(this.directory, '..data_tmp'), join(this.directory, '..data'));
-    await rm(before, { recursive: true, force: true });
-  }
+async function secretVolume(...initial: string[]) {
+  const directory = await mkdtemp(join(testDirectory(), 'tokens-'));
+  const path = join(directory, 'tokens');
+  let version = 0;
+  const change = async (...lines: string[]) => {
+    version += 1;
+    await mkdir(join(directory, `..version_${version}`));
+    await writeFile(join(directory, `..version_${version}`, 'tokens'), lines.map((line) => `${line}\n`).join(''));
+    await symlink(`..version_${version}`, join(directory, '..data_tmp'));
+    await rename(join(directory, '..data_tmp'), join(directory, '..data'));
+    await rm(join(directory, `..version_${version - 1}`), { recursive: true, force: true });
+  };
+  await change(...initial);
+  await symlink(join('..data', 'tokens'), path);
+  return { path, change };
 }
 
 describe('tokens of a file', () => {
@@ -41,14 +31,14 @@ describe('tokens of a file', () => {
   const initial = ['# by team', `plain:${plain}`, `hashed:${sha256(hashed)}`, `reader:${sha256(reader)}:items:read`];
   const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${sha256(text)}`);
 
-  let volume: SecretVolume;
+  let volume: Awaited<ReturnType<typeof secretVolume>>;
   let service: Service;
 
   const client = (token: string) => new Api(service.api.origin, token);
   const listsWith = async (token: string) => (await client(token).list()).status;
 
   beforeAll(async () => {
-    volume = await SecretVolume.of(...initial, ...noTokens);
+    volume = await secretVolume(...initial, ...noTokens);
     service = await startService({ AUTH_TOKENS_FILE: volume.path });
   });
 
@@ -67,10 +57,9 @@ describe('tokens of a file', () => {
 
   it('have a rate limit and idempotency keys of their own', async () => {
     const create = (token: string) => client(token).post<ItemBody>('{"name":"x"}', { 'Idempotency-Key': 'one-and-the-same' });
-    const { status, headers, body } = await create(hashed);
-    expect([status, headers.get('ratelimit')]).toEqual([201, expect.stringMatching(/^"default";r=\d+/)]);
-    expect((await create(hashed)).body).toEqual(body);
-    expect((await create(plain)).body.id).not.toBe(body.id);
+    const [first, again, another] = [await create(hashed), await create(hashed), await create(plain)];
+    expect([first.status, first.headers.get('ratelimit')]).toEqual([201, expect.stringMatching(/^"default";r=\d+/)]);
+    expect([again.body, another.body.id === first.body.id]).toEqual([first.body, false]);
   });
 
   it('come and go with the file, and with others of the same name', async () => {
@@ -88,7 +77,7 @@ describe('a file of tokens', () => {
   const [first = '', second = ''] = Array.from({ length: 2 }, generateToken);
 
   it('that turns wrong leaves the tokens before in force, without the database, and the log has all of it', async () => {
-    const volume = await SecretVolume.of(`ci:${first}`);
+    const volume = await secretVolume(`ci:${first}`);
     const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
     const service = await ServiceProcess.start({ AUTH_TOKENS_FILE: volume.path, DATABASE_URL });
     const statusWith = async (token: string) => (await service.client(token).call('GET', '/v1/nothing')).status;
@@ -104,9 +93,7 @@ describe('a file of tokens', () => {
     expect([await statusWith(first), await statusWith(second), await isValid()]).toEqual([503, 404, 1]);
 
     const refused = service.linesOf('tokens file refused, the tokens before it stay in force');
-    expect(refused.map(({ faults }) => faults)).toEqual([
-      [expect.stringContaining('line 2 has a token'), expect.stringContaining('line 2 has neither')],
-    ]);
+    expect(refused.map(({ faults }) => faults)).toEqual([[expect.stringContaining('line 2 has a token')]]);
     const audited = service.log.filter(({ context }) => context === 'Audit');
     expect(audited.map(({ msg, actor, reason, name, scopes }) => [msg, actor, reason, name, scopes])).toEqual([
       ['token.declared', 'AUTH_TOKENS_FILE', 'read at start', 'ci', 'all'],
@@ -119,11 +106,11 @@ describe('a file of tokens', () => {
   });
 
   it('that is wrong from the start ends it, and the message says where and how to fix it, but nothing of the file', async () => {
-    const { path } = await SecretVolume.of(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`);
+    const { path } = await secretVolume(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`);
     const { code, stdout, stderr } = await runServiceToEnd({ AUTH_TOKENS_FILE: path });
     expect([code, stdout]).toEqual([1, '']);
     const lines = [...stderr.matchAll(/^ {2}line (\d+) /gm)].map(([, line]) => line);
-    expect(lines).toEqual(['2', '4', '4', '5', '5']);
+    expect(lines).toEqual(['2', '4', '5']);
     for (const part of ['AUTH_TOKENS_FILE', path, 'name:sha256-or-token[:scopes]']) expect(stderr).toContain(part);
     expect(stderr).not.toMatch(/items_[0-9A-Za-z]|\bat /);
   });

@@ -35,7 +35,7 @@ async function redisNow(): Promise<number> {
   return Number(seconds) * 1e6 + Number(microseconds);
 }
 
-it.each([1, 37, 99, 100])('drops what has left the window: %i of 100 calls', async (expired) => {
+it.each([1, 37, 100])('drops what has left the window: %i of 100 calls', async (expired) => {
   const now = await redisNow();
   const old = Array.from({ length: expired }, (_, index) => now - LENGTH * 1000 - 1000 + index);
   const recent = Array.from({ length: 100 - expired }, (_, index) => now - 1000 + index);
@@ -62,15 +62,6 @@ it('says when a slot becomes free under a limit that was lowered', async () => {
   // The fourth of five must leave first.
   expect([admitted, remaining, Math.round(freeIn / 1000)]).toEqual([false, 0, 40]);
   expect((await hit(6)).admitted).toBe(true);
-});
-
-it('finds out whether a window can be counted in', async () => {
-  const window = new RedisWindow(connection, prefix);
-  await window.probe('token');
-  expect(await connection.llen(list)).toBe(0);
-  await connection.set(`${list}:probe`, 'a text');
-  await expect(window.probe('token')).rejects.toThrow('WRONGTYPE');
-  await connection.del(`${list}:probe`);
 });
 
 it('a trace shows that Redis decided', async () => {

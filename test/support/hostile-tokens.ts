@@ -5,12 +5,10 @@ import { selfSignedCertificate } from './certificate.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { SigningKey, signingInput } from './signing-key.js';
 
+type Make = (idp: IdentityProvider) => Promise<string> | string;
+
 /** What it is, why it is refused, and how it is made of what the provider publishes. */
-export type HostileToken = readonly [
-  name: string,
-  reason: RefusalReason,
-  make: (provider: IdentityProvider) => Promise<string> | string,
-];
+export type HostileToken = readonly [name: string, reason: RefusalReason, make: Make];
 
 /** Seconds since the epoch. */
 function inSeconds(seconds: number): number {
@@ -22,173 +20,145 @@ function claimsOf({ issuer, audience }: IdentityProvider): object {
 }
 
 /** Signed with a key that the provider does not know. */
-async function byStranger(provider: IdentityProvider, header: (key: SigningKey) => object | Promise<object>): Promise<string> {
-  const key = await SigningKey.generate('RS256');
-  return key.sign({ alg: 'RS256', ...(await header(key)) }, claimsOf(provider));
+function byStranger(header: (key: SigningKey, idp: IdentityProvider) => object | Promise<object>): Make {
+  return async (idp) => {
+    const key = await SigningKey.generate('RS256');
+    return key.sign({ alg: 'RS256', ...(await header(key, idp)) }, claimsOf(idp));
+  };
 }
 
 /** With the provider's own key and kid, but another header or payload. */
-function byProvider(provider: IdentityProvider, header: object, payload: object | string = claimsOf(provider)): Promise<string> {
-  const key = provider.key();
-  return key.sign({ alg: 'RS256', kid: key.kid, ...header }, payload);
+function byProvider(header: object, payload?: object | string): Make {
+  return (idp) => idp.key().sign({ alg: 'RS256', kid: idp.key().kid, ...header }, payload ?? claimsOf(idp));
+}
+
+/** With claims that differ from those that the provider makes. */
+function claiming(claims: Record<string, unknown>): Make {
+  return (idp) => idp.sign(claims);
 }
 
 /** Takes the public key for the secret of an HMAC. */
-function byHmac(provider: IdentityProvider, alg: string, hash: string, secret: string): string {
-  const input = signingInput({ alg, typ: 'JWT', kid: provider.key().kid }, claimsOf(provider));
-  return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`;
+function byHmac(bits: 256 | 512, secretOf: (key: SigningKey) => string): Make {
+  return (idp) => {
+    const input = signingInput({ alg: `HS${bits}`, typ: 'JWT', kid: idp.key().kid }, claimsOf(idp));
+    return `${input}.${createHmac(`sha${bits}`, secretOf(idp.key())).update(input).digest('base64url')}`;
+  };
 }
 
-async function changed(token: string | Promise<string>, change: (parts: string[]) => (string | undefined)[]): Promise<string> {
-  return change((await token).split('.')).join('.');
+function changed(change: (...parts: string[]) => (string | undefined)[]): Make {
+  return async (idp) => change(...(await idp.sign()).split('.')).join('.');
 }
 
 /** A flattened JWS, which is not compact (RFC 7515, section 7.2.2). */
-async function asJson(token: Promise<string>): Promise<string> {
-  const [header, payload, signature] = (await token).split('.');
+async function asJson(idp: IdentityProvider): Promise<string> {
+  const [header, payload, signature] = (await idp.sign()).split('.');
   return JSON.stringify({ protected: header, payload, signature });
 }
 
-function encrypted(provider: IdentityProvider): Promise<string> {
-  return new CompactEncrypt(Buffer.from(JSON.stringify(claimsOf(provider))))
-    .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: provider.key().kid })
-    .encrypt(createPublicKey(provider.key().publicPem));
+function encrypted(idp: IdentityProvider): Promise<string> {
+  return new CompactEncrypt(Buffer.from(JSON.stringify(claimsOf(idp))))
+    .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: idp.key().kid })
+    .encrypt(createPublicKey(idp.key().publicPem));
 }
 
 /** The payload is signed as it is, and not encoded (RFC 7797). */
-async function unencoded(provider: IdentityProvider): Promise<string> {
-  const key = provider.key();
-  const header = { alg: 'RS256', kid: key.kid, b64: false, crit: ['b64'] };
-  const [encodedHeader] = signingInput(header, '').split('.');
+async function unencoded(idp: IdentityProvider): Promise<string> {
+  const key = idp.key();
+  const [header] = signingInput({ alg: 'RS256', kid: key.kid, b64: false, crit: ['b64'] }, '').split('.');
   // Without a full stop, which would end the payload.
-  const payload = JSON.stringify({ ...claimsOf(provider), iss: 'issuer' });
-  return `${encodedHeader}.${payload}.${await key.signatureOf(`${encodedHeader}.${payload}`)}`;
-}
-
-/** The same payload in Base64url, signed in the form that it would have without it. */
-function unencodedInDisguise(provider: IdentityProvider): Promise<string> {
-  const key = provider.key();
-  return key.sign({ alg: 'RS256', kid: key.kid, b64: false, crit: ['b64'] }, claimsOf(provider));
+  const payload = JSON.stringify({ ...claimsOf(idp), iss: 'issuer' });
+  return `${header}.${payload}.${await key.signatureOf(`${header}.${payload}`)}`;
 }
 
 /** An ECDSA signature of two zeros, which faulty implementations find right for everything (CVE-2022-21449). */
-function blank(provider: IdentityProvider): string {
-  const input = signingInput({ alg: 'ES256', kid: provider.key('ES256').kid }, claimsOf(provider));
+function blank(idp: IdentityProvider): string {
+  const input = signingInput({ alg: 'ES256', kid: idp.key('ES256').kid }, claimsOf(idp));
   return `${input}.${Buffer.alloc(64).toString('base64url')}`;
 }
 
+function otherClaim(header = '', payload = '', signature = ''): string[] {
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
+  return [header, Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url'), signature];
+}
+
+async function otherSignature(idp: IdentityProvider): Promise<string> {
+  const [, , other] = (await idp.sign({ sub: 'bob' })).split('.');
+  return changed((header, payload) => [header, payload, other])(idp);
+}
+
+const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
+  'jwt-form': {
+    'no signature, alg none': (idp) => `${signingInput({ alg: 'none' }, claimsOf(idp))}.`,
+    'alg none in another spelling': byProvider({ alg: 'nOnE' }),
+    'no alg': byProvider({ alg: undefined }),
+    'alg as a list': byProvider({ alg: ['RS256'] }),
+    'HS256 with the public key in PEM': byHmac(256, (key) => key.publicPem),
+    'HS256 with the public key as JWK': byHmac(256, (key) => JSON.stringify(key.publicJwk)),
+    'HS512 with an empty secret': byHmac(512, () => ''),
+    'an algorithm of the same key, PS256': byProvider({ alg: 'PS256' }),
+    'an algorithm of the same key, RS512': byProvider({ alg: 'RS512' }),
+    'an algorithm that does not exist': byProvider({ alg: '__proto__' }),
+    'an unknown extension in crit': byProvider({ crit: ['exp'], exp: 1 }),
+    'an empty crit': byProvider({ crit: [] }),
+    'an unencoded payload': unencoded,
+    'a payload that says it is unencoded': byProvider({ b64: false, crit: ['b64'] }),
+    'a JWT in a JWT': async (idp) => byProvider({ cty: 'JWT' }, await idp.sign())(idp),
+    'an encrypted JWT': encrypted,
+    'a JWS in JSON': asJson,
+    'a list as payload': byProvider({}, [{ sub: 'mallory' }]),
+    'null as payload': byProvider({}, 'null'),
+    'a text as payload': byProvider({}, 'text'),
+    'a list as header': changed((_header, ...rest) => ['W10', ...rest]),
+    'two parts': changed((header, payload) => [header, payload]),
+    'four parts': changed((...parts) => [...parts, 'x']),
+    'nothing but full stops': () => '..',
+  },
+  'jwt-key': {
+    'an algorithm of another kind of key': byProvider({ alg: 'ES256' }),
+    "a stranger's key": byStranger(({ kid }) => ({ kid })),
+    "a stranger's key in jwk": byStranger(({ kid, publicJwk }) => ({ kid, jwk: publicJwk })),
+    "a stranger's key at jku": byStranger(({ kid }, { issuer }) => ({ kid, jku: `${issuer}/elsewhere/keys` })),
+    "a stranger's certificate in x5c": byStranger(async (key) => ({ kid: key.kid, x5c: [await selfSignedCertificate(key)] })),
+    "a stranger's certificate at x5u": byStranger(({ kid }, { issuer }) => ({ kid, x5u: `${issuer}/elsewhere/certificate` })),
+    'a path as kid': byStranger(() => ({ kid: '../../../../dev/null' })),
+    'SQL as kid': byStranger(() => ({ kid: "' UNION SELECT 'secret" })),
+    'a number as kid': byStranger(() => ({ kid: 1 })),
+  },
+  'jwt-signature': {
+    'another claim than was signed': changed(otherClaim),
+    'a signature cut off': changed((header, payload) => [header, payload, '']),
+    'the signature of another JWT': otherSignature,
+    'a blank ECDSA signature': blank,
+    "a stranger's key under a known kid": byStranger((_key, idp) => ({ kid: idp.key().kid })),
+    "a stranger's key in jwk, under a known kid": byStranger((key, idp) => ({ kid: idp.key().kid, jwk: key.publicJwk })),
+  },
+  'jwt-claims': {
+    'another issuer': claiming({ iss: 'https://issuer.example' }),
+    'the issuer with a slash': (idp) => idp.sign({ iss: `${idp.issuer}/` }),
+    'the issuer in a list': (idp) => idp.sign({ iss: [idp.issuer] }),
+    'no issuer': claiming({ iss: undefined }),
+    'another audience': claiming({ aud: 'another-api' }),
+    'a longer audience': (idp) => idp.sign({ aud: [`${idp.audience}/v2`, 'another-api'] }),
+    'no audience': claiming({ aud: undefined }),
+    'no expiry': claiming({ exp: undefined }),
+    'an expiry as a text': claiming({ exp: String(inSeconds(300)) }),
+    'a time before which it is not valid, as a text': claiming({ nbf: 'now' }),
+    'no subject': claiming({ sub: undefined }),
+    'an empty subject': claiming({ sub: '' }),
+    'a number as subject': claiming({ sub: 1 }),
+    'a subject of 256 characters': claiming({ sub: 'x'.repeat(256) }),
+    'a subject of two lines': claiming({ sub: 'alice\nmsg="let in"' }),
+    'a subject that turns the direction of writing': claiming({ sub: 'ecila\u202e' }),
+    'a subject that is no Unicode': claiming({ sub: '\ud800' }),
+    'a number as scope': claiming({ scope: 1 }),
+    'null as scope': claiming({ scope: null, scp: 'items:read' }),
+    'a scope that is no text': claiming({ scp: ['items:read', 1] }),
+  },
+  'jwt-expired': { 'an expiry beyond the leeway': (idp) => idp.sign({ exp: inSeconds(-31) }) },
+  'jwt-not-yet': { 'a time before which it is not valid': (idp) => idp.sign({ nbf: inSeconds(60) }) },
+};
+
 /** JWTs that must not be accepted, and must not make anybody ask for keys at an address that they name. */
-export const hostileTokens: readonly HostileToken[] = [
-  ['no signature, alg none', 'jwt-form', (provider) => `${signingInput({ alg: 'none' }, claimsOf(provider))}.`],
-  ['alg none in another spelling', 'jwt-form', (provider) => byProvider(provider, { alg: 'nOnE' })],
-  ['no alg', 'jwt-form', (provider) => byProvider(provider, { alg: undefined })],
-  ['alg as a list', 'jwt-form', (provider) => byProvider(provider, { alg: ['RS256'] })],
-  ['HS256 with the public key in PEM', 'jwt-form', (provider) => byHmac(provider, 'HS256', 'sha256', provider.key().publicPem)],
-  [
-    'HS256 with the public key as JWK',
-    'jwt-form',
-    (provider) => byHmac(provider, 'HS256', 'sha256', JSON.stringify(provider.key().publicJwk)),
-  ],
-  ['HS512 with an empty secret', 'jwt-form', (provider) => byHmac(provider, 'HS512', 'sha512', '')],
-  ['an algorithm of the same key, PS256', 'jwt-form', (provider) => byProvider(provider, { alg: 'PS256' })],
-  ['an algorithm of the same key, RS512', 'jwt-form', (provider) => byProvider(provider, { alg: 'RS512' })],
-  ['an algorithm that does not exist', 'jwt-form', (provider) => byProvider(provider, { alg: '__proto__' })],
-  ['an algorithm of another kind of key', 'jwt-key', (provider) => byProvider(provider, { alg: 'ES256' })],
-  [
-    'another claim than was signed',
-    'jwt-signature',
-    (provider) =>
-      changed(provider.sign(), ([header = '', payload = '', signature]) => {
-        const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
-        return [header, Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url'), signature];
-      }),
-  ],
-  ['a signature cut off', 'jwt-signature', (provider) => changed(provider.sign(), ([header, payload]) => [header, payload, ''])],
-  [
-    'the signature of another JWT',
-    'jwt-signature',
-    async (provider) => {
-      const [, , other] = (await provider.sign({ sub: 'bob' })).split('.');
-      return changed(provider.sign(), ([header, payload]) => [header, payload, other]);
-    },
-  ],
-  ['a blank ECDSA signature', 'jwt-signature', blank],
-  [
-    "a stranger's key under a known kid",
-    'jwt-signature',
-    (provider) => byStranger(provider, () => ({ kid: provider.key().kid })),
-  ],
-  ["a stranger's key", 'jwt-key', (provider) => byStranger(provider, (key) => ({ kid: key.kid }))],
-  ["a stranger's key in jwk", 'jwt-key', (provider) => byStranger(provider, (key) => ({ kid: key.kid, jwk: key.publicJwk }))],
-  [
-    "a stranger's key in jwk, under a known kid",
-    'jwt-signature',
-    (provider) => byStranger(provider, (key) => ({ kid: provider.key().kid, jwk: key.publicJwk })),
-  ],
-  [
-    "a stranger's key at jku",
-    'jwt-key',
-    (provider) => byStranger(provider, (key) => ({ kid: key.kid, jku: `${provider.issuer}/elsewhere/keys` })),
-  ],
-  [
-    "a stranger's certificate in x5c",
-    'jwt-key',
-    (provider) => byStranger(provider, async (key) => ({ kid: key.kid, x5c: [await selfSignedCertificate(key)] })),
-  ],
-  [
-    "a stranger's certificate at x5u",
-    'jwt-key',
-    (provider) => byStranger(provider, (key) => ({ kid: key.kid, x5u: `${provider.issuer}/elsewhere/certificate` })),
-  ],
-  ['a path as kid', 'jwt-key', (provider) => byStranger(provider, () => ({ kid: '../../../../dev/null' }))],
-  ['SQL as kid', 'jwt-key', (provider) => byStranger(provider, () => ({ kid: "' UNION SELECT 'secret" }))],
-  ['a number as kid', 'jwt-key', (provider) => byStranger(provider, () => ({ kid: 1 }))],
-  ['an unknown extension in crit', 'jwt-form', (provider) => byProvider(provider, { crit: ['exp'], exp: 1 })],
-  ['an empty crit', 'jwt-form', (provider) => byProvider(provider, { crit: [] })],
-  ['an unencoded payload', 'jwt-form', unencoded],
-  ['a payload that says it is unencoded', 'jwt-form', unencodedInDisguise],
-  ['a JWT in a JWT', 'jwt-form', async (provider) => byProvider(provider, { cty: 'JWT' }, await provider.sign())],
-  ['an encrypted JWT', 'jwt-form', encrypted],
-  ['a JWS in JSON', 'jwt-form', (provider) => asJson(provider.sign())],
-  ['a list as payload', 'jwt-form', (provider) => byProvider(provider, {}, [claimsOf(provider)])],
-  ['null as payload', 'jwt-form', (provider) => byProvider(provider, {}, 'null')],
-  ['a text as payload', 'jwt-form', (provider) => byProvider(provider, {}, 'text')],
-  [
-    'a list as header',
-    'jwt-form',
-    (provider) => changed(provider.sign(), ([, payload, signature]) => ['W10', payload, signature]),
-  ],
-  ['two parts', 'jwt-form', (provider) => changed(provider.sign(), ([header, payload]) => [header, payload])],
-  ['four parts', 'jwt-form', (provider) => changed(provider.sign(), (parts) => [...parts, 'x'])],
-  ['nothing but full stops', 'jwt-form', () => '..'],
-  ['another issuer', 'jwt-claims', (provider) => provider.sign({ iss: 'https://issuer.example' })],
-  ['the issuer with a slash', 'jwt-claims', (provider) => provider.sign({ iss: `${provider.issuer}/` })],
-  [
-    'the issuer in a list',
-    'jwt-claims',
-    (provider) => byProvider(provider, {}, { ...claimsOf(provider), iss: [provider.issuer] }),
-  ],
-  ['no issuer', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), iss: undefined })],
-  ['another audience', 'jwt-claims', (provider) => provider.sign({ aud: 'another-api' })],
-  ['a longer audience', 'jwt-claims', (provider) => provider.sign({ aud: [`${provider.audience}/v2`, 'another-api'] })],
-  ['no audience', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), aud: undefined })],
-  ['no expiry', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), exp: undefined })],
-  [
-    'an expiry as a text',
-    'jwt-claims',
-    (provider) => byProvider(provider, {}, { ...claimsOf(provider), exp: String(inSeconds(300)) }),
-  ],
-  ['an expiry beyond the leeway', 'jwt-expired', (provider) => provider.sign({ exp: inSeconds(-31) })],
-  ['a time before which it is not valid', 'jwt-not-yet', (provider) => provider.sign({ nbf: inSeconds(60) })],
-  ['such a time as a text', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), nbf: 'now' })],
-  ['no subject', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), sub: undefined })],
-  ['an empty subject', 'jwt-claims', (provider) => provider.sign({ sub: '' })],
-  ['a number as subject', 'jwt-claims', (provider) => byProvider(provider, {}, { ...claimsOf(provider), sub: 1 })],
-  ['a subject of 256 characters', 'jwt-claims', (provider) => provider.sign({ sub: 'x'.repeat(256) })],
-  ['a subject of two lines', 'jwt-claims', (provider) => provider.sign({ sub: 'alice\nmsg="let in"' })],
-  ['a subject that turns the direction of writing', 'jwt-claims', (provider) => provider.sign({ sub: 'ecila\u202e' })],
-  ['a subject that is no Unicode', 'jwt-claims', (provider) => provider.sign({ sub: '\ud800' })],
-  ['a number as scope', 'jwt-claims', (provider) => provider.sign({ scope: 1 })],
-  ['null as scope', 'jwt-claims', (provider) => provider.sign({ scope: null, scp: 'items:read' })],
-  ['a scope that is no text', 'jwt-claims', (provider) => provider.sign({ scp: ['items:read', 1] })],
-];
+export const hostileTokens: readonly HostileToken[] = Object.entries(TOKENS).flatMap(([reason, makes]) =>
+  Object.entries(makes).map(([name, make]): HostileToken => [name, reason as RefusalReason, make]),
+);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JWK, JWTPayload } from 'jose';
+import type { JWK } from 'jose';
 import { type Algorithm, algorithms, SigningKey } from './signing-key.js';
 
 /** What the provider publishes. */
@@ -16,12 +16,10 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
 const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
 
 /**
- * How an endpoint fails: it accepts the request and is silent, falls silent in the middle of its answer, sends it a byte at a
- * time, breaks the connection, answers what is no JSON, with status 500, with a redirect to the right answer, with a right
- * answer of more than 1 MiB, late, or something else.
+ * How an endpoint fails: it accepts the request and is silent, falls silent in the middle of its answer, breaks the connection,
+ * answers with status 500, with a redirect to the right answer, late, or something else.
  */
-export type ProviderFault =
-  'silent' | 'half' | 'trickle' | 'cut' | 'garbage' | 'error' | 'redirect' | 'huge' | { delay: number } | { body: unknown };
+export type ProviderFault = 'silent' | 'half' | 'cut' | 'error' | 'redirect' | { delay: number } | { body: string };
 
 /** How a JWT is signed. */
 export interface Signing {
@@ -29,10 +27,6 @@ export interface Signing {
   alg?: Algorithm;
   /** Undefined: that of the key. Null: none. */
   kid?: string | null;
-  /** Parameters of the header on top of `alg`, `kid` and `typ`. */
-  header?: Record<string, unknown>;
-  /** Another key than the provider's present one. */
-  key?: SigningKey;
 }
 
 /** A real server that publishes its keys and issues JWTs, as identity providers do, and fails as they do. */
@@ -48,7 +42,7 @@ export class IdentityProvider {
   waiting = 0;
 
   private readonly server = createServer((request, response) => this.accept(request, response));
-  private readonly faults: Partial<Record<Endpoint, ProviderFault>> = {};
+  private faults: Partial<Record<Endpoint, ProviderFault>> = {};
   private readonly current = new Map<Algorithm, SigningKey>();
   private port = 0;
 
@@ -87,17 +81,13 @@ export class IdentityProvider {
     this.use(await SigningKey.generateAll(algs));
   }
 
-  /** Publishes a key no longer. */
-  withdraw(kid: string): void {
-    this.published = this.published.filter((key) => key.kid !== kid);
-  }
-
   /** A JWT as the provider issues it, for five minutes; a claim that is undefined is left out. */
-  sign(claims: JWTPayload = {}, { alg = 'RS256', kid, header, key = this.key(alg) }: Signing = {}): Promise<string> {
+  sign(claims: Record<string, unknown> = {}, { alg = 'RS256', kid }: Signing = {}): Promise<string> {
+    const key = this.key(alg);
     const now = Math.floor(Date.now() / 1000);
     const standard = { iss: this.issuer, aud: this.audience, sub: 'alice', iat: now, exp: now + 300 };
-    const name = kid === null ? {} : { kid: kid ?? key.kid };
-    return key.sign({ alg: key.alg, typ: 'JWT', ...name, ...header }, { ...standard, ...claims });
+    const header = { alg, typ: 'JWT', kid: kid === null ? undefined : (kid ?? key.kid) };
+    return key.sign(header, { ...standard, ...claims });
   }
 
   /** Fails from now on, at one endpoint or at both. */
@@ -107,8 +97,7 @@ export class IdentityProvider {
 
   /** Fails no longer. */
   recover(): void {
-    delete this.faults.discovery;
-    delete this.faults.keys;
+    this.faults = {};
   }
 
   /** Goes away: connections are refused. */
@@ -143,7 +132,7 @@ export class IdentityProvider {
     const endpoint = endpoints.get(path);
     this.requests[endpoint ?? 'elsewhere'] += 1;
     const fault = endpoint && this.faults[endpoint];
-    const body = Buffer.from(JSON.stringify(this.documentOf(path)));
+    const body = JSON.stringify(this.documentOf(path));
     if (!endpoint && !path.startsWith('/elsewhere/')) {
       response.writeHead(404).end();
     } else if (!(request.headers.accept ?? '').split(', ').includes(mediaTypes[endpoint ?? 'keys'])) {
@@ -154,9 +143,12 @@ export class IdentityProvider {
       response.writeHead(500).end(body);
     } else if (fault === 'redirect') {
       response.writeHead(302, { Location: `/elsewhere${path}` }).end(body);
+    } else if (fault === 'half') {
+      response.writeHead(200).write(body.slice(0, body.length / 2));
     } else if (fault !== 'silent') {
-      response.writeHead(200, { 'Content-Type': 'application/json' });
-      send(response, body, fault);
+      const { delay = 0, body: other = body } = (fault ?? {}) as { delay?: number; body?: string };
+      const timer = setTimeout(() => response.writeHead(200).end(other), delay);
+      response.on('close', () => clearTimeout(timer));
     }
   }
 
@@ -164,25 +156,5 @@ export class IdentityProvider {
     return path.endsWith('/keys')
       ? { keys: this.published }
       : { issuer: this.issuer, jwks_uri: this.keysUrl, id_token_signing_alg_values_supported: algorithms, ...this.metadata };
-  }
-}
-
-/** Sends an answer whose headers have been sent. */
-function send(response: ServerResponse, body: Buffer, fault: ProviderFault | undefined): void {
-  if (fault === 'half') {
-    response.write(body.subarray(0, body.length / 2));
-  } else if (fault === 'trickle') {
-    let sent = 0;
-    const timer = setInterval(() => response.write(body.subarray(sent, (sent += 1))), 20);
-    response.on('close', () => clearInterval(timer));
-  } else if (fault === 'garbage') {
-    response.end('<html>not JSON</html>');
-  } else if (fault === 'huge') {
-    response.end(Buffer.concat([body, Buffer.alloc(1024 * 1024, ' ')]));
-  } else if (typeof fault === 'object' && 'delay' in fault) {
-    const timer = setTimeout(() => response.end(body), fault.delay);
-    response.on('close', () => clearTimeout(timer));
-  } else {
-    response.end(typeof fault === 'object' ? JSON.stringify(fault.body) : body);
   }
 }

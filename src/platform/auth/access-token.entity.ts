@@ -13,7 +13,7 @@ export class AccessToken {
   @Column('bytea')
   declare digest: Buffer;
 
-  /** The last characters of the token, of its checksum, by which people recognise it; null where they were not kept. */
+  /** Of the checksum, by which people recognise the token; null where they were not kept. */
   @Column('text', { name: 'last_four', nullable: true })
   declare lastFour: string | null;
 
@@ -48,8 +48,6 @@ export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): 'revok
   if (revokedAt) {
     return 'revoked';
   }
-  if (expiresAt === null || expiresAt.getTime() > Date.now()) {
-    return undefined;
-  }
-  return replacedBy === null ? 'expired' : 'rotated';
+  const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now();
+  return isOver ? (replacedBy === null ? 'expired' : 'rotated') : undefined;
 }

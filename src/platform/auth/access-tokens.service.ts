@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository } from 'typeorm';
+import { Configuration, logsInfo } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
@@ -8,7 +9,7 @@ import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
-import { digestOf, generateToken, lastFourOf } from './token-format.js';
+import { digestOf, generateToken } from './token-format.js';
 
 /** How a token takes the place of another, with times in milliseconds. */
 export interface Rotation {
@@ -26,6 +27,7 @@ export class AccessTokensService {
   constructor(
     @InjectRepository(AccessToken) private readonly tokens: Repository<AccessToken>,
     private readonly database: Database,
+    private readonly configuration: Configuration,
   ) {}
 
   /**
@@ -41,20 +43,39 @@ export class AccessTokensService {
   }
 
   /**
-   * Issues a token that takes the place of another: it has its name and scopes, and its `Idempotency-Key`s are known to it. The
-   * old one goes on working for a while, so that its users can change over.
+   * Issues the token `quickstart` and shows it, once in the life of the embedded database; not while the log would not show it.
+   *
+   * @param url - of something to call with it
+   */
+  async offerQuickstart(url: string): Promise<void> {
+    if (logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0) {
+      const token = await this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });
+      const logger = new Logger('Quickstart');
+      logger.log(`Your access token, shown this once: ${token}`);
+      logger.log(`Try it: curl -H 'Authorization: Bearer ${token}' ${url}`);
+    }
+  }
+
+  /**
+   * Issues a token that takes the place of another: it has its name, scopes and `Idempotency-Key`s. The old one goes on working for a
+   * while, so that its users can change over.
    *
    * @returns the new token
    * @throws OperatorError when the old one is unknown, of no use any more, or replaced already
    */
   async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution): Promise<string> {
     const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {
-      const old = replaceable(id, await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } }));
+      const old = await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+      const fault = old?.replacedBy ? `replaced by ${old.replacedBy} already` : old && endOf(old);
+      if (!old || fault) {
+        throw new OperatorError(
+          `The token ${id} is ${fault ?? 'unknown'}. See \`token list\`: rotate one in use, or issue a new one.`,
+        );
+      }
       const now = Date.now();
-      const { name, scopes, familyId, createdAt } = old;
       const end = old.expiresAt?.getTime() ?? Infinity;
-      const expiresAt = dateIn(lifetime ?? end - createdAt.getTime(), now);
-      const replacement = newToken({ name, scopes, expiresAt, familyId: familyId ?? id });
+      const expiresAt = dateIn(lifetime ?? end - old.createdAt.getTime(), now);
+      const replacement = newToken({ name: old.name, scopes: old.scopes, expiresAt, familyId: old.familyId ?? id });
       const oldEnd = new Date(Math.min(now + overlap, end));
       await this.tokens.insert(replacement.row);
       await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: oldEnd });
@@ -69,21 +90,15 @@ export class AccessTokensService {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /**
-   * Revokes a token for good, by its id or its digest.
-   *
-   * @returns false when there is no such token, or it is revoked already
-   */
+  /** Revokes a token for good. @returns false when there is no such token, or it is revoked already */
   async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
     const token = await this.tokens.findOneBy(which);
-    if (!token) {
+    const { affected } = await this.tokens.update({ ...which, revokedAt: IsNull() }, { revokedAt: new Date() });
+    if (!token || affected !== 1) {
       return false;
     }
-    const { affected } = await this.tokens.update({ id: token.id, revokedAt: IsNull() }, { revokedAt: new Date() });
-    if (affected === 1) {
-      audit('token.revoked', by, describe(token));
-    }
-    return affected === 1;
+    audit('token.revoked', by, describe(token));
+    return true;
   }
 
   /** Verifies a token, and notes the day of its last use, with at most one write a day. */
@@ -106,25 +121,8 @@ export class AccessTokensService {
 
 function newToken({ name, expiresAt = null, scopes = null, familyId = null }: Pick<AccessToken, 'name'> & Partial<AccessToken>) {
   const token = generateToken();
-  const stored = { id: newId(), digest: digestOf(token), lastFour: lastFourOf(token), createdAt: new Date() };
+  const stored = { id: newId(), digest: digestOf(token), lastFour: token.slice(-4), createdAt: new Date() };
   return { token, row: { ...stored, name, expiresAt, scopes, familyId } };
-}
-
-/** @throws OperatorError when there is no token that another may take the place of */
-function replaceable(id: string, token: AccessToken | null): AccessToken {
-  if (!token) {
-    throw new OperatorError(`No token has the id ${id}. See \`token list\`.`);
-  }
-  if (token.replacedBy !== null) {
-    throw new OperatorError(
-      `The token ${id} was rotated already, into ${token.replacedBy}. If that one was lost, rotate it in turn, with --overlap 0h.`,
-    );
-  }
-  const end = endOf(token);
-  if (end) {
-    throw new OperatorError(`The token ${id} is ${end}: issue a new one.`);
-  }
-  return token;
 }
 
 /** What the audit log has of a token. */

@@ -8,13 +8,12 @@ export interface Attribution {
   readonly reason: string;
 }
 
-export type AuditEvent =
-  'token.issued' | 'token.rotated' | 'token.revoked' | 'token.declared' | 'token.undeclared' | 'authentication.refused-by-budget';
+type AuditEvent = `token.${'issued' | 'rotated' | 'revoked' | 'declared' | 'undeclared'}` | 'authentication.refused-by-budget';
 
 const logger = new Logger(AUDIT_CONTEXT);
 
 /**
- * Logs an event in one line, also where `LOG_LEVEL` asks for warnings and errors only.
+ * Logs an event in one line, at any `LOG_LEVEL` but `silent`.
  *
  * @param details - ids and names, never a token or its digest
  */

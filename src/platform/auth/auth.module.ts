@@ -9,15 +9,14 @@ import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
-import { TokenAuthenticator } from './token-authenticator.js';
 
-/** Who may call: access tokens, their storage and the Passport strategy that accepts them. */
+/** Who may call: access tokens, declared tokens and JWTs, and the Passport strategy that accepts them. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([AccessToken]),
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
-  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, TokenAuthenticator, BearerStrategy],
-  exports: [AccessTokensService, BearerStrategy, TokenAuthenticator],
+  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
+  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
 })
 export class AuthModule {}

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
+import { LRUCache } from 'lru-cache';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import { SERVICE_NAME } from '../config/configuration.js';
+import { Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
-import { clientAddress } from './client-address.js';
+import { AccessTokensService } from './access-tokens.service.js';
+import { DeclaredTokens } from './declared/declared-tokens.js';
+import { clientAddress, FailureBudget } from './failure-budget.js';
+import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
-import { TokenAuthenticator } from './token-authenticator.js';
+import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
 
 declare global {
   // Express' own hook for properties that middleware adds.
@@ -20,20 +24,38 @@ declare global {
   }
 }
 
-/** `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2). */
+/** Three parts in base64url (RFC 7515, section 7.1). */
+const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/**
+ * `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2).
+ *
+ * Valid credentials are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes on working. Invalid ones are never
+ * remembered, and are not looked up once their address has used up its budget. What was valid before needs no budget, so that a
+ * client is not locked out by others behind the same address.
+ */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
+  /** An entry past its time lets nobody in, but shows that the credential was valid. */
+  private readonly accepted = new LRUCache<string, Principal>({ max: 10_000, noDeleteOnStaleGet: true, ttlResolution: 0 });
+  /** Concurrent requests with one credential share one look-up. */
+  private readonly lookUps = new Map<string, Promise<Verdict>>();
+  private readonly budget: FailureBudget;
   private readonly refusals: EventCounter<{ readonly reason: typeof REFUSAL_REASONS }>;
   private readonly successes: EventCounter<{ readonly kind: readonly ['token', 'jwt'] }>;
 
   constructor(
-    private readonly authenticator: TokenAuthenticator,
+    private readonly tokens: AccessTokensService,
+    private readonly declared: DeclaredTokens,
+    private readonly jwt: JwtVerifier,
+    private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
     super({ realm: SERVICE_NAME, passReqToCallback: true });
     // Passport keeps strategies by name for the whole process; applications in one process must not share one.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
+    this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
     this.refusals = metrics.counter({
       name: 'items_authentication_refusals_total',
       help: 'Requests answered 401, by the reason that the log tells as well',
@@ -46,19 +68,13 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     });
   }
 
-  /** What the credential of a request claims to be. */
-  kindOf(request: Request): 'access token' | 'jwt' | undefined {
-    return this.authenticator.kindOf(credentialOf(request) ?? '');
-  }
-
   /**
    * The principal of a request, where no look-up is needed: Passport can be left out then.
    *
    * @returns false if it is refused, undefined if a look-up has to decide
    */
   decide(request: Request): Principal | false | undefined {
-    const credential = credentialOf(request);
-    const verdict = credential === undefined ? MISSING : this.authenticator.judge(credential, () => clientAddress(request));
+    const verdict = this.judge(request);
     return verdict && this.settle(request, verdict);
   }
 
@@ -68,8 +84,47 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     super.authenticate({ headers, request } as unknown as Request);
   }
 
-  async validate({ request }: { request: Request }, token: string): Promise<Principal | false> {
-    return this.settle(request, await this.authenticator.lookUp(token, clientAddress(request)));
+  /** @throws what the database throws when it is away */
+  async validate({ request }: { request: Request }, credential: string): Promise<Principal | false> {
+    const key = fingerprintOf(credential);
+    let verdict = this.lookUps.get(key);
+    if (!verdict) {
+      verdict = this.lookUp(key, credential, clientAddress(request)).finally(() => this.lookUps.delete(key));
+      this.lookUps.set(key, verdict);
+    }
+    return this.settle(request, await verdict);
+  }
+
+  private judge(request: Request): Verdict | undefined {
+    const credential = credentialOf(request);
+    if (credential === undefined) {
+      return { refused: 'missing' };
+    }
+    const key = fingerprintOf(credential);
+    const declared = this.declared.find(key);
+    // The file may have the digest of anything, also of what is easily guessed.
+    const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
+    if (principal) {
+      return { principal };
+    }
+    if (credential.startsWith(TOKEN_PREFIX) ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
+      return { refused: credential.startsWith(TOKEN_PREFIX) ? 'checksum' : 'malformed' };
+    }
+    const wasValid = this.accepted.peek(key, { allowStale: true }) !== undefined;
+    return !wasValid && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
+  }
+
+  private async lookUp(key: string, credential: string, address: string): Promise<Verdict> {
+    // What was read is as old as the question.
+    const asked = Date.now();
+    const verdict = await (credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt).verify(credential);
+    if ('principal' in verdict) {
+      const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
+      this.accepted.set(key, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
+    } else if (!this.accepted.delete(key)) {
+      this.budget.spend(address);
+    }
+    return verdict;
   }
 
   private settle(request: Request, verdict: Verdict): Principal | false {
@@ -83,8 +138,6 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     return false;
   }
 }
-
-const MISSING: Verdict = { refused: 'missing' };
 
 /** What follows `Bearer`. A malformed credential becomes a token that cannot exist, and is challenged as an invalid token. */
 function credentialOf(request: Request): string | undefined {

@@ -1,17 +1,16 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Socket } from 'node:net';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { FailureBudget } from './failure-budget.js';
+import { clientAddress, FailureBudget } from './failure-budget.js';
 
 const BURST = 5;
 
 let clock: number;
-let made: number;
 let reports: unknown[];
 let budget: FailureBudget;
 
 beforeEach(() => {
-  [clock, made, reports] = [0, 0, []];
+  [clock, reports] = [0, []];
   jest.spyOn(performance, 'now').mockImplementation(() => clock);
   jest.spyOn(Logger.prototype, 'log').mockImplementation((line: { actor: string }) => reports.push(line.actor));
   budget = new FailureBudget(BURST, 2);
@@ -21,63 +20,49 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Makes attempts at once. @returns the outcome of each, undefined where it is refused */
-function attempt(count: number, outcome: 'good' | 'bad' | 'error', ...networks: string[]): Promise<(string | undefined)[]> {
-  const make = async () => {
-    made += 1;
-    await delay(1);
-    return outcome === 'error' ? Promise.reject(new Error('away')) : outcome;
-  };
-  const one = () => budget.attempt(networks, make, (result) => result === 'bad').catch(() => 'error');
-  return Promise.all(Array.from({ length: count }, one));
+/** Fails as often as the budget lets it, a thousand times at most. @returns how often that was */
+function fail(address: string): number {
+  let failures = 0;
+  while (failures < 1000 && !budget.isSpent(address)) {
+    budget.spend(address);
+    failures += 1;
+  }
+  return failures;
 }
 
-it('lets a network fail as often as the burst says, also at once, then at the rate, and reports refusals once a minute', async () => {
-  expect(budget.refuses(['a'])).toBe(false);
-  expect((await attempt(1000, 'bad', 'a')).filter(Boolean)).toHaveLength(BURST);
-  expect([made, budget.refuses(['a']), budget.refuses(['b']), await attempt(1, 'good', 'b')]).toEqual([
-    BURST,
-    true,
-    false,
-    ['good'],
-  ]);
-  expect(reports).toEqual(['a']);
+it('lets an address fail as often as the burst says, then at the rate, and reports refusals once a minute', () => {
+  expect([fail('192.0.2.1'), fail('192.0.2.1'), fail('192.0.2.2')]).toEqual([BURST, 0, BURST]);
   clock += 500;
-  expect((await attempt(10, 'bad', 'a')).filter(Boolean)).toHaveLength(1);
+  expect(fail('192.0.2.1')).toBe(1);
+  expect(reports).toEqual(['192.0.2.1', '192.0.2.2']);
   clock += 3_600_000;
-  expect((await attempt(100, 'bad', 'a')).filter(Boolean)).toHaveLength(BURST);
-  expect(reports).toEqual(['a', 'a']);
+  expect(fail('192.0.2.1')).toBe(BURST);
+  expect(reports).toEqual(['192.0.2.1', '192.0.2.2', '192.0.2.1']);
 });
 
-it('lets a /48 fail ten times as often as a /64 in it', async () => {
-  for (let number = 0; number < 20; number += 1) await attempt(10, 'bad', `2001:db8:1:${number}::/64`, '2001:db8:1::/48');
-  expect([made, budget.refuses(['2001:db8:1:99::/64', '2001:db8:1::/48'])]).toEqual([10 * BURST, true]);
-  expect(await attempt(1, 'bad', '2001:db8:2:1::/64', '2001:db8:2::/48')).toEqual(['bad']);
+it('makes up for failures that were under way together', () => {
+  for (let count = 0; count < BURST + 10; count += 1) budget.spend('192.0.2.1');
+  clock += 5000;
+  expect(fail('192.0.2.1')).toBe(0);
+  clock += 500;
+  expect(fail('192.0.2.1')).toBe(1);
 });
 
-it('refuses no good attempt for the number of others, or for failures that leave something', async () => {
-  expect(new Set(await attempt(500, 'good', 'a'))).toEqual(new Set(['good']));
-  const outcomes = await Promise.all([attempt(BURST - 1, 'bad', 'a'), attempt(20, 'good', 'a')]);
-  expect(new Set(outcomes[1])).toEqual(new Set(['good']));
+it('counts by /64, and lets a /48 fail ten times as often', () => {
+  expect([fail('2001:db8:1:2::1'), fail('2001:db8:1:2:ffff::')]).toEqual([BURST, 0]);
+  for (let number = 0; number < 20; number += 1) fail(`2001:db8:2:${number}::1`);
+  expect([fail('2001:db8:2:99::1'), fail('2001:db8:3:99::1')]).toEqual([0, BURST]);
+  expect(reports).toEqual(expect.arrayContaining(['2001:db8:1:2::/64', '2001:db8:2::/48']));
 });
 
-it('passes an error on to those that wait, and counts it as no failure', async () => {
-  expect(new Set(await attempt(20, 'error', 'a'))).toEqual(new Set(['error']));
-  expect([made, (await attempt(20, 'bad', 'a')).filter(Boolean).length]).toEqual([BURST, BURST]);
-});
-
-it('keeps none of a flood waiting for what the rate gives back', async () => {
-  const ends: ((outcome: string) => void)[] = [];
-  const make = () => new Promise<string>((resolve) => ends.push(resolve));
-  const refused: unknown[] = [];
-  for (let count = 0; count < 100; count += 1) {
-    void budget.attempt(['a'], make, () => true).then((outcome) => outcome ?? refused.push(outcome));
-  }
-  // With each failure, another attempt begins.
-  for (let failures = 0; failures < BURST; failures += 1) {
-    clock += 500;
-    ends.shift()?.('bad');
-    await delay(1);
-  }
-  expect([ends.length, refused.length]).toEqual([BURST, 100 - 2 * BURST]);
+it.each([
+  ['203.0.113.9', '203.0.113.9'],
+  ['::ffff:203.0.113.9', '203.0.113.9'],
+  ['2001:DB8::0:1', '2001:db8::1'],
+  ['fe80::1%eth0.5', 'fe80::1'],
+  ['203.0.113.9:4711', '192.0.2.7'],
+  [undefined, '192.0.2.7'],
+])('takes %s for the address %s', (ip, address) => {
+  expect(clientAddress({ ip, socket: { remoteAddress: '192.0.2.7' } as Socket })).toBe(address);
+  expect(clientAddress({ ip: undefined, socket: { remoteAddress: undefined } as Socket })).toBe('');
 });

@@ -22,8 +22,6 @@ const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expi
 
 /** Why a request was refused, for the operator alone (`docs/authentication.md`). */
 export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
-
-/** One of {@link REFUSAL_REASONS}. */
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** A valid credential, which may be cached until a time in milliseconds since the epoch, or an invalid one. */
@@ -31,7 +29,7 @@ export type Verdict =
   | { readonly principal: Principal; readonly until?: number | undefined }
   | { readonly refused: RefusalReason; readonly tokenId?: string | undefined };
 
-/** Whether a text is a scope as RFC 6749 spells it (section 3.3). */
+/** Whether a text is a scope (RFC 6749, section 3.3). */
 export function isScope(text: string): boolean {
   return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
 }

@@ -1,10 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { challenge } from './bearer-auth.guard.js';
-import { TOKEN_POLICY, type TokenPolicy } from './token-policy.decorator.js';
+import { scopesOf } from './token-policy.decorator.js';
 
 /** The token is valid, and not meant for this. */
 const insufficientScope = defineProblemType({
@@ -25,17 +24,13 @@ export function insufficientScopeProblem(scopes: readonly string[]): Problem {
 /** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
-  constructor(private readonly routes: Reflector) {}
-
   canActivate(context: ExecutionContext): boolean {
-    const { user } = context.getArgByIndex<Request>(0);
-    const policy: TokenPolicy | undefined = this.routes.getAllAndOverride(TOKEN_POLICY, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    const required = policy === 'public' ? [] : (policy ?? []);
-    const granted = user?.scopes ?? [];
-    if (granted !== 'all' && !required.every((scope) => granted.includes(scope))) {
+    const granted = context.getArgByIndex<Request>(0).user?.scopes ?? [];
+    if (granted === 'all') {
+      return true;
+    }
+    const required = scopesOf({ controller: context.getClass(), handler: context.getHandler() });
+    if (!required.every((scope) => granted.includes(scope))) {
       throw insufficientScopeProblem(required);
     }
     return true;

@@ -1,26 +1,16 @@
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { validate as isUuid } from 'uuid';
-import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { Routes } from '../routes/routes.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { readTokensFile } from './declared/tokens-file.js';
 import { hideCredentials } from './hide-credentials.js';
-import {
-  digestOf,
-  fingerprintOf,
-  generateToken,
-  isTokenName,
-  isWellFormedToken,
-  shorten,
-  TOKEN_NAME_RULE,
-} from './token-format.js';
+import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 import { scopesOf } from './token-policy.decorator.js';
 
 /** What the command line lends its commands. */
@@ -31,32 +21,26 @@ export interface CommandLine {
   readonly print: (text: string) => void;
 }
 
-/** Options of `issue`. */
-type Issue = Attribution & { name: string; expires: number; scope?: string[] | null };
-
 /**
  * Adds the commands for access tokens.
  *
  * @param token - the command that they become parts of
  */
 export function addTokenCommands(token: Command, { withDatabase, print }: CommandLine): void {
-  const actor = new Option('--actor <who>', 'who does it, for the audit log').argParser(hideCredentials).default(defaultActor());
-  const reason = new Option('--reason <why>', 'why, for the audit log').argParser(hideCredentials).default('not given');
+  const withTokens = <T>(run: (tokens: AccessTokensService) => Promise<T>) =>
+    withDatabase((app) => run(app.get(AccessTokensService)));
   const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
   const overlap = durationParser('24h or 7d, or 0h', Number.isFinite);
 
-  token
-    .command('issue')
+  attributed(token.command('issue'))
     .description('issue a token and print it, alone; it cannot be shown again')
     .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
     .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
-    .addOption(actor)
-    .addOption(reason)
-    .action(async ({ name, expires, scope: scopes = null, ...by }: Issue) => {
+    .action(async ({ name, expires, scope, ...by }: Attribution & { name: string; expires: number; scope?: string[] }) => {
       const issue = (app: INestApplicationContext) => {
-        refuseUnknown(scopes ?? [], new Set(app.get(Routes).all().flatMap(scopesOf)));
-        return app.get(AccessTokensService).issue({ name, expiresAt: dateIn(expires), scopes }, by);
+        refuseUnknown(scope ?? [], new Set(app.get(Routes).all().flatMap(scopesOf)));
+        return app.get(AccessTokensService).issue({ name, expiresAt: dateIn(expires), scopes: scope ?? null }, by);
       };
       print(await withDatabase(issue));
     });
@@ -66,45 +50,31 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .description('list all tokens, oldest first')
     .option('--json', 'as JSON, for programs')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const tokens = (await withDatabase((app) => app.get(AccessTokensService).list())).map(describe);
+      const tokens = (await withTokens((service) => service.list())).map(describe);
       print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
     });
 
-  token
-    .command('rotate')
+  attributed(token.command('rotate'))
     .description('issue a token in place of another and print it, alone; it has its name and scopes')
     .argument('<id>', 'id of the token, from `token list`', tokenId)
     .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', overlap, parseDuration('24h'))
     .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', lifetime)
-    .addOption(actor)
-    .addOption(reason)
     .action(async (id: string, { expires, ...options }: Attribution & { overlap: number; expires?: number }) => {
       const rotation = { overlap: options.overlap, lifetime: expires };
-      print(await withDatabase((app) => app.get(AccessTokensService).rotate(id, rotation, options)));
+      print(await withTokens((service) => service.rotate(id, rotation, options)));
     });
 
-  token
-    .command('revoke')
+  attributed(token.command('revoke'))
     .description('revoke a token; running services follow within TOKEN_CACHE_TTL seconds')
     .argument('<id|token>', 'id of the token, or the token itself; - reads it from standard input, out of sight of other users')
-    .addOption(actor)
-    .addOption(reason)
     .action(async (given: string, by: Attribution) => {
       const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
       const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
-      await withDatabase(async (app) => {
-        const isRevoked = await app.get(AccessTokensService).revoke(which, by);
-        if ('digest' in which) {
-          await refuseDeclared(app.get(Configuration).AUTH_TOKENS_FILE, fingerprintOf(text));
-        }
-        if (!isRevoked) {
-          throw new OperatorError(
-            'id' in which
-              ? `No token with the id ${which.id} is in use. See \`token list\`.`
-              : 'This token was not issued here, or is revoked already. If a file of tokens declares it, remove its line there.',
-          );
-        }
-      });
+      if (!(await withTokens((service) => service.revoke(which, by)))) {
+        throw new OperatorError(
+          'The database has no such token in use, see `token list`. A token of AUTH_TOKENS_FILE is revoked by removing its line there.',
+        );
+      }
     });
 
   token
@@ -115,13 +85,12 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     });
 }
 
-/** The user of the operating system: containers often have a number only. */
-function defaultActor(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}@${hostname()}`;
-  }
+/** Adds the options of what the audit log has of a command. */
+function attributed(command: Command): Command {
+  const user = process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
+  return command
+    .option('--actor <who>', 'who does it, for the audit log', hideCredentials, `${user}@${hostname()}`)
+    .option('--reason <why>', 'why, for the audit log', hideCredentials, 'not given');
 }
 
 function tokenName(text: string): string {
@@ -145,12 +114,11 @@ function durationParser(examples: string, isAllowed: (milliseconds: number) => b
   };
 }
 
-/** What is given is never repeated in a message: it may be a token in the wrong place. */
+/** Does not repeat a wrong id: it may be a token that was mistyped. */
 function tokenId(text: string): string {
   if (!isUuid(text)) {
     throw new OperatorError(
-      'This is neither a token nor an id. An id looks like 0190163d-8694-739b-aea5-966c26f8ad91, see `token list`; a token is 42 characters long. ' +
-        'A JWT ends where it was issued, or at its time.',
+      'This is neither a token nor an id. An id looks like 0190163d-8694-739b-aea5-966c26f8ad91, see `token list`.',
     );
   }
   return text;
@@ -164,23 +132,12 @@ function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): v
   }
 }
 
-/** @throws OperatorError when the file still accepts the token, or may */
-async function refuseDeclared(path: string | undefined, fingerprint: string): Promise<void> {
-  const { tokens, faults } = path === undefined ? { tokens: new Map(), faults: [] } : (await readTokensFile(path)).parse();
-  if (faults.length > 0 || tokens.has(fingerprint)) {
-    const advice =
-      faults.length > 0
-        ? 'cannot be used here: see that it does not declare this token. In the database it is of no use any more.'
-        : 'declares this token: remove its line there.';
-    throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE ${advice}`);
-  }
-}
-
 const COLUMNS = ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'];
 
 /** What may be shown of a token, in the order of the columns, and what only programs are shown. */
 function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
-  return { id, name, token: shorten(lastFour), createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
+  const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
+  return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 
 function table(tokens: readonly ReturnType<typeof describe>[]): string {
@@ -189,8 +146,5 @@ function table(tokens: readonly ReturnType<typeof describe>[]): string {
 }
 
 function cell(value: string | string[] | Date | null): string {
-  if (value instanceof Date) {
-    return value.toISOString();
-  }
-  return Array.isArray(value) ? value.join(' ') : (value ?? '-');
+  return value instanceof Date ? value.toISOString() : [value ?? '-'].flat().join(' ');
 }

@@ -1,7 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ThrottlerStorage } from '@nestjs/throttler';
-import { TokenAuthenticator } from '../auth/token-authenticator.js';
+import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
+import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
 import { Database } from '../database/database.js';
 import { expressRoutes } from '../http/fallback.controller.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
@@ -15,7 +16,8 @@ export class Startup implements OnApplicationBootstrap {
 
   constructor(
     private readonly tracing: Tracing,
-    private readonly tokens: TokenAuthenticator,
+    private readonly tokens: DeclaredTokens,
+    private readonly jwt: JwtVerifier,
     private readonly database: Database,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
     private readonly checks: BootChecks,
@@ -34,6 +36,7 @@ export class Startup implements OnApplicationBootstrap {
       this.checks.checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start(this.version);
       await this.tokens.start();
+      this.jwt.keys?.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }

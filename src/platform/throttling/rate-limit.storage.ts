@@ -9,33 +9,19 @@ import { currentSpan, traced } from '../tracing/traced.js';
 import { RedisWindow } from './redis-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
-/** The type of `ThrottlerStorage.increment`'s result, which the package does not export. */
-type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
-
-/** Milliseconds that the start waits for the first connection. */
-const CONNECT_TIME_LIMIT = 500;
-
-/** Milliseconds that a call waits for Redis. */
-const TIME_LIMIT = 50;
-
-/** Redis is away after so many slow responses in a row, spread over so many milliseconds. */
-const SLOW = { count: 5, time: 500 };
-
-/** Milliseconds between attempts to use Redis again. */
-const PROBE_INTERVAL = 250;
-
-/** Milliseconds within which all processes use Redis again. */
-const NOTICED_WITHIN = 2000;
-
-/** A limit, and what this process has counted of it. */
-interface Rule {
-  readonly limit: number;
-  /** Length of the window, in milliseconds. */
-  readonly ttl: number;
-  /** What this process admits of it when it counts for itself. */
-  readonly part: number;
-  readonly own: SlidingWindow;
-}
+/** In milliseconds. */
+const TIMES = {
+  /** The start waits so long for the first connection. */
+  connect: 500,
+  /** A call waits so long for Redis. */
+  call: 50,
+  /** Redis is away once all its responses were slow for so long. */
+  slow: 500,
+  /** Between attempts to use Redis again. */
+  probe: 250,
+  /** All processes use Redis again within this. */
+  back: 2000,
+};
 
 const STORAGES = ['redis', 'process'] as const;
 
@@ -51,15 +37,16 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private readonly decisions;
   private readonly changes;
   private readonly redisDuration;
-  /** That of the service, and those that `@Throttle()` asks for. */
-  private readonly rules: Rule[] = [];
+  /** What this process admitted, by the length of the window: that of the service, and those that `@Throttle()` asks for. */
+  private readonly windows = new Map<number, SlidingWindow>();
   private connection: RedisConnection | undefined;
   private redis: RedisWindow | undefined;
   private isAway = false;
   /** The key with which Redis failed last: in a cluster, others may work. */
   private failedKey = '';
-  private slow = { count: 0, since: 0 };
-  /** Since when, by `performance.now()`, Redis is back: for a window, it and the own count must both admit. */
+  /** Since when, by `performance.now()`, all responses were slow; `Infinity` after one in time. */
+  private slowSince = Infinity;
+  /** Since when Redis is back. */
   private backSince = -Infinity;
   private probing: NodeJS.Timeout | undefined;
 
@@ -67,7 +54,6 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
-    const { REDIS_URL } = configuration;
     this.decisions = metrics.counter({
       name: 'items_rate_limit_decisions_total',
       help: 'Requests with a valid token, by decision and by where it was made',
@@ -78,15 +64,17 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       help: 'Changes between Redis and counting in the process',
       labels: { to: STORAGES },
     });
-    // No call waits longer than the last bound.
     this.redisDuration = metrics.histogram(
       { name: 'items_rate_limit_redis_duration_seconds', help: 'Time until Redis responds' },
+      // No call waits longer than the last bound.
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
     );
+    const isShared = () => this.redis !== undefined && !this.isAway;
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(this.isShared));
+    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(isShared()));
     const degraded = 'Whether this process counts for itself although REDIS_URL is set';
-    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(REDIS_URL !== undefined && !this.isShared));
+    const { REDIS_URL } = configuration;
+    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(REDIS_URL !== undefined && !isShared()));
   }
 
   /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
@@ -98,31 +86,24 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     // Only those who use Redis load ioredis.
     const { createRedis } = await import('../redis/connect-redis.js');
-    const connection = createRedis(location);
-    connection.on('error', (error: unknown) => {
+    const leave = (error: unknown = new Error('The connection to Redis ended.')) => {
       this.leave(error);
-    });
-    connection.on('close', () => {
-      this.leave(new Error('The connection to Redis ended.'));
-    });
-    this.connection = connection;
-    this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
-    await within(CONNECT_TIME_LIMIT, connection.connect()).catch((error: unknown) => {
-      this.leave(error);
-    });
-    this.probing = setInterval(() => void this.probe(), PROBE_INTERVAL).unref();
+    };
+    this.connection = createRedis(location).on('error', leave).on('close', leave);
+    this.redis = new RedisWindow(this.connection, REDIS_KEY_PREFIX);
+    await within(TIMES.connect, this.connection.connect()).catch(leave);
+    this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
   /**
-   * Counts one call, if there is room for it. Never fails, and waits for Redis no longer than {@link TIME_LIMIT}.
+   * Counts one call, if there is room for it. Never fails, and waits for Redis no longer than 50 ms.
    *
    * @returns `timeToExpire` and `timeToBlockExpire` in whole seconds, rounded up, until a slot becomes free
    */
-  async increment(key: string, ttl: number, limit: number): Promise<StorageRecord> {
-    const rule = this.ruleOf(limit, ttl);
+  async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
     const { admitted, remaining, freeIn } = await (currentSpan()
-      ? traced('rate limit', async () => this.hit(key, rule))
-      : this.hit(key, rule));
+      ? traced('rate limit', async () => this.hit(key, limit, ttl))
+      : this.hit(key, limit, ttl));
     const seconds = Math.ceil(freeIn / 1000);
     return {
       totalHits: limit - remaining,
@@ -138,39 +119,42 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.connection?.disconnect();
   }
 
-  private get isShared(): boolean {
-    return this.redis !== undefined && !this.isAway;
-  }
-
-  private ruleOf(limit: number, ttl: number): Rule {
-    let rule = this.rules.find((known) => known.limit === limit && known.ttl === ttl);
-    if (!rule) {
-      const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
-      rule = { limit, ttl, part, own: new SlidingWindow(ttl) };
-      this.rules.push(rule);
+  private hit(key: string, limit: number, ttl: number): WindowState | Promise<WindowState> {
+    let own = this.windows.get(ttl);
+    if (!own) {
+      own = new SlidingWindow(ttl);
+      this.windows.set(ttl, own);
     }
-    return rule;
+    return this.redis && !this.isAway
+      ? this.hitShared(this.redis, own, key, limit, ttl)
+      : this.decided(own.hit(key, this.partOf(limit)), 'process');
   }
 
-  private hit(key: string, rule: Rule): WindowState | Promise<WindowState> {
-    const { own, part } = rule;
-    return this.redis && !this.isAway ? this.hitShared(this.redis, key, rule) : this.decided(own.hit(key, part), 'process');
+  /** What this process admits when it counts for itself. */
+  private partOf(limit: number): number {
+    return Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
   }
 
-  private async hitShared(redis: RedisWindow, key: string, rule: Rule): Promise<WindowState> {
-    const mustAgree = performance.now() < this.backSince + rule.ttl + NOTICED_WITHIN;
-    const own = mustAgree ? rule.own.hit(key, rule.part) : undefined;
+  private async hitShared(
+    redis: RedisWindow,
+    window: SlidingWindow,
+    key: string,
+    limit: number,
+    ttl: number,
+  ): Promise<WindowState> {
+    const mustAgree = performance.now() < this.backSince + ttl + TIMES.back;
+    const own = mustAgree ? window.hit(key, this.partOf(limit)) : undefined;
     if (own && !own.admitted) {
       return this.decided(own, 'process');
     }
-    const shared = await this.ask(redis, key, rule);
+    const shared = await this.ask(redis, key, limit, ttl);
     if (!shared) {
-      return this.decided(own ?? rule.own.hit(key, rule.part), 'process');
+      return this.decided(own ?? window.hit(key, this.partOf(limit)), 'process');
     }
     if (own && !shared.admitted) {
-      rule.own.remove(key);
+      window.remove(key);
     } else if (!own && shared.admitted) {
-      rule.own.add(key);
+      window.add(key);
     }
     return this.decided(own && own.remaining < shared.remaining ? own : shared, 'redis');
   }
@@ -182,7 +166,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** @returns undefined when Redis failed or was slow */
-  private async ask(redis: RedisWindow, key: string, { limit, ttl }: Rule): Promise<WindowState | undefined> {
+  private async ask(redis: RedisWindow, key: string, limit: number, ttl: number): Promise<WindowState | undefined> {
     const start = performance.now();
     const response = redis.hit(key, limit, ttl).finally(() => {
       this.redisDuration.observe({}, (performance.now() - start) / 1000);
@@ -191,48 +175,40 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.leave(error, key);
     });
     try {
-      const state = await within(TIME_LIMIT, response);
-      this.slow = { count: 0, since: 0 };
+      const state = await within(TIMES.call, response);
+      this.slowSince = Infinity;
       return state;
     } catch (error) {
-      this.noteSlow(error, key);
+      this.slowSince = Math.min(this.slowSince, start);
+      if (performance.now() - this.slowSince >= TIMES.slow) {
+        this.leave(error, key);
+      }
       return undefined;
     }
   }
 
-  /** Redis is busy for a moment, or does not respond any more. */
-  private noteSlow(error: unknown, key: string): void {
-    const now = performance.now();
-    const { count, since } = this.slow;
-    this.slow = { count: count + 1, since: count === 0 ? now : since };
-    if (this.slow.count >= SLOW.count && now - this.slow.since >= SLOW.time) {
-      this.leave(error, key);
-    }
-  }
-
   /** Counts alone from now on. */
-  private leave(reason: unknown, key = this.failedKey): void {
+  private leave(err: unknown, key = this.failedKey): void {
     if (!this.isAway) {
       this.isAway = true;
       this.failedKey = key;
       this.changes.inc({ to: 'process' });
-      this.logger.warn({ msg: 'rate limit storage away', err: reason });
+      this.logger.warn({ msg: 'rate limit storage away', err });
     }
   }
 
   private async probe(): Promise<void> {
-    if (!this.isAway || !this.redis) {
-      return;
+    if (this.isAway && this.redis) {
+      try {
+        await within(TIMES.call, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
+      } catch {
+        return;
+      }
+      this.isAway = false;
+      this.slowSince = Infinity;
+      this.backSince = performance.now();
+      this.changes.inc({ to: 'redis' });
+      this.logger.log({ msg: 'rate limit storage back' });
     }
-    try {
-      await within(TIME_LIMIT, this.redis.probe(this.failedKey));
-    } catch {
-      return;
-    }
-    this.isAway = false;
-    this.slow = { count: 0, since: 0 };
-    this.backSince = performance.now();
-    this.changes.inc({ to: 'redis' });
-    this.logger.log({ msg: 'rate limit storage back' });
   }
 }

@@ -4,7 +4,7 @@ import type { WindowState } from './sliding-window.js';
 
 /**
  * Counts one call in the sliding window of a key: a list of the times of its counted calls, oldest first, in microseconds of Redis'
- * clock. A refused call writes nothing.
+ * clock.
  *
  * `KEYS[1]`: the list. `ARGV[1]`: calls in any window. `ARGV[2]`: length of the window in microseconds.
  *
@@ -19,24 +19,20 @@ local now = time[1] * 1000000 + time[2]
 local newest = tonumber(redis.call('LINDEX', key, -1) or 0)
 if newest > now + length then redis.call('DEL', key) else now = math.max(now, newest) end
 
-local count, first = redis.call('LLEN', key), 0
-local last = count
-while first < last do
-  local middle = math.floor((first + last) / 2)
-  if redis.call('LINDEX', key, middle) + length <= now then first = middle + 1 else last = middle end
+local count = redis.call('LLEN', key)
+while count > 0 and redis.call('LINDEX', key, 0) + length <= now do
+  redis.call('LPOP', key)
+  count = count - 1
 end
-count = count - first
 
 local admitted = count < limit
--- The first write adds: without memory Redis refuses it, but not one that follows another write.
 if admitted then
   redis.call('RPUSH', key, string.format('%.0f', now))
   redis.call('PEXPIRE', key, math.ceil(length / 1000))
-  if first > 0 then redis.call('LTRIM', key, first, -1) end
-  count, first = count + 1, 0
+  count = count + 1
 end
-local leaves = redis.call('LINDEX', key, first + math.max(count - limit, 0)) + length
-return { admitted and 1 or 0, math.max(limit - count, 0), leaves - now }
+local leaving = redis.call('LINDEX', key, math.max(count - limit, 0)) or now
+return { admitted and 1 or 0, math.max(limit - count, 0), leaving + length - now }
 `;
 
 declare module 'ioredis' {
@@ -56,24 +52,16 @@ export class RedisWindow {
   }
 
   /**
-   * Counts one call, if there is room for it.
+   * Counts one call of a token, if there is room for it.
    *
    * @param limit - calls in any window
    * @param length - of the window, in milliseconds
+   * @param suffix - of the name of the key. The braces put all names of one token into one slot of a cluster
    * @throws Error when Redis cannot be reached or cannot count
    */
-  async hit(key: string, limit: number, length: number): Promise<WindowState> {
-    const [admitted, remaining, freeIn] = await this.connection.slidingWindow(this.name(key), limit, length * 1000);
+  async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
+    const key = `${this.prefix}rate-limit:{${token}}${suffix}`;
+    const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);
     return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
-  }
-
-  /** @throws Error when calls with this key cannot be counted now */
-  async probe(key: string): Promise<void> {
-    await this.connection.slidingWindow(`${this.name(key)}:probe`, 1000, 1_000_000);
-  }
-
-  /** The braces put all names of one key into one slot of a cluster. */
-  private name(key: string): string {
-    return `${this.prefix}rate-limit:{${key}}`;
   }
 }

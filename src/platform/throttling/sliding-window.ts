@@ -20,7 +20,7 @@ interface Calls {
 /**
  * An exact sliding window: of the calls with one key, at most `limit` are admitted in any `length` milliseconds.
  *
- * Keys lie in two maps. At each turn, a window after the last one, the older map is dropped: its keys were not called for a window.
+ * Keys lie in two maps. After each window the older map is dropped: its keys were not called for a window.
  */
 export class SlidingWindow {
   private current = new Map<string, Calls>();
@@ -44,8 +44,7 @@ export class SlidingWindow {
   /** Counts one call, if fewer than `limit` are counted. */
   hit(key: string, limit: number): WindowState {
     const now = this.now();
-    const calls = this.callsOf(key, now);
-    const { times, first } = calls;
+    const { times, first } = this.callsOf(key, now);
     const admitted = times.length - first < limit;
     if (admitted) {
       times.push(now);
@@ -71,7 +70,11 @@ export class SlidingWindow {
 
   /** The calls of a key without those that have left the window. */
   private callsOf(key: string, now: number): Calls {
-    this.turn(now);
+    if (now >= this.nextTurn) {
+      this.previous = now >= this.nextTurn + this.length ? new Map<string, Calls>() : this.current;
+      this.current = new Map();
+      this.nextTurn = now + this.length;
+    }
     let calls = this.current.get(key);
     if (!calls) {
       calls = this.previous.get(key) ?? { times: [], first: 0 };
@@ -87,13 +90,5 @@ export class SlidingWindow {
       calls.first = 0;
     }
     return calls;
-  }
-
-  private turn(now: number): void {
-    if (now >= this.nextTurn) {
-      this.previous = now >= this.nextTurn + this.length ? new Map<string, Calls>() : this.current;
-      this.current = new Map();
-      this.nextTurn = now + this.length;
-    }
   }
 }

@@ -30,35 +30,25 @@ it.each([
 });
 
 it.each([
-  ['ci', /^has no colon/],
-  [token, /^has no colon/],
-  [`  :${token}`, /^has no name/],
-  [`c\ti:${token}`, /^has no name/],
-  [`${mistyped}:${hex}`, /where its name belongs/],
-  [`${hex}:${token}`, /where its name belongs/],
-  ['ci:', /^has neither/],
-  [`ci:${mistyped}`, /^has neither/],
-  [`ci: ${token}`, /^has neither/],
-  [`ci:${hex.slice(1)}`, /^has neither/],
-  [`ci:${hex}0`, /^has neither/],
-  [`ci:${token}:  `, /^has no scopes/],
-  [`ci:${token}:items:"read"`, /^has a scope/],
-  [`ci:${token}:items:lésen`, /^has a scope/],
-  [`ci:${hex}:items:read ${mistyped}`, /where its scopes belong/],
-  [`ci:${token}:${hex}`, /where its scopes belong/],
-  [`ci:${other}`, /^declares the token of an earlier line/],
-])('a wrong line is named by its number, and not quoted: %#', (line, fault) => {
-  const { faults } = parseTokensFile(`# first\nfine:${other}\n${line}\n`);
-  expect(faults.map((text) => text.replace('line 3 ', ''))).toEqual([expect.stringMatching(fault)]);
-  for (const part of [token, mistyped, other, hex, 'lésen']) expect(faults.join('\n')).not.toContain(part);
+  [/^has no name/, [`  :${token}`, `c\ti:${token}`]],
+  [/^has neither/, ['ci', 'ci:', `ci:${mistyped}`, `ci: ${token}`, `ci:${hex.slice(1)}`, `ci:${hex}0`]],
+  [/^has no scopes/, [`ci:${token}:  `]],
+  [/^has a scope/, [`ci:${token}:items:"read"`, `ci:${token}:items:lésen`]],
+  [/^has a token .* elsewhere/, [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`]],
+  [/^declares the token of an earlier line/, [`ci:${other}`]],
+])('a wrong line is named by its number, and not quoted: %s', (fault, lines) => {
+  for (const line of lines) {
+    const { faults } = parseTokensFile(`# first\nfine:${other}\n${line}\n`);
+    expect(faults.map((text) => text.replace('line 3 ', ''))).toEqual([expect.stringMatching(fault)]);
+    for (const part of [token, mistyped, other, hex, 'lésen']) expect(faults.join('\n')).not.toContain(part);
+  }
 });
 
 describe('the file', () => {
   let path: string;
   let tokens: DeclaredTokens;
   const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-  const log = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
-  const audited = () => log.mock.calls.map(([line]) => (line as { msg: string }).msg).filter((msg) => msg.startsWith('token.'));
+  jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
 
   const isValid = (text: string) => tokens.find(fingerprintOf(text)) !== undefined;
   const replace = async (content: string) => {
@@ -82,10 +72,9 @@ describe('the file', () => {
     ['is too large', () => writeFile(path, '#'.repeat(1024 * 1024 + 1)), /1 MiB/],
   ])('that %s ends the start', async (_case, prepare, reason) => {
     await prepare();
-    const start = tokens.start(20);
-    await expect(start).rejects.toThrow(OperatorError);
-    await expect(start).rejects.toThrow(reason);
-    expect(audited()).toEqual([]);
+    const error = await tokens.start(20).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(OperatorError);
+    expect(String(error)).toMatch(reason);
   });
 
   it.each<[string, () => Promise<void>, RegExp]>([
@@ -98,13 +87,13 @@ describe('the file', () => {
     await eventually(() => error.mock.calls.length > 0);
     await delay(200);
     expect(error.mock.calls).toEqual([[expect.objectContaining({ faults: [expect.stringMatching(reason)] })]]);
-    expect([isValid(token), isValid(other), audited().length]).toEqual([true, true, 2]);
+    expect([isValid(token), isValid(other)]).toEqual([true, true]);
     await replace(`ci:${token}`);
     await eventually(() => !isValid(other));
     expect(isValid(token)).toBe(true);
   });
 
-  it('is not in force while it is being written, and no longer read in the end', async () => {
+  it('is not in force while it is being written', async () => {
     await replace(`ci:${token}`);
     await tokens.start(50);
     for (let part = 0; part < 200; part += 1) {
@@ -113,10 +102,5 @@ describe('the file', () => {
     }
     await replace(`ci:${token}\nnew:${other}`);
     await eventually(() => isValid(other));
-    expect(audited()).toEqual(['token.declared', 'token.declared']);
-    tokens.onApplicationShutdown();
-    await replace('# none');
-    await delay(200);
-    expect(isValid(token)).toBe(true);
   });
 });

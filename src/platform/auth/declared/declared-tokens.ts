@@ -4,7 +4,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
-import { type AuditEvent, audit } from '../audit-log.js';
+import { audit } from '../audit-log.js';
 import { type Declaration, type DeclaredToken, readTokensFile } from './tokens-file.js';
 
 /** Milliseconds between two reads of the file: events of file systems miss replaced links and network volumes. */
@@ -39,9 +39,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
       const { mark, parse } = await readTokensFile(path);
       const faults = this.take(parse(), 'read at start');
       if (faults.length > 0) {
-        const lines = faults.map((fault) => `  ${fault}`).join('\n');
         const remedy = 'Fix it, one name:sha256-or-token[:scopes] a line, or unset AUTH_TOKENS_FILE.';
-        throw new OperatorError(`The file ${path} of AUTH_TOKENS_FILE cannot be used:\n${lines}\n${remedy}`);
+        throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, remedy].join('\n  '));
       }
       void this.follow(path, mark, interval);
     }
@@ -77,7 +76,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
   private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {
-      const note = (event: AuditEvent, { id, name, scopes }: DeclaredToken) => {
+      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes }: DeclaredToken) => {
         audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
       };
       for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);

@@ -38,36 +38,34 @@ export function parseTokensFile(content: string): Declaration {
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);
   const faults = lines.flatMap((line, index) => {
     // A token may be commented out with spaces before the `#`.
-    const lineFaults = /^\s*(?:#|$)/.test(line) ? [] : addLine(line, tokens);
-    return lineFaults.map((fault) => `line ${index + 1} ${fault}`);
+    const fault = /^\s*(?:#|$)/.test(line) ? undefined : addLine(line, tokens);
+    return fault === undefined ? [] : [`line ${index + 1} ${fault}`];
   });
   // A file of another kind may have thousands.
   return { tokens, faults: faults.slice(0, 100) };
 }
 
 /** @returns what is wrong with a line, and how to fix it */
-function addLine(line: string, tokens: Declaration['tokens']): string[] {
+function addLine(line: string, tokens: Declaration['tokens']): string | undefined {
   // Scopes contain colons.
-  const [name = '', credential, ...rest] = line.split(':');
-  if (credential === undefined) {
-    return ['has no colon: write name:token or name:token:scopes'];
-  }
+  const [name = '', credential = '', ...rest] = line.split(':');
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
-  const isValid = isDigest || isWellFormedToken(credential);
   const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
-  const id = v5(fingerprint, NAMESPACE);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
   const rules: [boolean, string][] = [
+    [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 elsewhere than after its first colon: write name:token:scopes'],
     [!isTokenName(name), `has no name that can be used: write ${TOKEN_NAME_RULE} before the first colon`],
-    [isSecret(name), 'has a token or a SHA-256 where its name belongs: write name:token'],
-    [!isValid, 'has neither a token nor the SHA-256 of one, 64 hexadecimal digits, after the first colon, without spaces'],
-    [isValid && tokens.has(fingerprint), 'declares the token of an earlier line again: keep one of the two'],
+    [
+      !isDigest && !isWellFormedToken(credential),
+      'has neither a token nor 64 digits of a SHA-256 after its first colon, without spaces',
+    ],
+    [tokens.has(fingerprint), 'declares the token of an earlier line again: keep one of the two'],
     [rest.length > 0 && scopes.length === 0, 'has no scopes after the second colon: without this colon, it has all'],
-    [scopes.some(isSecret), 'has a token or a SHA-256 where its scopes belong: write name:token:scopes'],
     [!scopes.every(isScope), 'has a scope with other characters than visible ASCII without " and \\'],
   ];
+  const id = v5(fingerprint, NAMESPACE);
   tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
-  return rules.filter(([isBroken]) => isBroken).map(([, fault]) => fault);
+  return rules.find(([isBroken]) => isBroken)?.[1];
 }
 
 /** Names and scopes are logged. */

@@ -1,4 +1,4 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import { decodeJwt, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
 import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
@@ -22,7 +22,7 @@ const REASONS: ReadonlyMap<string, RefusalReason> = new Map([
 
 /** Verifies JWTs of the issuer at `AUTH_JWT_ISSUER`. */
 @Injectable()
-export class JwtVerifier {
+export class JwtVerifier implements OnApplicationShutdown {
   /** Undefined where no JWTs are accepted. */
   readonly keys: IssuerKeys | undefined;
   private readonly options: JWTVerifyOptions & { readonly issuer: string };
@@ -32,6 +32,10 @@ export class JwtVerifier {
     this.keys = issuer === undefined ? undefined : new IssuerKeys(configuration, metrics, times);
     const requiredClaims = ['exp', 'sub'];
     this.options = { algorithms: ALGORITHMS, issuer: issuer ?? '', audience, clockTolerance: LEEWAY, requiredClaims };
+  }
+
+  onApplicationShutdown(): void {
+    this.keys?.stop();
   }
 
   /** Verifies a JWT. Never rejects, and waits for one fetch of the keys at most. */
