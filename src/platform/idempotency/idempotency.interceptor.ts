@@ -1,11 +1,11 @@
+import { hash } from 'node:crypto';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { invalidRequest } from '../http/invalid-request.js';
 import { defineProblemType } from '../http/problem-type.js';
-import { Problem, type ValueFault } from '../http/problem.js';
-import { KeptAnswers, KeyReusedError } from './kept-answers.js';
-import { requestDigest } from './request-digest.js';
+import { Problem } from '../http/problem.js';
+import { KeptAnswers } from './kept-answers.js';
 
 /** The header by which a client names a request that it may have to repeat (draft-ietf-httpapi-idempotency-key-header). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
@@ -13,10 +13,6 @@ export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 /** Longest key, in characters. */
 export const KEY_MAXIMUM_LENGTH = 255;
 
-/** On a repeated response: it was given before. */
-const REPLAYED = 'Idempotent-Replayed';
-
-/** The key belongs to another request. */
 const idempotencyKeyReused = defineProblemType({
   name: 'idempotency-key-reused',
   status: 422,
@@ -37,42 +33,46 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const [request, response] = context.getArgs<[Request, Response]>();
-    const keys = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
-    const fault = keyFault(keys);
-    if (fault) {
-      throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, ...fault }]);
-    }
-    const [key] = keys;
+    const key = keyOf(request);
     return key === undefined ? next.handle() : from(this.carryOut(key, request, response, next));
   }
 
   private async carryOut(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
-    const { method, originalUrl: url, user } = request;
-    const body: unknown = request.body;
-    const ownerId = user?.familyId ?? '';
-    try {
-      const digest = requestDigest({ method, url, body });
-      const answer = await this.answers.once({ ownerId, key, digest }, async () => {
-        const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
-        return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
-      });
-      response.status(answer.status);
-      if (answer.isReplay) {
-        response.setHeader(REPLAYED, 'true');
-      }
-      return answer.body === null ? undefined : (JSON.parse(answer.body) as unknown);
-    } catch (error) {
-      throw error instanceof KeyReusedError ? idempotencyKeyReusedProblem() : error;
+    const identity = { ownerId: request.user?.familyId ?? '', key, digest: digestOf(request) };
+    const answer = await this.answers.once(identity, async () => {
+      const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
+      return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
+    });
+    if (!answer) {
+      throw idempotencyKeyReusedProblem();
     }
+    response.status(answer.status);
+    if (answer.isReplay) {
+      response.setHeader('Idempotent-Replayed', 'true');
+    }
+    return answer.body === null ? undefined : (JSON.parse(answer.body) as unknown);
   }
 }
 
-function keyFault([key, ...more]: readonly string[]): ValueFault | undefined {
+/** @throws Problem 400 */
+function keyOf(request: Request): string | undefined {
+  const [key, ...more] = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
   if (more.length > 0) {
-    return { code: 'repeated', detail: 'is given more than once: keep one' };
+    throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'repeated', detail: 'is given more than once: keep one' }]);
   }
   if (key !== undefined && !(/^[!-~]+$/.test(key) && key.length <= KEY_MAXIMUM_LENGTH)) {
-    return { code: 'key', detail: `must have 1 to ${KEY_MAXIMUM_LENGTH} visible ASCII characters, and no space` };
+    const detail = `must have 1 to ${KEY_MAXIMUM_LENGTH} visible ASCII characters, and no space`;
+    throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);
   }
-  return undefined;
+  return key;
+}
+
+/** SHA-256 over what makes a request another one: a client may write the same JSON with its properties in another order. */
+function digestOf({ method, originalUrl, body }: Request): Buffer {
+  const canonicalJson = JSON.stringify(body, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+  return hash('sha256', `${method} ${originalUrl}\n${canonicalJson}`, 'buffer');
 }

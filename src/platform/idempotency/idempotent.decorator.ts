@@ -7,13 +7,9 @@ import { IDEMPOTENCY_KEY, IdempotencyInterceptor, KEY_MAXIMUM_LENGTH } from './i
 const IDEMPOTENT = 'idempotent';
 
 /**
- * Lets clients repeat a request without its being carried out twice. With the header `Idempotency-Key` all that the handler
- * does with injected repositories becomes one transaction, in which its response is kept, too, for `IDEMPOTENCY_TTL`;
- * the same request with the same key and token gets that response: its status and body, but no headers that the handler set.
- * Errors are not kept, as nothing was done then.
- *
- * The transaction begins, and the key is looked up, with the first statement: what a handler does before that, and beyond the
- * database, it may do again.
+ * Carries out a request with an `Idempotency-Key` once: all that the handler does with injected repositories becomes one transaction,
+ * in which the status and body of its response are kept for `IDEMPOTENCY_TTL`. It begins with the first statement: what a handler
+ * does before that, and beyond the database, it may do again. Errors are not kept, as nothing was done then.
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(

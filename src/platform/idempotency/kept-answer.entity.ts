@@ -10,7 +10,7 @@ export class KeptAnswer {
   @PrimaryColumn('text')
   declare key: string;
 
-  /** Of the request, see `requestDigest`. */
+  /** Of the request. */
   @Column('bytea')
   declare digest: Buffer;
 
