@@ -81,8 +81,8 @@ const rows: Record<string, Row> = {
   'a body on GET': { body: '{"name":"x"}', headers: [json], status: 200 },
   // The path
   'an encoded path': get('/v1/%69tems', 404),
-  'a malformed escape in the path': get('/v1/%zz', 400),
-  'an overlong escape in the path': get('/v1/%c0%af', 400),
+  'a malformed escape in the path': get('/v1/%zz', 404),
+  'an overlong escape in the path': get('/v1/%c0%af', 404),
   'U+0000 in the path': get('/v1/items%00', 404),
   'dots in the path': get('/v1/../v1/items', 404),
   'encoded dots to the file system': get('/docs/assets/%2e%2e/%2e%2e/package.json', 404),

@@ -72,9 +72,9 @@ describe('the file', () => {
     ['is too large', () => writeFile(path, '#'.repeat(1024 * 1024 + 1)), /1 MiB/],
   ])('that %s ends the start', async (_case, prepare, reason) => {
     await prepare();
-    const error = await tokens.start(20).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(OperatorError);
-    expect(String(error)).toMatch(reason);
+    const start = tokens.start(20);
+    await expect(start).rejects.toThrow(OperatorError);
+    await expect(start).rejects.toThrow(reason);
   });
 
   it.each<[string, () => Promise<void>, RegExp]>([
