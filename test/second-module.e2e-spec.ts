@@ -2,25 +2,22 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { ItemsModule } from '../src/items/items.module.js';
 import { checkTables } from '../src/platform/database/check-tables.js';
-import { PlatformModule } from '../src/platform/platform.module.js';
-import { ParcelsModule } from './fuzz/support/parcels.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Widget } from './fixtures/widgets/widget.entity.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { measured } from './support/measurements.js';
 import { describePromises } from './support/promises.js';
+import { SamplesModule } from './support/samples.js';
 import { eventually, type Service, startService } from './support/service.js';
 
-// Modules of other teams, in the application with one line more for each.
-@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule, ParcelsModule] })
-class AppModule {}
+@Module({ imports: [SamplesModule, WidgetsModule] })
+class OtherTeamsModule {}
 
 const FOLDER = 'test/fixtures/widgets';
 
-describePromises('/v1/widgets', AppModule);
+describePromises('/v1/widgets', OtherTeamsModule);
 
 describe('a second module', () => {
   let service: Service;
@@ -32,7 +29,7 @@ describe('a second module', () => {
   const sprocket = { name: 'Sprocket', price: 1250, size: 'small' };
 
   beforeAll(async () => {
-    service = await startService({}, undefined, AppModule);
+    service = await startService({}, undefined, OtherTeamsModule);
   });
 
   afterAll(() => service.stop());
@@ -69,49 +66,53 @@ describe('a second module', () => {
   });
 
   describe('with a property of every type', () => {
-    const parcel = {
-      label: 'Bell',
-      weight: 5,
-      kind: 'box',
-      fragile: false,
+    const sample = {
+      name: 'Bell',
+      count: 5,
+      size: 'small',
+      active: false,
       sender: '0190163D-8694-739B-AEA5-966C26F8AD91',
-      sent: '2026-01-31T12:00:00.5+01:00',
+      seenAt: '2026-01-31T12:00:00.5+01:00',
     };
     const post = (body: object) =>
-      service.api.call('POST', '/v1/parcels', {
+      service.api.call('POST', '/v1/samples', {
         body: JSON.stringify(body),
         headers: { 'Content-Type': 'application/json' },
       });
 
     it('stores each as its type says, UUIDs of whatever version', async () => {
       const receiver = 'DEADBEEF-DEAD-FEED-CAFE-DEADBEEFCAFE';
-      const { status, body } = await post({ ...parcel, note: null, receiver });
-      const stored = { sender: parcel.sender.toLowerCase(), receiver: receiver.toLowerCase(), sent: '2026-01-31T11:00:00.500Z' };
-      expect([status, body]).toEqual([201, { ...parcel, ...stored, id: expect.any(String), createdAt: expect.any(String) }]);
+      const { status, body } = await post({ ...sample, description: null, receiver });
+      const stored = {
+        sender: sample.sender.toLowerCase(),
+        receiver: receiver.toLowerCase(),
+        seenAt: '2026-01-31T11:00:00.500Z',
+      };
+      expect([status, body]).toEqual([201, { ...sample, ...stored, id: expect.any(String), createdAt: expect.any(String) }]);
     });
 
     it('names all that is missing', async () => {
       const { body } = await post({});
-      const required = Object.keys(parcel).map((name) => ({ pointer: `/${name}`, code: 'required', detail: 'is required' }));
+      const required = Object.keys(sample).map((name) => ({ pointer: `/${name}`, code: 'required', detail: 'is required' }));
       expect(body.errors?.toSorted((a, b) => String(a.pointer).localeCompare(String(b.pointer)))).toEqual(
         required.toSorted((a, b) => a.pointer.localeCompare(b.pointer)),
       );
     });
 
     it.each<[string, unknown[], string]>([
-      ['weight', ['5', 5.5, null, true, [5]], 'type'],
-      ['weight', [-6, 2_147_483_648, -(2 ** 60)], 'range'],
-      ['kind', ['medium', 'Box', '', 5, null, ['box']], 'type'],
-      ['fragile', ['true', 1, null, 'yes'], 'type'],
-      ['sender', ['x', '0190163d8694739baea5966c26f8ad91', 5, null, `${parcel.sender} `], 'type'],
-      ['sent', ['2026-01-31', '2026-01-31T12:00:00', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00.0001Z', 5, null], 'type'],
-      ['arrived', ['soon', 5], 'type'],
-      ['note', [5, false, {}], 'type'],
-      ['note', ['x'.repeat(51)], 'too_long'],
-      ['note', ['\0', '\ud800'], 'character'],
+      ['count', ['5', 5.5, null, true, [5]], 'type'],
+      ['count', [-6, 2_147_483_648, -(2 ** 60)], 'range'],
+      ['size', ['tiny', 'Small', '', 5, null, ['small']], 'type'],
+      ['active', ['true', 1, null, 'yes'], 'type'],
+      ['sender', ['x', '0190163d8694739baea5966c26f8ad91', 5, null, `${sample.sender} `], 'type'],
+      ['seenAt', ['2026-01-31', '2026-01-31T12:00:00', '2026-02-30T12:00:00Z', '2026-01-31T12:00:00.0001Z', 5, null], 'type'],
+      ['leftAt', ['soon', 5], 'type'],
+      ['description', [5, false, {}], 'type'],
+      ['description', ['x'.repeat(51)], 'too_long'],
+      ['description', ['\0', '\ud800'], 'character'],
     ])('refuses for %s %j', async (name, values, code) => {
       for (const value of values) {
-        const { status, body } = await post({ ...parcel, [name]: value });
+        const { status, body } = await post({ ...sample, [name]: value });
         expect([value, status, body.errors]).toMatchObject([value, 400, [{ pointer: `/${name}`, code }]]);
       }
     });

@@ -51,6 +51,18 @@ export class Api {
     return this.call<Body>('GET', `/v1/items${search && `?${search}`}`);
   }
 
+  /** The items of all pages, one after the other. */
+  async walk(query: { limit?: string; filter?: string } = {}): Promise<ItemBody[]> {
+    const items: ItemBody[] = [];
+    let page: PageBody = { items };
+    do {
+      page = (await this.list({ ...query, ...(page.nextCursor && { cursor: page.nextCursor }) })).body;
+      expect(page.items.length).toBeLessThanOrEqual(Number(query.limit ?? 20));
+      items.push(...page.items);
+    } while (page.nextCursor);
+    return items;
+  }
+
   create<Body = ItemBody>(item: unknown): Promise<Answer<Body>> {
     return this.post<Body>(JSON.stringify(item));
   }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './free-port.js';
 
 /**
  * How a request fares: answered by the gateway itself, carried out by the service without an answer that arrives, with half of
@@ -15,6 +15,7 @@ export class Gateway {
   /** Asked at each request; nothing is no fault. */
   decide: () => Fault | undefined = () => undefined;
 
+  origin = '';
   private readonly server = createServer((request, response) => this.accept(request, response));
 
   private constructor(
@@ -25,13 +26,8 @@ export class Gateway {
   /** @param path - which it has the service below, such as `/catalogue`, and takes off before it passes requests on */
   static async start(servicePort: number, path = ''): Promise<Gateway> {
     const gateway = new Gateway(servicePort, path);
-    gateway.server.listen(0, '127.0.0.1');
-    await once(gateway.server, 'listening');
+    gateway.origin = `http://127.0.0.1:${await listen(gateway.server)}`;
     return gateway;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   /** These faults befall the next requests, one each. */
