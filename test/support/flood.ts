@@ -38,7 +38,7 @@ export async function sendEndlessBody(port: number, head: string, seconds: numbe
       resolve();
     });
   });
-  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 'a'), Buffer.from('\r\n')]);
+  const chunk = Buffer.from(`10000\r\n${'a'.repeat(0x10000)}\r\n`);
   socket.write(head);
   const more = () => {
     while (!socket.destroyed && socket.write(chunk)) {
@@ -50,5 +50,5 @@ export async function sendEndlessBody(port: number, head: string, seconds: numbe
   await Promise.race([cut, delay(seconds * 1000)]);
   result.taken = socket.bytesWritten - socket.writableLength;
   socket.destroy();
-  return result;
+  return { ...result };
 }

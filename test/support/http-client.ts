@@ -31,11 +31,7 @@ export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingM
   return new Promise((resolve, reject) => {
     outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
     outgoing.on('error', reject);
-    outgoing.on('response', (response) => {
-      text(response)
-        .then((body) => resolve({ response, body }))
-        .catch(reject);
-    });
+    outgoing.on('response', (response) => void text(response).then((body) => resolve({ response, body }), reject));
   });
 }
 
@@ -69,8 +65,7 @@ export class HttpClient {
     const answered = answerTo(outgoing);
     outgoing.end(body);
     const { response, body: whole } = await answered;
-    const { statusCode: status = 0, headers: received } = response;
-    return { status, headers: received, body: whole, sent, received: performance.now() };
+    return { status: response.statusCode ?? 0, headers: response.headers, body: whole, sent, received: performance.now() };
   }
 
   list(query = 'limit=1'): Promise<Reply> {

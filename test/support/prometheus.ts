@@ -34,8 +34,7 @@ export class Prometheus {
    */
   static async start(binary: string, target: number, rules: string): Promise<Prometheus> {
     const directory = serverDirectory('prometheus');
-    const port = await freePort();
-    writeFileSync(join(directory, 'rules.yaml'), rules);
+    const [address, file] = [`127.0.0.1:${await freePort()}`, join(directory, 'prometheus.yaml')];
     const configuration = `
 global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 rule_files: [rules.yaml]
@@ -43,16 +42,12 @@ scrape_configs:
   - job_name: items
     static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
 `;
-    writeFileSync(join(directory, 'prometheus.yaml'), configuration);
-    const daemon = new Daemon(binary, [
-      `--config.file=${join(directory, 'prometheus.yaml')}`,
-      `--storage.tsdb.path=${join(directory, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      '--log.level=warn',
-    ]);
-    const prometheus = new Prometheus(`http://127.0.0.1:${port}`, daemon);
-    await daemon.becomes(async () => (await fetch(`${prometheus.origin}/-/ready`)).ok);
-    return prometheus;
+    writeFileSync(join(directory, 'rules.yaml'), rules);
+    writeFileSync(file, configuration);
+    const storage = `--storage.tsdb.path=${join(directory, 'data')}`;
+    const daemon = new Daemon(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
+    await daemon.becomes(async () => (await fetch(`http://${address}/-/ready`)).ok);
+    return new Prometheus(`http://${address}`, daemon);
   }
 
   /** @throws Error with what Prometheus finds wrong with the expression */

@@ -41,7 +41,7 @@ export class Scrape {
     );
   }
 
-  /** The names of the labels of each metric, without those of buckets. */
+  /** The names of the labels of a metric, without those of buckets. */
   labelsOf(metric: string): string[] {
     const names = this.samples.filter(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '') === metric || name === metric);
     return [...new Set(names.flatMap(({ labels }) => Object.keys(labels)))].filter((label) => label !== 'le').toSorted();
