@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { checkTables } from '../src/platform/database/check-tables.js';
@@ -7,15 +5,12 @@ import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Widget } from './fixtures/widgets/widget.entity.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { measured } from './support/measurements.js';
 import { describePromises } from './support/promises.js';
 import { SamplesModule } from './support/samples.js';
 import { eventually, type Service, startService } from './support/service.js';
 
 @Module({ imports: [SamplesModule, WidgetsModule] })
 class OtherTeamsModule {}
-
-const FOLDER = 'test/fixtures/widgets';
 
 describePromises('/v1/widgets', OtherTeamsModule);
 
@@ -33,37 +28,6 @@ describe('a second module', () => {
   });
 
   afterAll(() => service.stop());
-
-  it('is written against the door of the platform alone, in few lines', () => {
-    const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-    const texts = files.map((name) => readFileSync(join(FOLDER, name), 'utf8'));
-    const imports = texts.flatMap((text) => [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from));
-    const foreign = imports.filter((from) => !/^\.\/|^(@nestjs\/(common|typeorm)|typeorm)$/.test(from));
-    expect(new Set(foreign.map((from) => from.replaceAll('../', '')))).toEqual(new Set(['src/platform/index.js']));
-    const lines = texts.map((text) => text.trimEnd().split('\n').length).reduce((sum, count) => sum + count, 0);
-    measured('lines of the second module', lines, `in ${files.length} files`);
-    expect(lines).toBeLessThan(150);
-  });
-
-  it('keeps its numbers, words and gaps', async () => {
-    const { body } = await create({ ...sprocket, note: null });
-    expect(body).toEqual({ ...sprocket, id: expect.any(String), createdAt: expect.any(String) });
-    const { body: noted } = await create({ ...sprocket, name: 'Gear', note: 'Mind the teeth.' });
-    const { body: page } = await service.api.call<{ items: unknown[] }>('GET', '/v1/widgets');
-    expect(page.items).toEqual([noted, body]);
-  });
-
-  it.each([
-    [{ price: 12.5 }, '/price', 'type', 'must be a whole number'],
-    [{ price: -1 }, '/price', 'range', 'must be from 0 to 100000000'],
-    [{ price: '5' }, '/price', 'type', 'must be a whole number'],
-    [{ size: 'medium' }, '/size', 'type', 'must be one of "small", "large"'],
-    [{ size: null }, '/size', 'type', 'must be one of "small", "large"'],
-    [{ note: 5 }, '/note', 'type', 'must be a string'],
-  ])('says what is wrong with %j', async (change, pointer, code, detail) => {
-    const { status, body } = await create({ ...sprocket, ...change });
-    expect([status, body.errors]).toEqual([400, [{ pointer, code, detail }]]);
-  });
 
   describe('with a property of every type', () => {
     const sample = {
@@ -88,7 +52,6 @@ describe('a second module', () => {
     });
 
     it.each<[string, unknown[], string]>([
-      ['count', [undefined], 'required'],
       ['count', ['5', 5.5, null, true, [5]], 'type'],
       ['count', [-6, 2_147_483_648, -(2 ** 60)], 'range'],
       ['size', ['tiny', 'Small', '', 5, null, ['small']], 'type'],
@@ -102,7 +65,8 @@ describe('a second module', () => {
     ])('refuses for %s %j', async (name, values, code) => {
       for (const value of values) {
         const { status, body } = await post({ ...sample, [name]: value });
-        expect([value, status, body.errors]).toMatchObject([value, 400, [{ pointer: `/${name}`, code }]]);
+        const fault = { pointer: `/${name}`, code, detail: expect.stringMatching(/^must /) };
+        expect([value, status, body.errors]).toEqual([value, 400, [fault]]);
       }
     });
   });
@@ -123,21 +87,6 @@ describe('a second module', () => {
   it('lets one of those create a name who ask for it at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ ...sprocket, name: 'Only one' })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
-  });
-
-  it.each([
-    ['size == "large" && price < 500', ['Cheap']],
-    ['price >= 2000000000', []],
-    ['price in [199, 99000]', ['Dear', 'Cheap']],
-    ['note == null && price > 90000', ['Dear']],
-  ])('lists by its own fields: %s', async (filter, names) => {
-    if (!(await service.app.get(DataSource).getRepository(Widget).existsBy({ name: 'Cheap' }))) {
-      await create({ name: 'Cheap', price: 199, size: 'large', note: 'x' });
-      await create({ name: 'Dear', price: 99_000, size: 'small' });
-    }
-    const query = new URLSearchParams({ filter }).toString();
-    const { body } = await service.api.call<{ items: Widget[] }>('GET', `/v1/widgets?${query}`);
-    expect(body.items.map(({ name }) => name)).toEqual(names);
   });
 
   it('makes the service unready while its own indicator fails', async () => {

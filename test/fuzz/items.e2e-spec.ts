@@ -5,4 +5,4 @@ import { describeFuzz, REQUESTS } from './support/describe-fuzz.js';
 
 const document = JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
 
-describeFuzz({ document, root: AppModule, collection: '/v1/items', requests: REQUESTS });
+describeFuzz(document, AppModule, '/v1/items', REQUESTS);

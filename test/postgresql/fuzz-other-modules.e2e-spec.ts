@@ -28,5 +28,5 @@ for (const [collection, root] of [
   ['/v1/widgets', AppWithWidgetsModule],
   ['/v1/samples', SamplesModule],
 ] as const) {
-  describeFuzz({ document: await documentOf(root), root, collection, requests: REQUESTS / 8 });
+  describeFuzz(await documentOf(root), root, collection, REQUESTS / 8);
 }

@@ -27,6 +27,9 @@ export interface ProblemBody {
   errors?: { pointer?: string; parameter?: string; code: string; detail: string; start?: number; end?: number }[];
 }
 
+/** What a problem must never contain: stacks, SQL, source paths, names of our libraries. */
+export const LEAKS = /\\n +at |node_modules|\.[jt]s:\d|SELECT |INSERT |QueryFailed|typeorm|pglite|postgres|sqlstate/i;
+
 /** A client of one running service with one token. */
 export class Api {
   constructor(

@@ -40,10 +40,7 @@ export class Daemon {
   private readonly child: ChildProcess;
   private readonly closed: Promise<unknown>;
 
-  /**
-   * @param command - that stays in the foreground
-   * @param lastSignal - how to get rid of it after the tests
-   */
+  /** @param command - that stays in the foreground @param lastSignal - how to get rid of it after the tests */
   constructor(
     command: string,
     args: string[],

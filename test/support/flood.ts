@@ -18,12 +18,7 @@ export interface EndlessBody {
   lingered: number | undefined;
 }
 
-/**
- * Sends a request and then a body without an end, as fast as it is taken.
- *
- * @param head - of a request with `Transfer-Encoding: chunked`
- * @param seconds - after which to stop
- */
+/** Sends the head of a chunked request and then, for so many seconds, a body without an end, as fast as it is taken. */
 export async function sendEndlessBody(port: number, head: string, seconds: number): Promise<EndlessBody> {
   const socket = await open(port);
   const result: EndlessBody = { head: '', taken: 0, lingered: undefined };

@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
 import { listen } from './free-port.js';
 
-/**
- * How a request fares: answered by the gateway itself, carried out by the service without an answer that arrives, with half of
- * it, or never answered.
- */
+/** What is returned without the service, or how its response fares: lost, cut in half, or never requested. */
 export type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'halve' | 'keep waiting';
 
 /** A load balancer between clients and the service, which may fail in the ways that load balancers and networks do. */

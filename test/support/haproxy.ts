@@ -5,21 +5,14 @@ import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-/**
- * HAProxy in front of service processes, set so that it hides no failure of theirs: it repeats no request (`retries 0`,
- * no `retry-on`), sends none elsewhere (no `redispatch`), and reuses any idle connection for any request (`http-reuse
- * always`), also where the client could not tell why it broke.
- */
+/** HAProxy in front of service processes, set so that it hides no failure: no retries, and any idle connection for any request. */
 export class Haproxy {
   private constructor(
     readonly origin: string,
     private readonly socket: string,
   ) {}
 
-  /**
-   * @param ports - of the servers, those too that nothing listens on yet
-   * @param wanted - how many of them must be ready to begin with
-   */
+  /** @param ports - of the servers @param wanted - how many of them must be ready to begin with */
   static async start(ports: readonly number[], wanted = ports.length): Promise<Haproxy> {
     const directory = serverDirectory('haproxy');
     const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];

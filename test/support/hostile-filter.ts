@@ -42,12 +42,7 @@ const REPEATED = [
   ...String.raw`( [ ! - { name. !( "a", [[ name.contains( \ " ''' timestamp( x?y:`.split(' '),
 ];
 
-/**
- * An expression that nobody means well with, or that somebody mistyped. Some happen to be valid.
- *
- * @param valid - a filter that is valid, to be damaged
- * @param fields - of the list
- */
+/** An expression that nobody means well with, or that damages a valid one. Some happen to be valid. */
 export function hostileFilter(random: Random, valid: string, fields = ['id', 'name', 'description', 'createdAt']): string {
   const operators = ['==', '!=', '<', '<=', '>', '>='];
   return random.of([

@@ -21,10 +21,7 @@ export class Load {
   private readonly stopping = new AbortController();
   private readonly clients: Promise<void>[];
 
-  /**
-   * @param clients - each sends its next request when it has the answer to the one before
-   * @param pause - between the two, in milliseconds
-   */
+  /** @param clients - each sends its next request so many milliseconds after the response to the one before */
   constructor(clients: readonly HttpClient[], send: (client: HttpClient) => Promise<Reply>, pause: number) {
     this.clients = clients.map((client) => this.run(() => send(client), pause));
     running.add(this);
@@ -67,12 +64,7 @@ export function admittedOf(calls: readonly Call[]): Call[] {
   return calls.filter(({ status }) => status === 200 || status === 201);
 }
 
-/**
- * The largest number of calls that are certain to have been decided within one window: each is decided between its being
- * sent and its answer.
- *
- * @param length - of the window, in milliseconds
- */
+/** The largest number of calls that are certain to have been decided, between request and response, within so many milliseconds. */
 export function mostInAnyWindow(calls: readonly Call[], length: number): number {
   const countFrom = (start: number) => calls.filter(({ sent, received }) => sent >= start && received < start + length).length;
   return Math.max(0, ...calls.map(({ sent }) => countFrom(sent)));

@@ -4,13 +4,7 @@ import { accountOf, Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
 
-/**
- * Starts PgBouncer in front of a database, in transaction mode, with as few settings as it starts with: it refuses start-up
- * parameters that it does not know, and hands the same few connections to everybody in turn.
- *
- * @param poolSize - connections to the database
- * @returns its URL for that
- */
+/** Starts PgBouncer in front of a database, in transaction mode, with as few settings as it starts with. @returns its URL */
 export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<string> {
   const account = accountOf('postgres');
   const [port, directory] = [await freePort(), serverDirectory('pgbouncer', account)];

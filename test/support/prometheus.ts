@@ -27,11 +27,7 @@ export class Prometheus {
     private readonly daemon: Daemon,
   ) {}
 
-  /**
-   * @param binary - of Prometheus
-   * @param target - port of the metrics
-   * @param rules - text of a file of rules
-   */
+  /** @param target - port of the metrics @param rules - text of a file of rules */
   static async start(binary: string, target: number, rules: string): Promise<Prometheus> {
     const directory = serverDirectory('prometheus');
     const [address, file] = [`127.0.0.1:${await freePort()}`, join(directory, 'prometheus.yaml')];

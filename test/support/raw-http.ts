@@ -10,11 +10,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/**
- * Sends bytes that no HTTP client would send, and reads until the server closes the connection or falls silent.
- *
- * @param end - whether to read no further when the first response is as long as its `Content-Length` says
- */
+/** Sends bytes and reads until the server closes the connection or falls silent, or until the first response is whole. */
 export function sendRaw(port: number, bytes: string | Buffer, end: 'whole' | 'silence' = 'silence'): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

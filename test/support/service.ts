@@ -32,13 +32,7 @@ const silentDefaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
 /** Who issues and revokes tokens in tests. */
 export const TESTER = { actor: 'a test', reason: 'test' };
 
-/**
- * Starts it with an empty database and a generous rate limit.
- *
- * @param environment - variables on top of that
- * @param database - to use an existing one instead, which `stop` then leaves
- * @param overrides - providers, and what takes their place
- */
+/** Starts it with a database of its own, unless it is given one, and a generous rate limit. */
 export async function startService(
   environment: NodeJS.ProcessEnv = {},
   database?: TestDatabase,

@@ -65,12 +65,7 @@ export class TcpProxy {
     this.lastWords = text;
   }
 
-  /**
-   * The first statement that is meant, or its answer, goes no further, nor does anything after it on its connection.
-   *
-   * @param isHere - asked once for each statement, in order, with the statement as PostgreSQL's protocol wraps it
-   * @param action - what to do at this moment
-   */
+  /** The first statement that is meant, as the protocol wraps it, or its answer, goes no further, nor does anything after it. */
   stopAt(isHere: Trap['isHere'], stage: Stage, action: Trap['action']): void {
     this.trap = { isHere, stage, action };
   }

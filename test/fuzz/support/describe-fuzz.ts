@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../../../src/platform/auth/access-tokens.service.js';
 import { digestOf } from '../../../src/platform/auth/token-format.js';
-import type { Answer, PageBody, ProblemBody } from '../../support/api.js';
+import { type Answer, LEAKS, type PageBody, type ProblemBody } from '../../support/api.js';
 import { Contract, type Document } from '../../support/contract.js';
 import { answerTo, HANG } from '../../support/http-client.js';
 import { measured } from '../../support/measurements.js';
@@ -32,22 +32,8 @@ const ROWS = 12;
 const PROBLEM = { schema: { $ref: '#/components/schemas/Problem' } };
 const KEY = 'Idempotency-Key';
 
-export interface Target {
-  document: Document;
-  /** The module with the platform and the features. */
-  root: Type;
-  /** Path of the collection; its table has the name of the last part. */
-  collection: string;
-  /** How many requests are made, at least. */
-  requests: number;
-}
-
-/**
- * Tests with requests that are generated from a document, and from nothing else, that the service does what the document says: takes
- * what it admits, refuses what breaks any of its rules and names the place, lets nobody in without a token and scope, and
- * answers only what is documented, whatever is sent.
- */
-export function describeFuzz({ document, root, collection, requests }: Target): void {
+/** Tests with at least so many requests, generated from a document and from nothing else, that the service does what it says. */
+export function describeFuzz(document: Document, root: Type, collection: string, requests: number): void {
   const operations = describedOperations(document, collection);
   const draftsWith = (cursors: string[]) => operations.map((operation) => new Drafts(operation, cursors));
   // Stands for cursors until there are any.
@@ -226,6 +212,7 @@ class Fuzz {
       ...(statuses.includes(status) || isReused ? [] : [`${statuses.join(' or ')} was expected`]),
       ...(status === 400 && place !== undefined ? faultsOfPlace(place, problem) : []),
       ...(status >= 400 && problem.requestId !== headers.get('X-Request-Id') ? ['it has two request ids'] : []),
+      ...(status >= 400 && LEAKS.test(JSON.stringify(body)) ? ['it tells of what is inside'] : []),
     ];
     if (faults.length > 0) {
       const found = faults.map((fault) => JSON.stringify(fault)).join('\n');

@@ -162,11 +162,7 @@ const breakers: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unk
   format: (schema) => FORMATS[String(schema['format'])]?.wrong ?? fc.constant(null),
 };
 
-/**
- * Values that break a keyword and, where that is possible, no other.
- *
- * @throws Error for a keyword of which it is not known how to break it: it would go untested
- */
+/** Values that break a keyword and, where that is possible, no other. @throws Error where it is not known how */
 export function valuesThatBreak(keyword: string, schema: JsonObject): fc.Arbitrary<unknown> {
   if (keyword === 'required') {
     return fc.constant(ABSENT);
