@@ -122,18 +122,9 @@ class ItemSubscriber implements EntitySubscriberInterface<Item> {
   }
 }
 
-const named = (name: string) => ({ id: newId(), name, description: null });
-
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
-  constructor(
-    private readonly events: EventEmitter2,
-    @InjectRepository(Item) private readonly items: Repository<Item>,
-    @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly database: Database,
-  ) {}
-
   @Get('wrapped')
   @UseInterceptors(WrapInterceptor)
   wrapped(
@@ -155,51 +146,6 @@ class PartsController {
   @Get('rare')
   @Throttle({ default: { limit: 1, ttl: 60_000 } })
   rare(): void {}
-
-  @Post('sent')
-  sent(): void {
-    this.events.emit('parcel.sent', 'bell');
-  }
-
-  @Post('nested')
-  async nested(): Promise<number> {
-    await this.database
-      .transaction(async () => {
-        await this.items.insert(named('outer'));
-        await this.dataSource.transaction((manager) => manager.insert(Item, named('inner')));
-        await new Repository(Item, this.dataSource.createEntityManager()).insert(named('inner'));
-        await this.dataSource.query(`INSERT INTO items (id, name) VALUES ($1, 'inner')`, [newId()]);
-        await this.dataSource.createQueryBuilder().insert().into(Item).values(named('inner')).execute();
-        throw new Error('undone');
-      })
-      .catch(() => undefined);
-    return this.items.countBy([{ name: 'outer' }, { name: 'inner' }]);
-  }
-
-  @Post('siblings')
-  async siblings(): Promise<string[]> {
-    await this.database.transaction(async () => {
-      await Promise.allSettled([
-        this.database.transaction(async () => {
-          await this.items.insert(named('sibling undone'));
-          throw new Error('undone');
-        }),
-        this.database.transaction(() => this.items.insert(named('sibling kept'))),
-        this.dataSource.transaction((manager) => manager.insert(Item, named('sibling kept too'))),
-      ]);
-    });
-    const items = await this.items.find({ where: { name: Like('sibling%') }, order: { name: 'ASC' } });
-    return items.map((item) => item.name);
-  }
-
-  @Post('ignored')
-  async ignored(): Promise<void> {
-    await this.database.transaction(async () => {
-      await this.items.query('SELECT nothing').catch(() => undefined);
-      await this.dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
-      await this.items.insert(named('after a failure'));
-    });
-  }
 
   @Post('shapes')
   shapes(@Body() { shapes }: ShapesDto): boolean[] {
@@ -263,14 +209,61 @@ it('tells subscribers', async () => {
   await eventually(() => service.app.get(ItemSubscriber).inserted.includes('heard of'));
 });
 
-it('has events, jobs and nested transactions', async () => {
+it('has events and jobs', async () => {
   const jobs = service.app.get(Jobs);
-  expect((await call('POST', 'sent')).status).toBe(201);
+  service.app.get(EventEmitter2).emit('parcel.sent', 'bell');
   expect(jobs.heard).toEqual(['bell']);
   await service.api.create({ name: 'counted by a job' });
   await eventually(() => jobs.runs > 1);
-  expect((await call<number>('POST', 'nested')).body).toBe(0);
-  expect((await call<string[]>('POST', 'siblings')).body).toEqual(['sibling kept', 'sibling kept too']);
-  expect((await call('POST', 'ignored')).status).toBe(500);
-  expect(await service.app.get(DataSource).getRepository(Item).countBy({ name: 'after a failure' })).toBe(0);
+});
+
+describe('a transaction', () => {
+  const named = (name: string) => ({ id: newId(), name, description: null });
+  const undone = () => Promise.reject(new Error('undone'));
+  let database: Database;
+  let dataSource: DataSource;
+  let items: Repository<Item>;
+
+  beforeAll(() => {
+    [database, dataSource] = [service.app.get(Database), service.app.get(DataSource)];
+    items = dataSource.getRepository(Item);
+  });
+
+  it('has in it what is written by whatever way', async () => {
+    const outer = database.transaction(async () => {
+      await items.insert(named('outer'));
+      await dataSource.transaction((manager) => manager.insert(Item, named('inner')));
+      await new Repository(Item, dataSource.createEntityManager()).insert(named('inner'));
+      await dataSource.query(`INSERT INTO items (id, name) VALUES ($1, 'inner')`, [newId()]);
+      await dataSource.createQueryBuilder().insert().into(Item).values(named('inner')).execute();
+      return undone();
+    });
+    await expect(outer).rejects.toThrow('undone');
+    expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
+  });
+
+  it('may have others in it, side by side, of which one is undone', async () => {
+    await database.transaction(() =>
+      Promise.allSettled([
+        database.transaction(async () => {
+          await items.insert(named('sibling undone'));
+          return undone();
+        }),
+        database.transaction(() => items.insert(named('sibling kept'))),
+        dataSource.transaction((manager) => manager.insert(Item, named('sibling kept too'))),
+      ]),
+    );
+    const siblings = await items.find({ where: { name: Like('sibling%') }, order: { name: 'ASC' } });
+    expect(siblings.map(({ name }) => name)).toEqual(['sibling kept', 'sibling kept too']);
+  });
+
+  it('cannot go on after a statement in it failed', async () => {
+    const ignoring = database.transaction(async () => {
+      await items.query('SELECT nothing').catch(() => undefined);
+      await dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
+      await items.insert(named('after a failure'));
+    });
+    await expect(ignoring).rejects.toThrow();
+    expect(await items.countBy({ name: 'after a failure' })).toBe(0);
+  });
 });

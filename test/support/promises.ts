@@ -47,12 +47,11 @@ export function describePromises(path: string, root: Type = AppModule): void {
       };
       return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, changed(name, value)]));
     };
-    const read = async <Body = Page>(query = '', client = service.api) =>
-      checked(list, await client.call<Body>('GET', `${path}${query && `?${query}`}`));
-    const add = async <Body = ProblemBody>(value: unknown, headers: Record<string, string> = {}, client = service.api) => {
+    const read = async <Body = Page>(query: string) => checked(list, await service.api.call<Body>('GET', `${path}?${query}`));
+    const add = async <Body = ProblemBody>(value: unknown, headers: Record<string, string> = {}) => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       const init = { body: text, headers: { 'Content-Type': 'application/json', ...headers } };
-      return checked(create, await client.call<Body>('POST', path, init));
+      return checked(create, await service.api.call<Body>('POST', path, init));
     };
     /** Every answer must be one that the document describes. */
     const checked = <Body>(operation: Operation, answer: Answer<Body>): Answer<Body> => {

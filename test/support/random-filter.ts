@@ -74,9 +74,8 @@ export class RandomFilter {
     const joined = (operator: string) => `(${random.list(2 + random.below(2), nested).join(operator)})`;
     const leaf = () => this.leaf();
     const isLeaf = depth > 3 || this.conditions > 20;
-    return isLeaf
-      ? leaf()
-      : random.of([leaf, leaf, () => `!(${nested()})`, () => `(${nested()})`, () => joined('&&'), () => joined('||')])();
+    const kinds = [leaf, leaf, () => `!(${nested()})`, () => `(${nested()})`, () => joined('&&'), () => joined('||')];
+    return (isLeaf ? leaf : random.of(kinds))();
   }
 
   /** A condition without parts. */
@@ -102,15 +101,12 @@ export class RandomFilter {
     const { random } = this;
     return [
       () => this.about(random.of(['count', 'rank']), () => this.int(random.of([row.count, row.rank ?? 0]))),
-      () => this.about(random.of(['count', 'rank']), () => this.int(random.of([row.count, row.rank ?? 0]))),
-      () => this.about(random.of(['weight', 'height']), () => this.double(random.of([row.weight, row.height ?? 0]))),
       () => this.about(random.of(['weight', 'height']), () => this.double(random.of([row.weight, row.height ?? 0]))),
       () => random.of(['active', 'approved', '!active', '!approved', '!!approved', '(active)']),
       () => this.about(random.of(['active', 'approved']), () => random.of(['true', 'false'])),
       () => this.about('size', () => JSON.stringify(random.of(SIZES)), ['==', '!=']),
       () => this.about('color', () => JSON.stringify(random.of(COLORS)), ['==', '!=']),
-      () => this.about(random.of(['seenAt', 'leftAt']), () => this.instant(row.leftAt ?? row.seenAt)),
-      () => this.about(random.of(['seenAt', 'leftAt']), () => this.instant(row.seenAt)),
+      () => this.about(random.of(['seenAt', 'leftAt']), () => this.instant(random.of([row.seenAt, row.leftAt ?? row.seenAt]))),
       () => this.absence(random.of(NULLABLE)),
     ];
   }
