@@ -168,7 +168,7 @@ export class Drafts {
   texts({ name, schema, examples }: Place): fc.Arbitrary<string> {
     switch (name) {
       case 'cursor':
-        return fc.constantFrom(...this.cursors);
+        return cursorsAmong(this.cursors);
       case 'filter':
         return fc.oneof(filtersOf(filtersAmong(examples)), filtersOfLength(boundOf(schema, 'maxLength'), filtersAmong(examples)));
       case 'Idempotency-Key':
@@ -178,6 +178,11 @@ export class Drafts {
         return typesOf(schema).includes('string') ? textsOf(schema) : valuesOf(schema).map(String);
     }
   }
+}
+
+/** One of the cursors that there are by the time when it is asked for. */
+export function cursorsAmong(cursors: readonly string[]): fc.Arbitrary<string> {
+  return fc.nat().map((number) => cursors[number % cursors.length] ?? 'none');
 }
 
 /** The filters of the document, but for the one that is none. */
