@@ -1,11 +1,5 @@
-import {
-  Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  request,
-} from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 /** An answer with its bytes, and when its request began to be sent and it had arrived whole, in monotonic milliseconds. */
@@ -15,12 +9,6 @@ export interface Reply {
   body: string;
   sent: number;
   received: number;
-}
-
-export interface HttpRequest {
-  method?: string;
-  headers?: OutgoingHttpHeaders;
-  body?: string;
 }
 
 /** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
@@ -54,7 +42,8 @@ export class HttpClient {
   }
 
   /** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
-  async send(path: string, { method = 'GET', headers = {}, body = '' }: HttpRequest = {}): Promise<Reply> {
+  async send(path: string, init: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {}): Promise<Reply> {
+    const { method = 'GET', headers = {}, body = '' } = init;
     const sent = performance.now();
     const fields = {
       Authorization: `Bearer ${this.token}`,

@@ -12,7 +12,7 @@ import { query } from './query.js';
 const VERSIONS = '/usr/lib/postgresql';
 
 /** Configuration parameters, as on the command line of the server. */
-export type PostgresSettings = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<string, string>>;
 
 /** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
@@ -24,20 +24,20 @@ export class PostgresServer {
 
   private constructor(
     readonly port: number,
-    private readonly settings: PostgresSettings,
+    private readonly settings: Settings,
   ) {}
 
-  static start(settings: PostgresSettings = {}): Promise<PostgresServer> {
+  static start(settings: Settings = {}): Promise<PostgresServer> {
     return PostgresServer.make(settings, 'initdb', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
   }
 
   /** With a copy of another server, which it goes on following as a hot standby. */
-  static startStandby(primary: PostgresServer, settings: PostgresSettings = {}): Promise<PostgresServer> {
+  static startStandby(primary: PostgresServer, settings: Settings = {}): Promise<PostgresServer> {
     const options = ['-d', primary.url, '--write-recovery-conf', '--checkpoint=fast'];
     return PostgresServer.make(settings, 'pg_basebackup', ...options);
   }
 
-  private static async make(settings: PostgresSettings, maker: string, ...options: string[]): Promise<PostgresServer> {
+  private static async make(settings: Settings, maker: string, ...options: string[]): Promise<PostgresServer> {
     const server = new PostgresServer(await freePort(), settings);
     const account = accountOf('postgres');
     await promisify(execFile)(program(maker), ['-D', server.data, ...options], { cwd: '/', ...account });

@@ -3,22 +3,14 @@ import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-export interface Found {
-  metric: Record<string, string>;
-  value: [time: number, value: string];
-}
-
 export interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
 }
 
-export interface EvaluatedRule {
-  name: string;
-  health: 'ok' | 'err' | 'unknown';
-  lastError?: string;
-}
+type Found = { metric: Record<string, string>; value: [time: number, value: string] }[];
+type Rules = { name: string; health: 'ok' | 'err' | 'unknown' }[];
 
 /** A Prometheus that scrapes each second. */
 export class Prometheus {
@@ -47,17 +39,16 @@ scrape_configs:
   }
 
   /** @throws Error with what Prometheus finds wrong with the expression */
-  async query(expr: string): Promise<Found[]> {
-    const { result } = await this.ask<{ result: Found[] }>(`query?${new URLSearchParams({ query: expr }).toString()}`);
-    return result;
+  async query(expr: string): Promise<Found> {
+    return (await this.ask<{ result: Found }>(`query?${new URLSearchParams({ query: expr }).toString()}`)).result;
   }
 
   async alerts(): Promise<ActiveAlert[]> {
     return (await this.ask<{ alerts: ActiveAlert[] }>('alerts')).alerts;
   }
 
-  async rules(): Promise<EvaluatedRule[]> {
-    const { groups } = await this.ask<{ groups: { rules: EvaluatedRule[] }[] }>('rules');
+  async rules(): Promise<Rules> {
+    const { groups } = await this.ask<{ groups: { rules: Rules }[] }>('rules');
     return groups.flatMap(({ rules }) => rules);
   }
 
