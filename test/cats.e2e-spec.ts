@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Module } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { Logger, Module } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../src/app.module.js';
@@ -10,7 +11,6 @@ import { CatsModule } from './fixtures/cats/cats.module.js';
 import { CatsService } from './fixtures/cats/cats.service.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { startLogged } from './support/logged-service.js';
 import { type Service, startService } from './support/service.js';
 
 // The cats of docs.nestjs.com: what a Nest engineer writes who has read no document of this service.
@@ -126,8 +126,10 @@ describe('an ordinary module', () => {
   });
 
   it('is told that a create which is repeated creates twice', async () => {
-    const logged = await startLogged({}, WithCats);
-    const warnings = (await logged.stop()).filter(({ context }) => context === 'Boot').map(({ msg }) => msg);
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    await (await startService({}, undefined, WithCats)).stop();
+    const warnings = warn.mock.calls.map(([message]) => message as string);
+    warn.mockRestore();
     const warning = (name: string) => `${name} creates twice what a client sends twice: add @Idempotent() to allow for retries.`;
     expect(warnings).toEqual([warning('CatsController.create'), warning('CatsController.createClothed')]);
   });

@@ -8,8 +8,7 @@ import type { ProblemBody } from './support/api.js';
 import { type ItemRow, matchesOf } from './support/cel-oracle.js';
 import { hostileFilter } from './support/hostile-filter.js';
 import { Random } from './support/random.js';
-import { RandomFilter, randomText } from './support/random-filter.js';
-import { randomSample, RandomSampleFilter, sampleBindings } from './support/random-sample.js';
+import { RandomFilter, randomSample, randomText } from './support/random-filter.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
 
@@ -104,8 +103,8 @@ it(
     const differences: object[] = [];
     let matched = 0;
     for (let number = 0; number < FILTERS / 2; number += 1) {
-      const { condition, expression } = sampleFilter.parse(new RandomSampleFilter(random, samples).expression());
-      const expected = matchesOf(expression, samples, sampleBindings).map(({ id }) => id);
+      const { condition, expression } = sampleFilter.parse(new RandomFilter(random, samples).expression());
+      const expected = matchesOf(expression, samples).map(({ id }) => id);
       const statement = new KeyStatements(metadata, condition ?? constant(true), undefined, 100).fenced();
       const ids = await idsOf(statement);
       if (ids.toSorted().join() !== expected.toSorted().join()) {
@@ -155,7 +154,7 @@ it(`refuses or answers ${FILTERS} more with fields of every type, and no value i
   const random = new Random(SEED + 4);
   const fields = Object.keys(sampleFilter.fields);
   const counts = await outcomes('/v1/samples', () =>
-    hostileFilter(random, new RandomSampleFilter(random, samples).expression(), fields),
+    hostileFilter(random, new RandomFilter(random, samples).expression(), fields),
   );
   expect(counts['answered']).toBeLessThan(FILTERS / 2);
 });

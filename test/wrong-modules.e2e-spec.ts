@@ -14,28 +14,21 @@ import {
   RequireScopes,
 } from '../src/platform/index.js';
 import {
-  AnswerController,
-  PathController,
-  RightController,
-  OpenController,
-  UncheckedBodyController,
-  UncheckedPartsController,
-  UncheckedQueryController,
-  WrappedController,
-  AnsweringItselfController,
-  InheritingController,
-  NoScopeController,
-  TwoPathsController,
   AllMethodsController,
-  TwoVersionsController,
-  RepeatedNameController,
-  RepeatedPathController,
-  KeysOfNobodyController,
-  Thing,
-  PlacedThings,
   inSection,
+  InheritingController,
+  KeysOfNobodyController,
+  NoScopeController,
+  OpenController,
+  PlacedThings,
+  RepeatedPathController,
+  RightController,
+  Thing,
+  TwoPathsController,
+  TwoVersionsController,
+  WrappedController,
+  WrongController,
 } from './fixtures/wrong-modules.js';
-import { ImportedAsTypeController } from './fixtures/imported-as-type.controller.js';
 import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
@@ -66,26 +59,14 @@ describe('does not start with', () => {
       OpenController,
       "OpenController.listThings does not say who may call it: add @RequireScopes('things:read') to it or to its controller, or @Public() if it is for everybody.",
     ],
-    [
-      'a body without rules',
-      UncheckedBodyController,
-      'UncheckedBodyController.createThing takes an input without validation rules',
-    ],
-    [
-      'a query without rules',
-      UncheckedQueryController,
-      'UncheckedQueryController.listThings takes an input without validation rules',
-    ],
+    ['a body without rules', WrongController, 'WrongController.createUnchecked takes an input without validation rules'],
+    ['a query without rules', WrongController, 'WrongController.listUnchecked takes an input without validation rules'],
     [
       'a part of an input that nobody checks',
-      UncheckedPartsController,
+      WrongController,
       'Outer.inner takes Inner without checking it: add @ValidateNested() and @Type(() => Inner).',
     ],
-    [
-      'a property that is documented and has no rule',
-      UncheckedPartsController,
-      'Outer.colour is documented and has no rule: use',
-    ],
+    ['a property that is documented and has no rule', WrongController, 'Outer.colour is documented and has no rule: use'],
     [
       'a policy that a decorator above it hides',
       WrappedController,
@@ -93,8 +74,8 @@ describe('does not start with', () => {
     ],
     [
       'a handler that answers by itself',
-      AnsweringItselfController,
-      'AnsweringItselfController.listThings responds by itself: return the body, and set headers with @Res({ passthrough: true }).',
+      WrongController,
+      'WrongController.answerItself responds by itself: return the body, and set headers with @Res({ passthrough: true }).',
     ],
     [
       'a route that asks for no scope',
@@ -108,16 +89,16 @@ describe('does not start with', () => {
     ],
     ['a handler of all methods', AllMethodsController, 'shares its handler'],
     ['a handler of several versions', TwoVersionsController, 'shares its handler'],
-    ['a body whose class is imported with "type"', ImportedAsTypeController, 'import that class without "type".'],
+    ['a body whose class is imported with "type"', WrongController, 'WrongController.createErased takes an input without'],
     [
       'a path parameter that its class does not have',
-      PathController,
-      'PathController.changeThing does not take the path parameter thing: declare it in the class of @Param().',
+      WrongController,
+      'WrongController.changeThing does not take the path parameter thing: declare it in the class of @Param().',
     ],
     [
       'the id of another operation',
-      RepeatedNameController,
-      "Two routes are named listItems, ItemsController.listItems and RepeatedNameController.listItems: give one handler another name, it is the operation's id.",
+      WrongController,
+      "Two routes are named listItems, ItemsController.listItems and WrongController.listItems: give one handler another name, it is the operation's id.",
     ],
     ['the path of another route', RepeatedPathController, 'Several routes are GET /v1/items: give one of them another path.'],
     [
@@ -127,12 +108,12 @@ describe('does not start with', () => {
     ],
     [
       'a response whose class documents nothing',
-      AnswerController,
-      'AnswerController.listThings responds with Empty, which documents no property: add @ApiProperty().',
+      WrongController,
+      'WrongController.readEmpty responds with Empty, which documents no property: add @ApiProperty().',
     ],
     [
       'a response with a column that is not documented',
-      AnswerController,
+      WrongController,
       'Thing.name is part of a response and not documented: add @ApiProperty(), or respond with a DTO.',
     ],
     [
@@ -155,8 +136,8 @@ describe('does not start with', () => {
   });
 
   it('several faults, all of which it names', async () => {
-    const message = /OpenController.listThings does not say[^]*\n- UncheckedBodyController[^]*\n- Two routes are named listItems/;
-    await expect(boot([OpenController, UncheckedBodyController, RepeatedNameController])).rejects.toThrow(message);
+    const message = /OpenController.listThings does not say[^]*\n- WrongController[^]*\n- Two routes are named listItems/;
+    await expect(boot([OpenController, WrongController])).rejects.toThrow(message);
   });
 });
 

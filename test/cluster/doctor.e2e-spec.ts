@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { doctor, preload } from '../support/doctor.js';
-import { PgBouncer } from '../support/pgbouncer.js';
+import { startPgBouncer } from '../support/pgbouncer.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { runCli } from '../support/process.js';
 import { RedisServer } from '../support/redis-server.js';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   expect((await runCli(['migrate'], { DATABASE_URL: primary.url })).code).toBe(0);
   await primary.query('CREATE DATABASE model TEMPLATE postgres');
   standby = await PostgresServer.startStandby(primary);
-  pooled = (await PgBouncer.start(primary.url, 2)).url;
+  pooled = await startPgBouncer(primary.url, 2);
 });
 
 /** Another database, with the migrations and what a statement made of them. @returns its URL */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { Cluster } from '../support/cluster.js';
 import { HttpClient } from '../support/http-client.js';
-import { PgBouncer } from '../support/pgbouncer.js';
+import { startPgBouncer } from '../support/pgbouncer.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
 import { abandonSlowFilter, makeFilterSlow } from '../support/slow-filter.js';
@@ -23,7 +23,7 @@ let client: HttpClient;
 beforeAll(async () => {
   database = await createTestDatabase();
   url = databaseUrlOf(database);
-  pooled = (await PgBouncer.start(url, POOL_SIZE)).url;
+  pooled = await startPgBouncer(url, POOL_SIZE);
   environment = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: url };
 });
 

@@ -1,27 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { preload } from '../support/doctor.js';
 import { eventually } from '../support/eventually.js';
 import { serverDefaults } from '../support/process.js';
 import { createEmbedded, testDirectory } from '../support/test-database.js';
 
-/** Loaded before the service: each SIGUSR2 writes the files whose functions were called since the one before. */
-const COVERAGE = `
-import { renameSync, writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector/promises';
-const session = new Session();
-session.connect();
-await session.post('Profiler.enable');
-await session.post('Profiler.startPreciseCoverage', { callCount: true });
-let times = 0;
-process.on('SIGUSR2', async () => {
-  const { result } = await session.post('Profiler.takePreciseCoverage');
-  const called = result.filter(({ functions }) => functions.some(({ ranges: [{ count }] }) => count > 0));
-  writeFileSync(process.env.COVERAGE_FILE + '.new', JSON.stringify([(times += 1), called.map(({ url }) => url)]));
-  renameSync(process.env.COVERAGE_FILE + '.new', process.env.COVERAGE_FILE);
-});`;
+/** Each SIGUSR2 writes how often functions were called since the one before. */
+const COVERAGE = "import { takeCoverage } from 'node:v8'; process.on('SIGUSR2', takeCoverage);";
+
+interface Coverage {
+  result: { url: string; functions: { ranges: { count: number }[] }[] }[];
+}
 
 /** What the embedded database has, and PostgreSQL in its place. */
 const EMBEDDED = ['database/byte-exact-pglite', 'database/shared-reads'];
@@ -33,13 +25,10 @@ let child: ChildProcess | undefined;
 afterAll(() => child?.kill('SIGKILL'));
 
 it('docs/architecture.md lists the files that a first page passes', async () => {
-  const directory = mkdtempSync(join(testDirectory(), 'coverage-'));
-  const [preload, COVERAGE_FILE] = [join(directory, 'preload.mjs'), join(directory, 'called.json')];
-  writeFileSync(preload, COVERAGE);
-  writeFileSync(COVERAGE_FILE, '[0, []]');
+  const NODE_V8_COVERAGE = mkdtempSync(join(testDirectory(), 'coverage-'));
   const { environment } = await createEmbedded();
-  const service = spawn(process.execPath, ['--import', preload, 'build/main.js'], {
-    env: { ...process.env, ...serverDefaults, ...environment, COVERAGE_FILE },
+  const service = spawn(process.execPath, ['build/main.js'], {
+    env: { ...process.env, ...serverDefaults, ...environment, NODE_V8_COVERAGE, ...preload(COVERAGE) },
   });
   child = service;
   let output = '';
@@ -54,18 +43,22 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
   };
   const called = async (times: number) => {
     service.kill('SIGUSR2');
-    const read = () => JSON.parse(readFileSync(COVERAGE_FILE, 'utf8')) as [number, string[]];
-    await eventually(() => read()[0] === times);
-    return read()[1];
+    const read = () => {
+      const files = readdirSync(NODE_V8_COVERAGE).toSorted();
+      return files.length < times ? '' : readFileSync(join(NODE_V8_COVERAGE, files.at(-1) ?? ''), 'utf8');
+    };
+    await eventually(() => read().trimEnd().endsWith('}'));
+    const { result } = JSON.parse(read()) as Coverage;
+    return result.filter(({ functions }) => functions.some(({ ranges: [range] }) => (range?.count ?? 0) > 0));
   };
   await call({ method: 'POST', body: '{"name": "Blue bicycle"}' });
   await call();
   await called(1);
   await call();
-  const urls = await called(2);
+  const scripts = await called(2);
   service.kill('SIGTERM');
   await once(service, 'exit');
-  const passed = urls.flatMap((url) => /^(?!.*node_modules).*\/build\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
+  const passed = scripts.flatMap(({ url }) => /^(?!.*node_modules).*\/build\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
   const listed = [...ARCHITECTURE.matchAll(/^\| `([a-z/]+)` +\| (`[\w.-]+\.ts`.*)\|$/gm)].flatMap(([, room, files = '']) =>
     [...files.matchAll(/`(.*?)\.ts`/g)].map(([, file]) => `${room}/${file}`),
   );

@@ -25,8 +25,8 @@ it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISAB
   'no package of OpenTelemetry is loaded with %j',
   async (environment) => {
     const loaded = await loadedBy(environment);
-    expect(loaded).toContain('dist/main.js > dist/start.js');
-    expect(loaded.filter((line) => line.includes('> @opentelemetry/'))).toEqual([]);
+    expect(loaded).toContain('dist/start.js');
+    expect(loaded.filter((name) => name.startsWith('@opentelemetry/'))).toEqual([]);
   },
 );
 

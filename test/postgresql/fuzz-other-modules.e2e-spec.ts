@@ -7,9 +7,8 @@ import { OpenApiDocument } from '../../src/platform/openapi/openapi-document.js'
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import type { Document } from '../support/contract.js';
-import { describeFuzz } from '../fuzz/support/describe-fuzz.js';
-import { ParcelsModule } from '../fuzz/support/parcels.js';
-import { settings } from '../fuzz/support/fuzz.js';
+import { describeFuzz, REQUESTS } from '../fuzz/support/describe-fuzz.js';
+import { SamplesModule } from '../support/samples.js';
 
 // What the platform gives to modules of other teams: constraints that the items do not have.
 
@@ -27,7 +26,7 @@ async function documentOf(root: Type): Promise<Document> {
 
 for (const [collection, root] of [
   ['/v1/widgets', AppWithWidgetsModule],
-  ['/v1/parcels', ParcelsModule],
+  ['/v1/samples', SamplesModule],
 ] as const) {
-  describeFuzz({ document: await documentOf(root), root, collection, requests: settings.requests / 8 });
+  describeFuzz(await documentOf(root), root, collection, REQUESTS / 8);
 }

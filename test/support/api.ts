@@ -27,6 +27,9 @@ export interface ProblemBody {
   errors?: { pointer?: string; parameter?: string; code: string; detail: string; start?: number; end?: number }[];
 }
 
+/** What a problem must never contain: stacks, SQL, source paths, names of our libraries. */
+export const LEAKS = /\\n +at |node_modules|\.[jt]s:\d|SELECT |INSERT |QueryFailed|typeorm|pglite|postgres|sqlstate/i;
+
 /** A client of one running service with one token. */
 export class Api {
   constructor(
@@ -49,6 +52,18 @@ export class Api {
   list<Body = PageBody>(query: Record<string, string> | string = ''): Promise<Answer<Body>> {
     const search = new URLSearchParams(query).toString();
     return this.call<Body>('GET', `/v1/items${search && `?${search}`}`);
+  }
+
+  /** The items of all pages, one after the other. */
+  async walk(query: { limit?: string; filter?: string } = {}): Promise<ItemBody[]> {
+    const items: ItemBody[] = [];
+    let page: PageBody = { items };
+    do {
+      page = (await this.list({ ...query, ...(page.nextCursor && { cursor: page.nextCursor }) })).body;
+      expect(page.items.length).toBeLessThanOrEqual(Number(query.limit ?? 20));
+      items.push(...page.items);
+    } while (page.nextCursor);
+    return items;
   }
 
   create<Body = ItemBody>(item: unknown): Promise<Answer<Body>> {

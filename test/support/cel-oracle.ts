@@ -1,7 +1,9 @@
 import { type CelInput, celEnv, celMethod, CelScalar, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { create } from '@bufbuild/protobuf';
+import { type Timestamp, timestampFromMs, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { creationTime } from '../../src/platform/database/id.js';
+import type { SampleRow } from './samples.js';
 
 /** What a filter sees of an item. */
 export interface ItemRow {
@@ -17,19 +19,31 @@ const icontains = celMethod('icontains', CelScalar.STRING, [CelScalar.STRING], C
 
 const environment = celEnv({ funcs: [...strings, icontains] });
 
-/** What an expression can name, with the values that it has for a row. */
-export type Bindings = Record<string, CelInput>;
-
-export function itemBindings({ id, name, description }: ItemRow): Bindings {
-  return { id, name, description, createdAt: timestampFromMs(creationTime(id).getTime()) };
+/** The rows for which another implementation of CEL finds a filter true, neither false nor an error. */
+export function matchesOf<Row extends ItemRow | SampleRow>(filter: string, rows: readonly Row[]): Row[] {
+  const evaluate = plan(environment, parse(filter)) as (values: Record<string, CelInput>) => unknown;
+  return rows.filter((row) => evaluate(bindingsOf(row)) === true);
 }
 
-/** The rows for which another implementation of CEL finds a filter true, neither false nor an error. */
-export function matchesOf<Row extends ItemRow>(
-  filter: string,
-  rows: readonly Row[],
-  bindings: (row: Row) => Bindings = itemBindings,
-): Row[] {
-  const evaluate = plan(environment, parse(filter)) as (values: Bindings) => unknown;
-  return rows.filter((row) => evaluate(bindings(row)) === true);
+/** What an expression can name, with the values that it has for a row. */
+function bindingsOf(row: ItemRow | SampleRow): Record<string, CelInput> {
+  const createdAt = timestampFromMs(creationTime(row.id).getTime());
+  if (!('count' in row)) {
+    return { ...row, createdAt };
+  }
+  const { count, rank, seenAt, leftAt } = row;
+  return {
+    ...row,
+    createdAt,
+    count: BigInt(count),
+    rank: rank === null ? null : BigInt(rank),
+    seenAt: timestampOf(seenAt),
+    leftAt: leftAt === null ? null : timestampOf(leftAt),
+  };
+}
+
+function timestampOf(instant: string): Timestamp {
+  const { epochNanoseconds } = Temporal.Instant.from(instant);
+  const nanos = ((epochNanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  return create(TimestampSchema, { seconds: (epochNanoseconds - nanos) / 1_000_000_000n, nanos: Number(nanos) });
 }

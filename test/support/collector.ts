@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listen } from './free-port.js';
 
 /** A collector of traces over HTTP. */
 export class Collector {
@@ -8,18 +7,18 @@ export class Collector {
   readonly received: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = [];
   /** The status of its responses, or no response at all; undefined while it takes spans. */
   fault: number | 'silence' | undefined;
-  private readonly server: Server = createServer((request, response) => void this.respond(request, response));
+  private readonly server = createServer((request, response) => void this.respond(request, response));
+  private port = 0;
 
   static async start(): Promise<Collector> {
     const collector = new Collector();
-    await once(collector.server.listen(0, '127.0.0.1'), 'listening');
+    collector.port = await listen(collector.server);
     return collector;
   }
 
   /** @param credentials - as URLs have them, `user:password@` */
   environmentWith(credentials: string): { OTEL_EXPORTER_OTLP_ENDPOINT: string } {
-    const { port } = this.server.address() as AddressInfo;
-    return { OTEL_EXPORTER_OTLP_ENDPOINT: `http://${credentials}127.0.0.1:${port}` };
+    return { OTEL_EXPORTER_OTLP_ENDPOINT: `http://${credentials}127.0.0.1:${this.port}` };
   }
 
   async stop(): Promise<void> {

@@ -40,11 +40,7 @@ export class Console {
     return block;
   }
 
-  /**
-   * Executes an operation with what stands in its fields.
-   *
-   * @returns what is shown of the response, and what leads to the explanation of a problem
-   */
+  /** Executes an operation with what stands in its fields. @returns what is shown of the response */
   async execute(id: string) {
     const block = await this.operation(id);
     const answered = this.page.waitForResponse((response) => response.url().includes('/v1/'));

@@ -36,14 +36,11 @@ export function serverDirectory(name: string, owner?: Account): string {
 
 /** A server that is not ours, such as Redis, in a process of its own that a test may treat as it likes. */
 export class Daemon {
+  output = '';
   private readonly child: ChildProcess;
   private readonly closed: Promise<unknown>;
-  private text = '';
 
-  /**
-   * @param command - that stays in the foreground
-   * @param lastSignal - how to get rid of it after the tests
-   */
+  /** @param command - that stays in the foreground @param lastSignal - how to get rid of it after the tests */
   constructor(
     command: string,
     args: string[],
@@ -51,23 +48,18 @@ export class Daemon {
     readonly lastSignal: NodeJS.Signals = 'SIGKILL',
   ) {
     this.child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...account });
-    this.closed = once(this.child, 'close').finally(() => daemons.delete(this));
-    this.closed.catch((error: unknown) => (this.text += String(error)));
+    this.closed = once(this.child, 'close').catch((error: unknown) => (this.output += String(error)));
     for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => (this.text += text));
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
     }
     daemons.add(this);
-  }
-
-  get output(): string {
-    return this.text;
   }
 
   /** Waits until something is so; where asking fails, it is not so yet. @throws Error with what the server said, once it has ended */
   becomes(isSo: () => Promise<boolean>): Promise<void> {
     return eventually(() => {
       if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`${this.child.spawnfile} ended: ${this.text}`);
+        throw new Error(`${this.child.spawnfile} ended: ${this.output}`);
       }
       return isSo().catch(() => false);
     });
@@ -82,6 +74,6 @@ export class Daemon {
     this.child.kill(signal);
     // A process that is stopped takes no other signal than SIGKILL.
     this.child.kill('SIGCONT');
-    await this.closed.catch(() => undefined);
+    await this.closed;
   }
 }

@@ -10,36 +10,25 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-export interface EndlessBody {
-  head: string;
-  /** Bytes that the other side took, or that the buffers of the connection hold. */
-  taken: number;
-  /** Milliseconds from the response to the end of the connection; undefined when it was still open at the end. */
-  lingered: number | undefined;
-}
-
-/**
- * Sends a request and then a body without an end, as fast as it is taken.
- *
- * @param head - of a request with `Transfer-Encoding: chunked`
- * @param seconds - after which to stop
- */
-export async function sendEndlessBody(port: number, head: string, seconds: number): Promise<EndlessBody> {
+/** Sends the head of a chunked request and then, for so many seconds, a body without an end, as fast as it is taken. */
+export async function sendEndlessBody(port: number, request: string, seconds: number) {
   const socket = await open(port);
-  const result: EndlessBody = { head: '', taken: 0, lingered: undefined };
+  let head = '';
+  /** Milliseconds from the response to the end of the connection; undefined when it was still open at the end. */
+  let lingered: number | undefined;
   let answeredAt: number | undefined;
   socket.on('data', (data: Buffer) => {
     answeredAt ??= performance.now();
-    result.head += data.toString('latin1');
+    head += data.toString('latin1');
   });
   const cut = new Promise<void>((resolve) => {
     socket.once('close', () => {
-      result.lingered = performance.now() - (answeredAt ?? performance.now());
+      lingered = performance.now() - (answeredAt ?? performance.now());
       resolve();
     });
   });
-  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(0x10000, 'a'), Buffer.from('\r\n')]);
-  socket.write(head);
+  const chunk = Buffer.from(`10000\r\n${'a'.repeat(0x10000)}\r\n`);
+  socket.write(request);
   const more = () => {
     while (!socket.destroyed && socket.write(chunk)) {
       // Until the buffers are full.
@@ -48,7 +37,8 @@ export async function sendEndlessBody(port: number, head: string, seconds: numbe
   socket.on('drain', more);
   more();
   await Promise.race([cut, delay(seconds * 1000)]);
-  result.taken = socket.bytesWritten - socket.writableLength;
+  // Bytes that the other side took, or that the buffers of the connection hold.
+  const taken = socket.bytesWritten - socket.writableLength;
   socket.destroy();
-  return result;
+  return { head, taken, lingered };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 
 /** Ports below those that systems give to outgoing connections, so that none of these takes one before its server does. */
 const FIRST = 20_000;
@@ -13,22 +13,17 @@ let next = FIRST + ((Number(worker) - 1) % 5) * SHARE + Math.floor(Math.random()
 /** A port of 127.0.0.1 that nothing listens on, for a server that must be told its port. None is given twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = (next += 1);
-    if (await isFree(port)) {
+    const server = createServer();
+    const port = await listen(server, (next += 1)).catch(() => undefined);
+    server.close();
+    if (port !== undefined) {
       return port;
     }
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  try {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    return (server.address() as AddressInfo).port === port;
-  } catch {
-    return false;
-  } finally {
-    server.close();
-  }
+/** Listens on 127.0.0.1, on any free port unless it is given one. @returns the port */
+export async function listen(server: Server, port = 0): Promise<number> {
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
 }

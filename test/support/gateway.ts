@@ -1,11 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './free-port.js';
 
-/**
- * How a request fares: answered by the gateway itself, carried out by the service without an answer that arrives, with half of
- * it, or never answered.
- */
+/** What is returned without the service, or how its response fares: lost, cut in half, or never requested. */
 export type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'halve' | 'keep waiting';
 
 /** A load balancer between clients and the service, which may fail in the ways that load balancers and networks do. */
@@ -15,6 +12,7 @@ export class Gateway {
   /** Asked at each request; nothing is no fault. */
   decide: () => Fault | undefined = () => undefined;
 
+  origin = '';
   private readonly server = createServer((request, response) => this.accept(request, response));
 
   private constructor(
@@ -25,13 +23,8 @@ export class Gateway {
   /** @param path - which it has the service below, such as `/catalogue`, and takes off before it passes requests on */
   static async start(servicePort: number, path = ''): Promise<Gateway> {
     const gateway = new Gateway(servicePort, path);
-    gateway.server.listen(0, '127.0.0.1');
-    await once(gateway.server, 'listening');
+    gateway.origin = `http://127.0.0.1:${await listen(gateway.server)}`;
     return gateway;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   /** These faults befall the next requests, one each. */

@@ -1,43 +1,33 @@
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-/**
- * HAProxy in front of service processes, set so that it hides no failure of theirs: it repeats no request (`retries 0`,
- * no `retry-on`), sends none elsewhere (no `redispatch`), and reuses any idle connection for any request (`http-reuse
- * always`), also where the client could not tell why it broke.
- */
+/** HAProxy in front of service processes, set so that it hides no failure: no retries, and any idle connection for any request. */
 export class Haproxy {
   private constructor(
     readonly origin: string,
     private readonly socket: string,
-    private readonly daemon: Daemon,
   ) {}
 
-  /**
-   * @param ports - of the servers, those too that nothing listens on yet
-   * @param wanted - how many of them must be ready to begin with
-   */
+  /** @param ports - of the servers @param wanted - how many of them must be ready to begin with */
   static async start(ports: readonly number[], wanted = ports.length): Promise<Haproxy> {
     const directory = serverDirectory('haproxy');
     const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];
-    await writeFile(file, configuration(port, socket, ports));
-    const haproxy = new Haproxy(`http://127.0.0.1:${port}`, socket, new Daemon('haproxy', ['-db', '-f', file]));
-    await haproxy.daemon.becomes(async () => (await haproxy.up()).length === wanted);
+    writeFileSync(file, configuration(port, socket, ports));
+    const haproxy = new Haproxy(`http://127.0.0.1:${port}`, socket);
+    await new Daemon('haproxy', ['-db', '-f', file]).becomes(async () => (await haproxy.up()).length === wanted);
     return haproxy;
   }
 
   /** Ports of the servers that it sends requests to now. */
   async up(): Promise<number[]> {
     const table = await text(createConnection(this.socket).end('show stat -1 4 -1\n')).catch(() => '');
-    const [header = '', ...lines] = table.split('\n');
-    const columns = header.split(',');
-    const rows = lines.map((line) => line.split(','));
-    const field = (row: string[], name: string) => row[columns.indexOf(name)] ?? '';
-    return rows.filter((row) => field(row, 'status') === 'UP').map((row) => Number(field(row, 'svname')));
+    const [header = [], ...rows] = table.split('\n').map((line) => line.split(','));
+    const [status, name] = [header.indexOf('status'), header.indexOf('svname')];
+    return rows.filter((row) => row[status] === 'UP').map((row) => Number(row[name]));
   }
 }
 

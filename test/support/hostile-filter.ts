@@ -1,59 +1,15 @@
 import type { Random } from './random.js';
 
 /** What has broken services before: SQL, wildcards, escapes, other languages, and what is hard to read. */
+const SQL = [`' OR '1'='1`, `'; DROP TABLE items; --`, `") OR TRUE --`, `" UNION SELECT token FROM access_tokens --`];
+const CALLS = ['(SELECT pg_sleep(10))', 'CAST(name AS int)', '[1,2,3].all(x, x > 0)'];
+const ODD = ['\u0000', '\u0007', '\u2028', '\uFEFF', '\uFFFF', '😀', 'é\u0301'];
 const PAYLOADS = [
-  `' OR '1'='1`,
-  `'; DROP TABLE items; --`,
-  `") OR TRUE --`,
-  `" UNION SELECT token FROM access_tokens --`,
-  `$1`,
-  `$$`,
-  `:filter0`,
-  `:...filter0`,
-  `%s`,
-  `\\`,
-  `\\'`,
-  `\\u0000`,
-  `\\xff`,
-  `\\377`,
-  `\\uD800`,
-  `\u0000`,
-  `\u0007`,
-  `\u2028`,
-  `\uFEFF`,
-  `\uFFFF`,
-  `😀`,
-  `é\u0301`,
-  `/*`,
-  `//`,
-  `--`,
-  `\${7*7}`,
-  `{{7*7}}`,
-  `pg_sleep(10)`,
-  `(SELECT pg_sleep(10))`,
-  `CAST(name AS int)`,
-  `name::text`,
-  `"items"."name"`,
-  `constructor`,
-  `__proto__`,
-  `toString`,
-  `this.name`,
-  `request.auth`,
-  `has(name)`,
-  `name.matches("(a+)+$")`,
-  `[1,2,3].all(x, x > 0)`,
-  `dyn(name)`,
-  `type(name)`,
-  `duration("1s")`,
-  `9223372036854775808`,
-  `0x`,
-  `1e999`,
-  `-9u`,
-  `b"\\xff"`,
-  `r"\\"`,
-  `"""`,
-  `'''`,
-] as const;
+  ...[SQL, CALLS, ODD].flat(),
+  ...String.raw`$1 $$ :filter0 :...filter0 %s \ \' \u0000 \xff \377 \uD800 /* // -- {{7*7}} pg_sleep(10) name::text`.split(' '),
+  ...'"items"."name" constructor __proto__ toString this.name request.auth has(name) name.matches("(a+)+$") ${7*7}'.split(' '),
+  ...String.raw`dyn(name) type(name) duration("1s") 9223372036854775808 0x 1e999 -9u b"\xff" r"\\" """ '''`.split(' '),
+];
 
 const TOKENS = [
   'name id description createdAt true false null in as x _ r b timestamp',
@@ -63,88 +19,30 @@ const TOKENS = [
 ].flatMap((tokens) => tokens.split(' '));
 
 /** Values of every type, at the bounds of columns and of CEL, beyond them, and what is none. */
+const LONG = ['9'.repeat(400), `0x${'f'.repeat(40)}`, `${'9'.repeat(400)}.0`];
+const TIMES = (
+  '0001-01-01T00:00:00Z 9999-12-31T23:59:59.999999999Z 9999-12-31T23:59:59.999999999-23:59 -000001-01-01T00:00:00Z ' +
+  'infinity now 2026-01-01T00:00:00.0000000001Z'
+).split(' ');
 const VALUES = [
-  '0',
-  '-0',
-  '5',
-  '-5',
-  '5u',
-  '-5u',
-  '2147483648',
-  '-2147483649',
-  '9223372036854775807',
-  '9223372036854775808',
-  '-9223372036854775808',
-  '-9223372036854775809',
-  '18446744073709551615u',
-  '18446744073709551616u',
-  '9'.repeat(400),
-  `0x${'f'.repeat(40)}`,
-  '-0x8000000000000000',
-  '0.5',
-  '-0.0',
-  '5e-324',
-  '1e-400',
-  '1.7976931348623157e308',
-  '1.7976931348623159e308',
-  '1e400',
-  '-1e400',
-  `${'9'.repeat(400)}.0`,
-  'NaN',
-  'Infinity',
-  '-Infinity',
-  '1_000',
-  '1,5',
-  '٣',
-  'true',
-  '-true',
-  'null',
-  '-null',
-  '"5"',
-  '"NaN"',
-  '"true"',
-  '"small"',
-  '"Small"',
+  ...'0 -0 5 -5 5u -5u 2147483648 -2147483649 9223372036854775807 9223372036854775808 -9223372036854775808'.split(' '),
+  ...'-9223372036854775809 18446744073709551615u 18446744073709551616u -0x8000000000000000'.split(' '),
+  ...'0.5 -0.0 5e-324 1e-400 1.7976931348623157e308 1.7976931348623159e308 1e400 -1e400 NaN Infinity -Infinity'.split(' '),
+  ...'1_000 1,5 ٣ true -true null -null "5" "NaN" "true" "small" "Small" -"small" timestamp(1767225600)'.split(' '),
   '"dark blue"',
-  '-"small"',
-  'timestamp("0001-01-01T00:00:00Z")',
-  'timestamp("9999-12-31T23:59:59.999999999Z")',
-  'timestamp("9999-12-31T23:59:59.999999999-23:59")',
-  'timestamp("-000001-01-01T00:00:00Z")',
-  'timestamp("infinity")',
-  'timestamp("now")',
-  'timestamp("2026-01-01T00:00:00.0000000001Z")',
-  'timestamp(1767225600)',
-] as const;
+  ...LONG,
+  ...TIMES.map((time) => `timestamp("${time}")`),
+];
 
 /** What is repeated until it is too much. */
 const REPEATED = [
-  '(',
-  '[',
-  '!',
-  '-',
-  '{',
-  'name.',
-  '!(',
   '((name',
   'name == "a" || ',
   'true && ',
-  '"a",',
-  '[[',
-  'name.contains(',
-  '\\',
-  '"',
-  "'''",
-  'timestamp(',
-  'x?y:',
+  ...String.raw`( [ ! - { name. !( "a", [[ name.contains( \ " ''' timestamp( x?y:`.split(' '),
 ];
 
-/**
- * An expression that nobody means well with, or that somebody mistyped. Some happen to be valid.
- *
- * @param valid - a filter that is valid, to be damaged
- * @param fields - of the list
- */
+/** An expression that nobody means well with, or that damages a valid one. Some happen to be valid. */
 export function hostileFilter(random: Random, valid: string, fields = ['id', 'name', 'description', 'createdAt']): string {
   const operators = ['==', '!=', '<', '<=', '>', '>='];
   return random.of([
@@ -159,10 +57,10 @@ export function hostileFilter(random: Random, valid: string, fields = ['id', 'na
     () => `${random.of(PAYLOADS)} ${random.of(['==', '<', 'in', '&&'])} ${random.of(PAYLOADS)}`,
     () => random.list(1 + random.below(30), () => random.of(TOKENS)).join(random.of(['', ' '])),
     () =>
-      random
+      `${random
         .of(REPEATED)
         .repeat(1 + random.below(400))
-        .slice(0, 2100) + random.of(['', valid]),
+        .slice(0, 2100)}${random.of(['', valid])}`,
     () => damaged(random, valid),
     () => damaged(random, damaged(random, valid)),
     () => valid.repeat(1 + random.below(20)).slice(0, 2100),

@@ -1,11 +1,5 @@
-import {
-  Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  request,
-} from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 /** An answer with its bytes, and when its request began to be sent and it had arrived whole, in monotonic milliseconds. */
@@ -17,12 +11,6 @@ export interface Reply {
   received: number;
 }
 
-export interface HttpRequest {
-  method?: string;
-  headers?: OutgoingHttpHeaders;
-  body?: string;
-}
-
 /** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
 export const HANG = 15_000;
 
@@ -31,11 +19,7 @@ export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingM
   return new Promise((resolve, reject) => {
     outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
     outgoing.on('error', reject);
-    outgoing.on('response', (response) => {
-      text(response)
-        .then((body) => resolve({ response, body }))
-        .catch(reject);
-    });
+    outgoing.on('response', (response) => void text(response).then((body) => resolve({ response, body }), reject));
   });
 }
 
@@ -58,7 +42,8 @@ export class HttpClient {
   }
 
   /** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
-  async send(path: string, { method = 'GET', headers = {}, body = '' }: HttpRequest = {}): Promise<Reply> {
+  async send(path: string, init: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {}): Promise<Reply> {
+    const { method = 'GET', headers = {}, body = '' } = init;
     const sent = performance.now();
     const fields = {
       Authorization: `Bearer ${this.token}`,
@@ -69,8 +54,7 @@ export class HttpClient {
     const answered = answerTo(outgoing);
     outgoing.end(body);
     const { response, body: whole } = await answered;
-    const { statusCode: status = 0, headers: received } = response;
-    return { status, headers: received, body: whole, sent, received: performance.now() };
+    return { status: response.statusCode ?? 0, headers: response.headers, body: whole, sent, received: performance.now() };
   }
 
   list(query = 'limit=1'): Promise<Reply> {

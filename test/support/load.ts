@@ -21,10 +21,7 @@ export class Load {
   private readonly stopping = new AbortController();
   private readonly clients: Promise<void>[];
 
-  /**
-   * @param clients - each sends its next request when it has the answer to the one before
-   * @param pause - between the two, in milliseconds
-   */
+  /** @param clients - each sends its next request so many milliseconds after the response to the one before */
   constructor(clients: readonly HttpClient[], send: (client: HttpClient) => Promise<Reply>, pause: number) {
     this.clients = clients.map((client) => this.run(() => send(client), pause));
     running.add(this);
@@ -41,27 +38,25 @@ export class Load {
   private async run(send: () => Promise<Reply>, pause: number): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      const begun = performance.now();
+      const sent = performance.now();
       const result = await send().catch((error: unknown) => error as Error);
-      const { sent, received, status } = Error.isError(result) ? { sent: begun, received: performance.now(), status: 0 } : result;
-      this.calls.push({ sent, received, status, result });
+      const failed = { sent, received: performance.now(), status: 0 };
+      const { received, status, sent: begun } = Error.isError(result) ? failed : result;
+      this.calls.push({ sent: begun, received, status, result });
       await delay(pause, undefined, { signal }).catch(() => undefined);
     }
   }
 }
 
 /** How often each status, or reason for there being none, occurs in calls. */
-export function outcomesOf(calls: readonly Call[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, result } of calls) {
-    const outcome = Error.isError(result) ? result.message : String(status);
-    counts[outcome] = (counts[outcome] ?? 0) + 1;
-  }
-  return counts;
+export function outcomesOf(calls: readonly Pick<Call, 'status' | 'result'>[]): Record<string, number> {
+  const outcomes = calls.map(({ status, result }) => (Error.isError(result) ? result.message : String(status)));
+  const counts = Object.groupBy(outcomes, (outcome) => outcome);
+  return Object.fromEntries(Object.entries(counts).map(([outcome, of = []]) => [outcome, of.length]));
 }
 
 export function statusesOf(replies: readonly Reply[]): Record<string, number> {
-  return outcomesOf(replies.map((result) => ({ ...result, result })));
+  return outcomesOf(replies.map((result) => ({ status: result.status, result })));
 }
 
 /** Calls that the rate limit let pass. */
@@ -69,20 +64,8 @@ export function admittedOf(calls: readonly Call[]): Call[] {
   return calls.filter(({ status }) => status === 200 || status === 201);
 }
 
-/**
- * The largest number of calls that are certain to have been decided within one window: each is decided between its being
- * sent and its answer.
- *
- * @param length - of the window, in milliseconds
- */
+/** The largest number of calls that are certain to have been decided, between request and response, within so many milliseconds. */
 export function mostInAnyWindow(calls: readonly Call[], length: number): number {
-  const ordered = calls.toSorted((a, b) => a.sent - b.sent);
-  const counts = ordered.map(({ sent }, first) => {
-    let count = 0;
-    for (let index = first; (ordered[index]?.sent ?? Infinity) < sent + length; index += 1) {
-      count += (ordered[index]?.received ?? Infinity) < sent + length ? 1 : 0;
-    }
-    return count;
-  });
-  return Math.max(0, ...counts);
+  const countFrom = (start: number) => calls.filter(({ sent, received }) => sent >= start && received < start + length).length;
+  return Math.max(0, ...calls.map(({ sent }) => countFrom(sent)));
 }

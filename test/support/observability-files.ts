@@ -11,13 +11,12 @@ export interface Rule {
   record?: string;
   alert?: string;
   expr: string;
-  for?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
 }
 
 /** A panel of the dashboard, as far as tests look at it. */
-export interface Panel {
+interface Panel {
   id: number;
   type: string;
   title: string;
@@ -29,16 +28,10 @@ export interface Panel {
   targets?: { expr: string; refId: string }[];
 }
 
-export interface Dashboard {
+interface Dashboard {
   panels: Panel[];
   templating: { list: { name: string; definition?: string }[] };
   annotations: { list: { expr: string }[] };
-}
-
-/** A case of the unit tests of the rules. */
-export interface RuleCase {
-  expr: string;
-  exp_samples: { labels: string }[];
 }
 
 export function rules(): Rule[] {
@@ -46,8 +39,9 @@ export function rules(): Rule[] {
   return groups.flatMap((group) => group.rules);
 }
 
-export function ruleCases(): RuleCase[] {
-  const { tests } = parse(readFileSync(RULE_TESTS, 'utf8')) as { tests: { promql_expr_test: RuleCase[] }[] };
+/** The cases of the unit tests of the rules. */
+export function ruleCases(): { exp_samples: { labels: string }[] }[] {
+  const { tests } = parse(readFileSync(RULE_TESTS, 'utf8')) as { tests: { promql_expr_test: ReturnType<typeof ruleCases> }[] };
   return tests.flatMap((test) => test.promql_expr_test);
 }
 

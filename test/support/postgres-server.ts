@@ -4,41 +4,43 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
 import { accountOf, Daemon, serverDirectory } from './daemon.js';
+import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
-import { eventually } from './service.js';
-
-const run = promisify(execFile);
 
 /** Where Debian keeps the programs of each version. */
 const VERSIONS = '/usr/lib/postgresql';
 
 /** Configuration parameters, as on the command line of the server. */
-export type PostgresSettings = Readonly<Record<string, string>>;
+type Settings = Readonly<Record<string, string>>;
 
 /** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 export class PostgresServer {
+  private readonly directory = serverDirectory('postgres', accountOf('postgres'));
+  private readonly data = join(this.directory, 'data');
   private daemon: Daemon | undefined;
 
   private constructor(
     readonly port: number,
-    private readonly directory: string,
-    private readonly settings: PostgresSettings,
+    private readonly settings: Settings,
   ) {}
 
-  static async start(settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
-    await runAsPostgres('initdb', '-D', server.data, '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
-    await server.start();
-    return server;
+  static start(settings: Settings = {}): Promise<PostgresServer> {
+    return PostgresServer.make(settings, 'initdb', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
   }
 
   /** With a copy of another server, which it goes on following as a hot standby. */
-  static async startStandby(primary: PostgresServer, settings: PostgresSettings = {}): Promise<PostgresServer> {
-    const server = new PostgresServer(await freePort(), serverDirectory('postgres', accountOf('postgres')), settings);
-    await runAsPostgres('pg_basebackup', '-D', server.data, '-d', primary.url, '--write-recovery-conf', '--checkpoint=fast');
+  static startStandby(primary: PostgresServer, settings: Settings = {}): Promise<PostgresServer> {
+    const options = ['-d', primary.url, '--write-recovery-conf', '--checkpoint=fast'];
+    return PostgresServer.make(settings, 'pg_basebackup', ...options);
+  }
+
+  private static async make(settings: Settings, maker: string, ...options: string[]): Promise<PostgresServer> {
+    const server = new PostgresServer(await freePort(), settings);
+    const account = accountOf('postgres');
+    await promisify(execFile)(program(maker), ['-D', server.data, ...options], { cwd: '/', ...account });
     await server.start();
     return server;
   }
@@ -49,16 +51,10 @@ export class PostgresServer {
 
   /** Starts what was stopped, and waits until it takes connections. */
   async start(): Promise<void> {
-    const settings = {
-      port: this.port,
-      unix_socket_directories: this.directory,
-      listen_addresses: '127.0.0.1',
-      ...this.settings,
-    };
-    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
-    this.daemon = daemon;
-    await daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
+    const own = { port: this.port, unix_socket_directories: this.directory, listen_addresses: '127.0.0.1' };
+    const options = Object.entries({ ...own, ...this.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    this.daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
+    await this.daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
   }
 
   async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {
@@ -84,15 +80,9 @@ export class PostgresServer {
   query<Row extends QueryResultRow>(statement: string, parameters?: unknown[]): Promise<Row[]> {
     return query<Row>(this.url, statement, parameters);
   }
-
-  private get data(): string {
-    return join(this.directory, 'data');
-  }
 }
 
 function program(name: string): string {
   const [newest = ''] = readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a));
   return join(VERSIONS, newest, 'bin', name);
 }
-
-const runAsPostgres = (name: string, ...args: string[]) => run(program(name), args, { cwd: '/', ...accountOf('postgres') });

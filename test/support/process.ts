@@ -6,18 +6,13 @@ import { Api } from './api.js';
 import { eventually } from './eventually.js';
 import { testDirectory } from './test-database.js';
 
-/** The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains. */
-const LESS_OPTIMISATION = ['--wasm-tiering-budget=1000000000'];
-
 /** Any free ports, a limit that is not in the way, and no wait for load balancers. */
 export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', SHUTDOWN_DELAY: '0' };
 
 const children = new Set<ChildProcess>();
 
 // A test that fails must not leave its processes behind.
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
+afterAll(() => children.forEach((child) => child.kill('SIGKILL')));
 
 export type LogLine = Record<string, unknown> & { msg: string };
 
@@ -28,11 +23,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/**
- * Runs a command of the built command-line interface to its end.
- *
- * @param input - what it reads from its standard input
- */
+/** Runs a command of the built command-line interface to its end. @param input - what it reads from its standard input */
 export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
   const { child, ended } = spawnCli(args, environment);
   child.stdin?.end(input);
@@ -40,13 +31,13 @@ export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = '
 }
 
 /** Starts a command of the built command-line interface that need not come to its own end. */
-export function spawnCli(args: string[], environment: NodeJS.ProcessEnv): { child: ChildProcess; ended: Promise<Outcome> } {
-  return spawnToEnd('dist/cli.js', args, environment);
+export function spawnCli(args: string[], environment: NodeJS.ProcessEnv) {
+  return start('dist/cli.js', args, environment);
 }
 
 /** Runs the built service until it ends by itself, for starts that must fail. */
 export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome> {
-  return spawnToEnd('dist/main.js', [], { ...serverDefaults, ...environment }).ended;
+  return start('dist/main.js', [], { ...serverDefaults, ...environment }).ended;
 }
 
 /** The built service in a process of its own. */
@@ -55,12 +46,13 @@ export class ServiceProcess {
     readonly child: ChildProcess,
     /** What it said until now. */
     readonly output: { stdout: string; stderr: string },
+    private readonly ended: Promise<Outcome>,
   ) {}
 
   /** Starts it and waits for nothing. @param log - file that gets its standard output */
   static spawn(environment: NodeJS.ProcessEnv, log?: string): ServiceProcess {
-    const { child, output } = start('dist/main.js', [], { ...serverDefaults, ...environment }, log);
-    return new ServiceProcess(child, output);
+    const { child, output, ended } = start('dist/main.js', [], { ...serverDefaults, ...environment }, log);
+    return new ServiceProcess(child, output, ended);
   }
 
   /** Starts it and waits until it listens. */
@@ -85,21 +77,15 @@ export class ServiceProcess {
   }
 
   get log(): LogLine[] {
-    return this.output.stdout
-      .split('\n')
-      .filter((line) => line.startsWith('{') && line.endsWith('}'))
-      .map((line) => JSON.parse(line) as LogLine);
+    return this.linesWith('"msg":');
   }
 
   has(message: string): boolean {
-    return this.log.some(({ msg }) => msg.startsWith(message));
+    return this.linesWith(`"msg":"${message}`).length > 0;
   }
 
-  /** The lines with that message. Unlike {@link log} it is quick after many requests, too. */
   linesOf(message: string): LogLine[] {
-    const field = `"msg":${JSON.stringify(message)}`;
-    const lines = this.output.stdout.split('\n').filter((line) => line.includes(field) && line.endsWith('}'));
-    return lines.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg === message);
+    return this.linesWith(`"msg":${JSON.stringify(message)}`);
   }
 
   get origin(): string {
@@ -126,33 +112,31 @@ export class ServiceProcess {
 
   /** Sends a signal and waits for the end. @returns the exit code, null after a deadly signal */
   async end(signal: NodeJS.Signals): Promise<number | null> {
-    const closed = once(this.child, 'close') as Promise<[number | null]>;
     this.child.kill(signal);
-    const [code] = await closed;
-    return code;
+    return (await this.ended).code;
   }
-}
 
-function spawnToEnd(script: string, args: string[], environment: NodeJS.ProcessEnv) {
-  const { child, output } = start(script, args, environment);
-  const ended = once(child, 'close').then(([code]): Outcome => ({ code: code as number | null, ...output }));
-  return { child, ended };
+  private linesWith(text: string): LogLine[] {
+    const lines = this.output.stdout
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}') && line.includes(text));
+    return lines.map((line) => JSON.parse(line) as LogLine);
+  }
 }
 
 function start(script: string, args: string[], environment: NodeJS.ProcessEnv, log?: string) {
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  // From another directory, so that a developer's .env and ./data stay out of it.
-  const cwd = testDirectory();
-  const env = { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment };
-  const stdout = log === undefined ? 'pipe' : openSync(log, 'a');
-  const child = spawn(process.execPath, [...LESS_OPTIMISATION, resolve(script), ...args], {
-    env,
-    cwd,
-    stdio: ['pipe', stdout, 'pipe'],
+  // The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
+  const child = spawn(process.execPath, ['--wasm-tiering-budget=1000000000', resolve(script), ...args], {
+    env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },
+    // From another directory, so that a developer's .env and ./data stay out of it.
+    cwd: testDirectory(),
+    stdio: ['pipe', log === undefined ? 'pipe' : openSync(log, 'a'), 'pipe'],
   });
   children.add(child);
   const output = { stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
-  return { child, output };
+  const ended = once(child, 'close').then(([code]): Outcome => ({ code: code as number | null, ...output }));
+  return { child, output, ended };
 }

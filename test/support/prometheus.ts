@@ -3,22 +3,14 @@ import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-export interface Found {
-  metric: Record<string, string>;
-  value: [time: number, value: string];
-}
-
 export interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
 }
 
-export interface EvaluatedRule {
-  name: string;
-  health: 'ok' | 'err' | 'unknown';
-  lastError?: string;
-}
+type Found = { metric: Record<string, string>; value: [time: number, value: string] }[];
+type Rules = { name: string; health: 'ok' | 'err' | 'unknown' }[];
 
 /** A Prometheus that scrapes each second. */
 export class Prometheus {
@@ -27,15 +19,10 @@ export class Prometheus {
     private readonly daemon: Daemon,
   ) {}
 
-  /**
-   * @param binary - of Prometheus
-   * @param target - port of the metrics
-   * @param rules - text of a file of rules
-   */
+  /** @param target - port of the metrics @param rules - text of a file of rules */
   static async start(binary: string, target: number, rules: string): Promise<Prometheus> {
     const directory = serverDirectory('prometheus');
-    const port = await freePort();
-    writeFileSync(join(directory, 'rules.yaml'), rules);
+    const [address, file] = [`127.0.0.1:${await freePort()}`, join(directory, 'prometheus.yaml')];
     const configuration = `
 global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 rule_files: [rules.yaml]
@@ -43,30 +30,25 @@ scrape_configs:
   - job_name: items
     static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
 `;
-    writeFileSync(join(directory, 'prometheus.yaml'), configuration);
-    const daemon = new Daemon(binary, [
-      `--config.file=${join(directory, 'prometheus.yaml')}`,
-      `--storage.tsdb.path=${join(directory, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      '--log.level=warn',
-    ]);
-    const prometheus = new Prometheus(`http://127.0.0.1:${port}`, daemon);
-    await daemon.becomes(async () => (await fetch(`${prometheus.origin}/-/ready`)).ok);
-    return prometheus;
+    writeFileSync(join(directory, 'rules.yaml'), rules);
+    writeFileSync(file, configuration);
+    const storage = `--storage.tsdb.path=${join(directory, 'data')}`;
+    const daemon = new Daemon(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
+    await daemon.becomes(async () => (await fetch(`http://${address}/-/ready`)).ok);
+    return new Prometheus(`http://${address}`, daemon);
   }
 
   /** @throws Error with what Prometheus finds wrong with the expression */
-  async query(expr: string): Promise<Found[]> {
-    const { result } = await this.ask<{ result: Found[] }>(`query?${new URLSearchParams({ query: expr }).toString()}`);
-    return result;
+  async query(expr: string): Promise<Found> {
+    return (await this.ask<{ result: Found }>(`query?${new URLSearchParams({ query: expr }).toString()}`)).result;
   }
 
   async alerts(): Promise<ActiveAlert[]> {
     return (await this.ask<{ alerts: ActiveAlert[] }>('alerts')).alerts;
   }
 
-  async rules(): Promise<EvaluatedRule[]> {
-    const { groups } = await this.ask<{ groups: { rules: EvaluatedRule[] }[] }>('rules');
+  async rules(): Promise<Rules> {
+    const { groups } = await this.ask<{ groups: { rules: Rules }[] }>('rules');
     return groups.flatMap(({ rules }) => rules);
   }
 

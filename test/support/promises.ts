@@ -3,8 +3,7 @@ import { AppModule } from '../../src/app.module.js';
 import type { Type } from '@nestjs/common';
 import { Api, type Answer, type ProblemBody } from './api.js';
 import { Contract, examplesOf, type Operation } from './contract.js';
-import { freePort } from './free-port.js';
-import { startLogged } from './logged-service.js';
+import { startMeasured } from './scrape.js';
 import { type Service, startService } from './service.js';
 
 interface Row {
@@ -17,13 +16,7 @@ interface Page {
   nextCursor?: string;
 }
 
-/**
- * Tests what the platform promises of a collection that can be listed and added to, whatever module it belongs to. What must be
- * known of it, such as a body that is accepted, stands in its own OpenAPI document.
- *
- * @param path - of the collection, `/v1/items`
- * @param root - the module with the platform and the features
- */
+/** Tests what the platform promises of a collection, such as `/v1/items`: what must be known of it is in its own document. */
 export function describePromises(path: string, root: Type = AppModule): void {
   describe(`${path} keeps what the platform promises`, () => {
     let service: Service;
@@ -48,18 +41,17 @@ export function describePromises(path: string, root: Type = AppModule): void {
     const newBody = () => {
       created += 1;
       const { properties } = contract.bodyOf(create);
-      const isFree = (name: string) =>
-        properties[name]?.enum === undefined && properties[name]?.format === undefined && typeof body[name] === 'string';
-      return Object.fromEntries(
-        Object.entries(body).map(([name, value]) => [name, isFree(name) ? `${String(value)} ${created}` : value]),
-      );
+      const changed = (name: string, value: unknown) => {
+        const { enum: words, format } = properties[name] ?? {};
+        return typeof value === 'string' && !words && !format ? `${value} ${created}` : value;
+      };
+      return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, changed(name, value)]));
     };
-    const read = async <Body = Page>(query = '', client = service.api) =>
-      checked(list, await client.call<Body>('GET', `${path}${query && `?${query}`}`));
-    const add = async <Body = ProblemBody>(value: unknown, headers: Record<string, string> = {}, client = service.api) => {
+    const read = async <Body = Page>(query: string) => checked(list, await service.api.call<Body>('GET', `${path}?${query}`));
+    const add = async <Body = ProblemBody>(value: unknown, headers: Record<string, string> = {}) => {
       const text = typeof value === 'string' ? value : JSON.stringify(value);
       const init = { body: text, headers: { 'Content-Type': 'application/json', ...headers } };
-      return checked(create, await client.call<Body>('POST', path, init));
+      return checked(create, await service.api.call<Body>('POST', path, init));
     };
     /** Every answer must be one that the document describes. */
     const checked = <Body>(operation: Operation, answer: Answer<Body>): Answer<Body> => {
@@ -76,19 +68,16 @@ export function describePromises(path: string, root: Type = AppModule): void {
     });
 
     it('needs the scopes that it documents', async () => {
-      for (const [method, operation] of [
-        ['GET', list],
-        ['POST', create],
-      ] as const) {
+      for (const operation of [list, create]) {
+        const method = operation === list ? 'GET' : 'POST';
         const scopes = operation.security?.[0]?.token ?? [];
         expect(scopes.length).toBeGreaterThan(0);
         expect(operation.description).toContain(`Needs the scope \`${scopes.join('` and `')}\`, if`);
         const restricted = await service.newClient('restricted', { scopes: ['something:else'] });
         const refused = checked(operation, await restricted.call(method, path));
         expect([refused.status, refused.body.type]).toEqual([403, '/docs/problems#insufficient-scope']);
-        expect(refused.headers.get('www-authenticate')).toBe(
-          `Bearer realm="items", error="insufficient_scope", scope="${scopes.join(' ')}"`,
-        );
+        const challenge = `Bearer realm="items", error="insufficient_scope", scope="${scopes.join(' ')}"`;
+        expect(refused.headers.get('www-authenticate')).toBe(challenge);
         const granted = await service.newClient('granted', { scopes });
         expect((await granted.call(method, path)).status).toBe(method === 'GET' ? 200 : 400);
       }
@@ -149,11 +138,8 @@ export function describePromises(path: string, root: Type = AppModule): void {
       for (const { value } of Object.values(examples)) {
         expect((await read(new URLSearchParams({ filter: value }).toString())).status).toBe(200);
       }
-      const { status, body: problem } = await read<ProblemBody>('filter=nothing+==+1');
-      expect([status, problem.errors?.[0]]).toMatchObject([
-        400,
-        { parameter: 'filter', code: 'unknown_field', start: 0, end: 7 },
-      ]);
+      const errors = [{ parameter: 'filter', code: 'unknown_field', start: 0, end: 7 }];
+      expect(await read('filter=nothing+==+1')).toMatchObject({ status: 400, body: { errors } });
       expect(await read('filter=createdAt+%3C+timestamp("2000-01-01T00:00:00Z")')).toMatchObject({ body: { items: [] } });
     });
 
@@ -173,9 +159,8 @@ export function describePromises(path: string, root: Type = AppModule): void {
       for (const operation of [list, create]) {
         expect([operation.summary, operation.operationId]).toEqual([expect.any(String), expect.any(String)]);
         expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '503']));
-        for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap((part) =>
-          Object.values(part?.content ?? {}),
-        )) {
+        const parts = [operation.requestBody, ...Object.values(operation.responses)];
+        for (const media of parts.flatMap((part) => Object.values(part?.content ?? {}))) {
           const examples = examplesOf(media);
           expect(examples.length).toBeGreaterThan(0);
           expect(examples.flatMap((example) => contract.faultsOf(media, example))).toEqual([]);
@@ -183,27 +168,21 @@ export function describePromises(path: string, root: Type = AppModule): void {
       }
     });
 
-    it('counts requests by token, tells of them in its log and measures them', async () => {
-      const port = String(await freePort());
-      const logged = await startLogged({ RATE_LIMIT: '2', METRICS_PORT: port }, root);
-      const answers = [
-        await logged.api.call('GET', path),
-        await logged.api.call('POST', path),
-        await logged.api.call('GET', path),
-      ];
-      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-      const lines = await logged.stop();
+    it('counts requests by token, and measures them', async () => {
+      const measured = await startMeasured({ RATE_LIMIT: '2' }, root);
+      const answers: Answer<ProblemBody>[] = [];
+      for (const method of ['GET', 'POST', 'GET']) answers.push(await measured.api.call(method, path));
+      const scrape = await measured.scrape();
+      await measured.stop();
       expect(answers.map(({ status }) => status)).toEqual([200, 400, 429]);
-      expect(contract.faultsOfAnswer(list, answers[2] as Answer<unknown>)).toEqual([]);
+      expect(answers.slice(2).flatMap((answer) => contract.faultsOfAnswer(list, answer))).toEqual([]);
       expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
-      const [principalId] = lines.flatMap((line) => line['principalId'] ?? []);
-      expect(lines.filter(({ route }) => route === path)).toEqual([
-        expect.objectContaining({ msg: 'request', method: 'GET', status: 200, principalId }),
-        expect.objectContaining({ msg: 'request', method: 'POST', status: 400, principalId }),
-        expect.objectContaining({ msg: 'request', method: 'GET', status: 429, principalId }),
-      ]);
-      for (const labels of [`method="GET",route="${path}",status="200"`, `method="POST",route="${path}",status="400"`]) {
-        expect(metrics).toContain(`items_http_request_duration_seconds_count{${labels}} 1`);
+      for (const labels of [
+        { method: 'GET', status: '200' },
+        { method: 'POST', status: '400' },
+        { method: 'GET', status: '429' },
+      ]) {
+        expect(scrape.sum('items_http_request_duration_seconds_count', { route: path, ...labels })).toBe(1);
       }
     });
   });

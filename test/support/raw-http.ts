@@ -10,30 +10,24 @@ export interface RawAnswer {
   body: string;
 }
 
-/**
- * Sends bytes that no HTTP client would send, and reads until the server closes the connection or falls silent.
- *
- * @param end - whether to read no further when the first response is as long as its `Content-Length` says
- */
+/** Sends bytes and reads until the server closes the connection or falls silent, or until the first response is whole. */
 export function sendRaw(port: number, bytes: string | Buffer, end: 'whole' | 'silence' = 'silence'): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    const chunks: Buffer[] = [];
+    let text = '';
     const finish = () => {
       socket.destroy();
-      resolve(parse(Buffer.concat(chunks).toString('latin1')));
+      resolve(parse(text));
     };
+    socket.setEncoding('latin1');
     socket.on('connect', () => socket.write(bytes));
-    socket.on('data', (chunk) => {
-      chunks.push(Buffer.from(chunk));
-      if (end === 'whole' && isWhole(Buffer.concat(chunks).toString('latin1'))) {
-        finish();
-      } else {
-        socket.setTimeout(SILENCE);
-      }
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      socket.setTimeout(SILENCE);
+      if (end === 'whole' && isWhole(parse(text))) finish();
     });
     socket.on('end', finish);
-    socket.on('error', (error) => (chunks.length > 0 ? finish() : reject(error)));
+    socket.on('error', (error) => (text === '' ? reject(error) : finish()));
     socket.setTimeout(5000);
     socket.on('timeout', finish);
   });
@@ -46,9 +40,8 @@ export function request(line: string, headers: readonly string[], body = ''): st
   return `${line} HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n${body}`;
 }
 
-function isWhole(text: string): boolean {
-  const [head = '', body = ''] = text.split(/\r\n\r\n([^]*)/);
-  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+function isWhole({ headers, body }: RawAnswer): boolean {
+  const [, length] = /^content-length: (\d+)$/m.exec(headers) ?? [];
   return length !== undefined && body.length >= Number(length);
 }
 

@@ -1,24 +1,29 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { RedisServer } from './redis-server.js';
-import { eventually } from './service.js';
-
-const run = promisify(execFile);
 
 /** A Redis Cluster of three masters without replicas. */
 export class RedisCluster {
-  private constructor(readonly nodes: readonly RedisServer[]) {}
+  private readonly addresses: string[];
+
+  private constructor(readonly nodes: readonly RedisServer[]) {
+    this.addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  }
 
   static async start(): Promise<RedisCluster> {
-    const cluster = new RedisCluster(await Promise.all([startNode(), startNode(), startNode()]));
-    await run('redis-cli', ['--cluster', 'create', ...cluster.nodes.map(addressOf), '--cluster-yes']);
+    const ports = [await freePort(), await freePort(), await freePort()];
+    const settings = { 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000' };
+    const nodes = ports.map((bus) => RedisServer.start({ ...settings, 'cluster-port': String(bus) }));
+    const cluster = new RedisCluster(await Promise.all(nodes));
+    await promisify(execFile)('redis-cli', ['--cluster', 'create', ...cluster.addresses, '--cluster-yes']);
     await cluster.isWhole();
     return cluster;
   }
 
   get url(): string {
-    return `redis+cluster://${this.nodes.map(addressOf).join(',')}`;
+    return `redis+cluster://${this.addresses.join(',')}`;
   }
 
   /** Waits until every node finds that all slots are served. */
@@ -44,13 +49,4 @@ export class RedisCluster {
     await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
     for (const node of this.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
   }
-}
-
-async function startNode(): Promise<RedisServer> {
-  const bus = await freePort();
-  return RedisServer.start({ 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000', 'cluster-port': String(bus) });
-}
-
-function addressOf({ port }: RedisServer): string {
-  return `127.0.0.1:${port}`;
 }

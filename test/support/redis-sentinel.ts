@@ -1,10 +1,8 @@
-import { writeFile } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 import { redisCommand, type RedisServer } from './redis-server.js';
-
-const MASTER_NAME = 'main';
 
 /** A Redis Sentinel that alone decides, within a second, that a master is gone, and makes a replica the next one. */
 export class RedisSentinel {
@@ -21,11 +19,11 @@ export class RedisSentinel {
 bind 127.0.0.1
 port ${port}
 dir ${directory}
-sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1
-sentinel down-after-milliseconds ${MASTER_NAME} 500
-sentinel failover-timeout ${MASTER_NAME} 2000
+sentinel monitor main 127.0.0.1 ${master.port} 1
+sentinel down-after-milliseconds main 500
+sentinel failover-timeout main 2000
 `;
-    await writeFile(file, configuration);
+    writeFileSync(file, configuration);
     const sentinel = new RedisSentinel(port, new Daemon('redis-server', [file, '--sentinel']));
     await sentinel.daemon.becomes(async () => {
       const replicas = (await sentinel.ask('REPLICAS')) as string[][];
@@ -35,7 +33,7 @@ sentinel failover-timeout ${MASTER_NAME} 2000
   }
 
   get url(): string {
-    return `redis+sentinel://127.0.0.1:${this.port}/${MASTER_NAME}`;
+    return `redis+sentinel://127.0.0.1:${this.port}/main`;
   }
 
   /** Waits until a server is the master, in the eyes of Sentinel and in its own. */
@@ -49,6 +47,6 @@ sentinel failover-timeout ${MASTER_NAME} 2000
   }
 
   private ask(subcommand: string): Promise<unknown> {
-    return redisCommand(`redis://127.0.0.1:${this.port}`, 'SENTINEL', subcommand, MASTER_NAME);
+    return redisCommand(`redis://127.0.0.1:${this.port}`, 'SENTINEL', subcommand, 'main');
   }
 }

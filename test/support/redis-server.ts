@@ -18,18 +18,18 @@ export async function redisCommand(url: string, name: string, ...args: (string |
 
 /** A Redis that a test may treat as it likes. It keeps nothing when it ends. */
 export class RedisServer {
+  private readonly directory = serverDirectory('redis');
   private daemon: Daemon;
 
   private constructor(
     readonly port: number,
-    private readonly directory: string,
     private settings: RedisSettings,
   ) {
     this.daemon = this.launch();
   }
 
   static async start(settings: RedisSettings = {}): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), serverDirectory('redis'), settings);
+    const server = new RedisServer(await freePort(), settings);
     await server.isUp();
     return server;
   }
@@ -64,24 +64,16 @@ export class RedisServer {
   }
 
   private launch(): Daemon {
-    const settings = {
-      bind: '127.0.0.1',
-      port: this.port,
-      dir: this.directory,
-      save: '',
-      'repl-diskless-sync-delay': 0,
-      ...this.settings,
-    };
-    return new Daemon(
-      'redis-server',
-      Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value).split(' ')].flat()),
-    );
+    const own = { bind: '127.0.0.1', port: this.port, dir: this.directory, save: '', 'repl-diskless-sync-delay': 0 };
+    const settings = Object.entries({ ...own, ...this.settings });
+    const args = settings.flatMap(([name, value]) => [`--${name}`].concat(String(value).split(' ')));
+    return new Daemon('redis-server', args);
   }
 
   /** It takes commands, and as a replica it has what its master has. */
   private isUp(): Promise<void> {
-    return this.daemon.becomes(async () => {
-      return /role:master|master_link_status:up/.test(String(await this.command('INFO', 'replication')));
-    });
+    return this.daemon.becomes(async () =>
+      /role:master|master_link_status:up/.test(String(await this.command('INFO', 'replication'))),
+    );
   }
 }

@@ -1,70 +1,56 @@
-import { Controller, Get, Module, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpStatus, Module, Param, Post, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { ApiProperty } from '@nestjs/swagger';
-import { Column, Entity, PrimaryColumn, DataSource, Repository } from 'typeorm';
+import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import {
+  AnswerOf,
+  Bool,
   defineFilter,
+  Idempotent,
+  Integer,
   Lists,
   MigrationsModule,
   mapPage,
+  notFound,
+  OneOf,
   Operation,
   type Page,
   PageOf,
   PageQueryOf,
+  Problem,
   RequireScopes,
   Section,
   SqlMigration,
+  Text,
+  Timestamp,
+  Uuid,
 } from '../../src/platform/index.js';
 
-// A list of another team, with a field of every type that filters know, once as it is and once nullable.
+// A module of another team, with a field of every type that filters know and a property for every rule, nullable and not.
 
 export const SIZES = ['small', 'medium', 'large'] as const;
 export const COLORS = ['red', 'dark blue', `"'`] as const;
 
 @Entity('samples')
 export class Sample {
-  @PrimaryColumn('uuid')
-  declare id: string;
-
-  @Column('text')
-  declare name: string;
-
-  @Column('text', { nullable: true })
-  declare description: string | null;
-
-  @Column('int')
-  declare count: number;
-
-  @Column('smallint', { nullable: true })
-  declare rank: number | null;
-
-  @Column('double precision')
-  declare weight: number;
-
-  @Column('float8', { nullable: true })
-  declare height: number | null;
-
-  @Column()
-  declare active: boolean;
-
-  @Column('bool', { nullable: true })
-  declare approved: boolean | null;
-
-  @Column('text')
-  declare size: (typeof SIZES)[number];
-
-  @Column('varchar', { nullable: true })
-  declare color: (typeof COLORS)[number] | null;
-
-  @Column('timestamptz', { name: 'seen_at' })
-  declare seenAt: Date;
-
-  @Column('timestamp with time zone', { name: 'left_at', nullable: true })
-  declare leftAt: Date | null;
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('text') declare name: string;
+  @Column('text', { nullable: true }) declare description: string | null;
+  @Column('int') declare count: number;
+  @Column('smallint', { nullable: true }) declare rank: number | null;
+  @Column('double precision') declare weight: number;
+  @Column('float8', { nullable: true }) declare height: number | null;
+  @Column() declare active: boolean;
+  @Column('bool', { nullable: true }) declare approved: boolean | null;
+  @Column('text') declare size: (typeof SIZES)[number];
+  @Column('varchar', { nullable: true }) declare color: (typeof COLORS)[number] | null;
+  @Column('timestamptz', { name: 'seen_at' }) declare seenAt: Date;
+  @Column('timestamp with time zone', { name: 'left_at', nullable: true }) declare leftAt: Date | null;
+  @Column('uuid', { nullable: true }) declare sender: string;
+  @Column('uuid', { nullable: true }) declare receiver: string | null;
 }
 
-export class CreateSamples1767225800000 extends SqlMigration {
+class CreateSamples1767225800000 extends SqlMigration {
   readonly statements = [
     `CREATE TABLE samples (
       id uuid PRIMARY KEY,
@@ -72,14 +58,16 @@ export class CreateSamples1767225800000 extends SqlMigration {
       description text,
       count int NOT NULL,
       rank smallint,
-      weight double precision NOT NULL,
+      weight double precision NOT NULL DEFAULT 0,
       height double precision,
       active boolean NOT NULL,
       approved boolean,
       size text NOT NULL,
       color varchar,
       seen_at timestamptz NOT NULL,
-      left_at timestamptz
+      left_at timestamptz,
+      sender uuid,
+      receiver uuid
     )`,
     ...['count', 'rank', 'weight', 'height', 'active', 'approved', 'size', 'color', 'seen_at', 'left_at'].map(
       (column) => `CREATE INDEX samples_${column}_idx ON samples (${column})`,
@@ -105,17 +93,35 @@ export const sampleFilter = defineFilter(
     leftAt: { type: 'timestamp', nullable: true, indexes: ['samples_left_at_idx'] },
     createdAt: { type: 'creationTime' },
   },
-  { 'Large and active': 'size == "large" && active' },
+  { 'Large and active': 'size == "large" && active', 'Many of them': 'count >= 1000' },
 );
 
-class SamplesQuery extends PageQueryOf(sampleFilter) {}
+const description = 'For the tests.';
+const example = '0190163d-8694-739b-aea5-966c26f8ad91';
+const moment = '2026-01-31T12:00:00.000Z';
 
-class SampleDto {
-  @ApiProperty({ type: String, description: 'Identifier.', example: '0190163d-8694-739b-aea5-966c26f8ad91' })
-  declare readonly id: string;
+class CreateSampleDto {
+  @Text({ description, example: 'Bell', maximumLength: 20, notBlank: true }) declare readonly name: string;
+  @Text({ description, example: 'Mind it.', maximumLength: 50, optional: true }) declare readonly description?: string | null;
+  @Integer({ description, example: 5, minimum: -5, maximum: 2_147_483_647 }) declare readonly count: number;
+  @Integer({ description, example: 5, minimum: 0, maximum: 9, optional: true }) declare readonly rank?: number | null;
+  @Bool({ description, example: true }) declare readonly active: boolean;
+  @Bool({ description, example: true, optional: true }) declare readonly approved?: boolean | null;
+  @OneOf({ description, example: 'small', values: SIZES }) declare readonly size: Sample['size'];
+  @OneOf({ description, example: 'red', values: COLORS, optional: true }) declare readonly color?: Sample['color'];
+  @Timestamp({ description, example: moment }) declare readonly seenAt: Date;
+  @Timestamp({ description, example: moment, optional: true }) declare readonly leftAt?: Date | null;
+  @Uuid({ description, example }) declare readonly sender: string;
+  @Uuid({ description, example, optional: true }) declare readonly receiver?: string | null;
 }
 
+class SampleDto extends AnswerOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
+class SamplesQuery extends PageQueryOf(sampleFilter) {}
+
+class SamplePath {
+  @Uuid({ description, example }) declare readonly id: string;
+}
 
 @Section({ title: 'Samples', description: 'What the tests call.' })
 @Controller('samples')
@@ -127,9 +133,26 @@ class SamplesController {
   ) {}
 
   @Get()
-  @Operation({ summary: 'List samples', answer: SamplePage, answerDescription: 'One page of samples.' })
+  @Operation({ summary: 'List samples', answer: SamplePage })
   async listSamples(@Query() query: SamplesQuery): Promise<Page<SampleDto>> {
-    return mapPage(await this.lists.findPage(this.samples, query), ({ id }) => ({ id }));
+    return mapPage(await this.lists.findPage(this.samples, query), SampleDto.from);
+  }
+
+  @Get(':id')
+  @Operation({ summary: 'Get a sample', answer: SampleDto, problems: [notFound] })
+  async getSample(@Param() { id }: SamplePath): Promise<SampleDto> {
+    const sample = await this.samples.findOneBy({ id });
+    if (!sample) {
+      throw new Problem(notFound, 'There is no such sample.');
+    }
+    return SampleDto.from(sample);
+  }
+
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Create a sample', answer: SampleDto, status: HttpStatus.CREATED })
+  async createSample(@Body() body: CreateSampleDto): Promise<SampleDto> {
+    return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0 })));
   }
 }
 
@@ -140,25 +163,12 @@ class SamplesController {
 export class SamplesModule {}
 
 /** A sample as it is stored: times are text, because a `Date` has no microseconds. */
-export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt'> & { seenAt: string; leftAt: string | null };
+export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt' | 'sender' | 'receiver'> & { seenAt: string; leftAt: string | null };
 
 export async function insertSamples({ manager }: DataSource, rows: readonly SampleRow[]): Promise<void> {
   for (const row of rows) {
-    const values = [
-      row.id,
-      row.name,
-      row.description,
-      row.count,
-      row.rank,
-      row.weight,
-      row.height,
-      row.active,
-      row.approved,
-      row.size,
-      row.color,
-      row.seenAt,
-      row.leftAt,
-    ];
-    await manager.query(`INSERT INTO samples VALUES (${values.map((_, index) => `$${index + 1}`).join()})`, values);
+    const columns = Object.keys(row).map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`));
+    const values = columns.map((_, index) => `$${index + 1}`);
+    await manager.query(`INSERT INTO samples (${columns.join()}) VALUES (${values.join()})`, Object.values(row));
   }
 }

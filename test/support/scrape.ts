@@ -40,12 +40,6 @@ export class Scrape {
       (sample) => sample.name === name && wanted.every(([label, value]) => sample.labels[label] === value),
     );
   }
-
-  /** The names of the labels of each metric, without those of buckets. */
-  labelsOf(metric: string): string[] {
-    const names = this.samples.filter(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '') === metric || name === metric);
-    return [...new Set(names.flatMap(({ labels }) => Object.keys(labels)))].filter((label) => label !== 'le').toSorted();
-  }
 }
 
 /** The application in this process, and what its metrics say. */

@@ -7,25 +7,17 @@ const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 const LONG =
   /\/test\/(?:cli|canary|durability|filter-oracle|start|tools\/generate|cluster\/(?:doctor|migrators|rolling-restart)|postgresql\/(?:client-limits|collector-faults|issuer-keys)|browser\/console)/;
 
-/** @typedef {{ path: string }} TestFile */
+const rankOf = (/** @type {string} */ path) => (TIMED.test(path) ? 0 : LONG.test(path) ? 1 : 2);
 
-/** @param {TestFile} test */
-function rankOf({ path }) {
-  if (TIMED.test(path)) {
-    return 0;
-  }
-  return LONG.test(path) ? 1 : 2;
-}
+/** @typedef {{ path: string }} TestFile */
 
 /** The order in which test files begin: the timed ones, the long ones, then the others, each with the largest first. */
 export default class Sequencer {
   /** @param {TestFile[]} tests @returns {TestFile[]} */
   sort(tests) {
-    const sizes = new Map(tests.map(({ path }) => [path, statSync(path).size]));
-    const sizeOf = (/** @type {TestFile} */ { path }) => sizes.get(path) ?? 0;
-    const sorted = Array.from(tests);
-    sorted.sort((a, b) => rankOf(a) - rankOf(b) || sizeOf(b) - sizeOf(a));
-    return sorted;
+    const ranked = tests.map((test) => ({ test, rank: rankOf(test.path), size: statSync(test.path).size }));
+    ranked.sort((a, b) => a.rank - b.rank || b.size - a.size);
+    return ranked.map(({ test }) => test);
   }
 
   /** @param {TestFile[]} tests @returns {TestFile[]} */

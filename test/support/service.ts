@@ -27,16 +27,12 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+const silentDefaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
+
 /** Who issues and revokes tokens in tests. */
 export const TESTER = { actor: 'a test', reason: 'test' };
 
-/**
- * Starts it with an empty database and a generous rate limit.
- *
- * @param environment - variables on top of that
- * @param database - to use an existing one instead, which `stop` then leaves
- * @param overrides - providers, and what takes their place
- */
+/** Starts it with a database of its own, unless it is given one, and a generous rate limit. */
 export async function startService(
   environment: NodeJS.ProcessEnv = {},
   database?: TestDatabase,
@@ -44,12 +40,10 @@ export async function startService(
   overrides: readonly (readonly [token: Type, value: unknown])[] = [],
 ): Promise<Service> {
   const ownDatabase = database ?? (await createTestDatabase());
-  const defaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
-  const configuration = readConfiguration({ ...defaults, ...ownDatabase.environment, ...environment });
+  const configuration = readConfiguration({ ...silentDefaults, ...ownDatabase.environment, ...environment });
   const app = overrides.length > 0 ? await startOverridden(configuration, root, overrides) : await startApp(configuration, root);
   const undocumented = undocumentedStatuses(app);
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  const origin = `http://127.0.0.1:${port}`;
+  const { port, origin } = addressOf(app);
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
   const newClient: Service['newClient'] = async (name = 'test', { expiresAt, scopes } = {}) =>
     new Api(
@@ -102,9 +96,11 @@ function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> 
 
 /** The application with a database that cannot be reached: nothing listens on port 1. */
 export async function startAwayFromDatabase(): Promise<{ origin: string; stop(): Promise<void> }> {
-  const app = await startApp(
-    readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }),
-  );
+  const app = await startApp(readConfiguration({ ...silentDefaults, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }));
+  return { origin: addressOf(app).origin, stop: () => app.close() };
+}
+
+function addressOf(app: NestExpressApplication): { port: number; origin: string } {
   const { port } = app.getHttpServer().address() as AddressInfo;
-  return { origin: `http://127.0.0.1:${port}`, stop: () => app.close() };
+  return { port, origin: `http://127.0.0.1:${port}` };
 }

@@ -1,17 +1,12 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './free-port.js';
+import { postgresError } from './refusing-servers.js';
 
 /** Type of the message with which an answer of PostgreSQL ends; five bytes follow it. */
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 
-/** The message of a server that ends a connection (PostgreSQL manual, "Message Formats", ErrorResponse). */
-const TERMINATED = errorResponse('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
-
-function errorResponse(fields: string): Buffer {
-  const head = Buffer.from('E\0\0\0\0');
-  head.writeInt32BE(4 + Buffer.byteLength(fields), 1);
-  return Buffer.concat([head, Buffer.from(fields)]);
-}
+const TERMINATED = postgresError('57P01', 'terminating connection due to administrator command');
 
 /** Where to stop: before PostgreSQL sees a statement, or after it has carried it out and before the answer is seen. */
 export type Stage = 'before' | 'after';
@@ -26,6 +21,7 @@ interface Trap {
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
+  private port = 0;
   private mode: 'forward' | 'refuse' | 'swallow' = 'forward';
   /** Connections of an earlier one pass nothing on. */
   private generation = 0;
@@ -37,14 +33,12 @@ export class TcpProxy {
   /** @param url - of the database behind it */
   static async start(url: string): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(url));
-    proxy.server.listen(0, '127.0.0.1');
-    await once(proxy.server, 'listening');
+    proxy.port = await listen(proxy.server);
     return proxy;
   }
 
   get url(): string {
-    const { port } = this.server.address() as AddressInfo;
-    return Object.assign(new URL(this.target), { hostname: '127.0.0.1', port }).href;
+    return Object.assign(new URL(this.target), { hostname: '127.0.0.1', port: this.port }).href;
   }
 
   /** Breaks every connection and lets no new one live. */
@@ -71,13 +65,7 @@ export class TcpProxy {
     this.lastWords = text;
   }
 
-  /**
-   * The first statement that is meant, or its answer, goes no further, nor does anything after it on its connection.
-   *
-   * @param isHere - asked once for each statement, in order; what it is given contains the statement as PostgreSQL's protocol
-   *   wraps it
-   * @param action - what to do at this moment
-   */
+  /** The first statement that is meant, as the protocol wraps it, or its answer, goes no further, nor does anything after it. */
   stopAt(isHere: Trap['isHere'], stage: Stage, action: Trap['action']): void {
     this.trap = { isHere, stage, action };
   }

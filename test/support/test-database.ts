@@ -11,15 +11,14 @@ export interface TestDatabase {
 }
 
 /** A database without rows: an empty one on the server at `TEST_DATABASE_URL` if that is set, otherwise embedded with its tables. */
-export function createTestDatabase(): Promise<TestDatabase> {
+export function createTestDatabase(template: 'empty' | 'migrated' = 'migrated'): Promise<TestDatabase> {
   const { TEST_DATABASE_URL: serverUrl } = process.env;
-  return serverUrl ? createOnServer(serverUrl) : createEmbedded();
+  return serverUrl ? createOnServer(serverUrl) : createEmbedded(template);
 }
 
 /** A database that has no tables yet. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
-  const { TEST_DATABASE_URL: serverUrl } = process.env;
-  return serverUrl ? createOnServer(serverUrl) : createEmbedded('empty');
+  return createTestDatabase('empty');
 }
 
 /** Where a database on the server is. */
@@ -38,12 +37,8 @@ async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   await query(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return {
-    environment: { DATABASE_URL: url.href },
-    drop: async () => {
-      await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-    },
-  };
+  const drop = async () => void (await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  return { environment: { DATABASE_URL: url.href }, drop };
 }
 
 /** A database without rows in a directory of its own. */

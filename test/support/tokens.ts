@@ -1,9 +1,9 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/database/id.js';
 import { runCli } from './process.js';
+import { query } from './query.js';
 import { testDirectory } from './test-database.js';
 
 /** A token that a service with these variables accepts, whatever its database is. */
@@ -14,11 +14,7 @@ export async function declareToken(): Promise<{ token: string; variables: { AUTH
   return { token, variables: { AUTH_TOKENS_FILE } };
 }
 
-/**
- * Issues a token as an operator does, which also applies the migrations.
- *
- * @param environment - that leads to the database
- */
+/** Issues a token as an operator does, which also applies the migrations. */
 export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string> {
   const { code, stdout, stderr } = await runCli(['token', 'issue', '--name', 'test'], environment);
   if (code !== 0) {
@@ -27,19 +23,11 @@ export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string
   return stdout.trim();
 }
 
-/**
- * Issues many tokens at once.
- *
- * @param url - of a database that has its migrations
- */
+/** Issues many tokens at once, in a database that has its migrations. */
 export async function issueTokens(url: string, count: number): Promise<string[]> {
-  const client = new Client(url);
-  await client.connect();
   const tokens = Array.from({ length: count }, generateToken);
-  for (const token of tokens) {
-    const statement = `INSERT INTO access_tokens (id, name, digest, created_at) VALUES ($1, 'test', $2, now())`;
-    await client.query(statement, [newId(), digestOf(token)]);
-  }
-  await client.end();
+  const rows = 'unnest($1::uuid[], $2::bytea[]) AS tokens (id, digest)';
+  const statement = `INSERT INTO access_tokens (id, name, digest, created_at) SELECT id, 'test', digest, now() FROM ${rows}`;
+  await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf)]);
   return tokens;
 }

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import * as fc from 'fast-check';
 import { generateToken } from '../../../src/platform/auth/token-format.js';
 import { accepted, type Attempt, type Described, type Drafts, type FuzzRequest, requestOf } from './requests.js';
-import { asObject, isValid } from './schema.js';
+import { asObject, isValid } from './values.js';
 
 const JSON_TYPE = [['Content-Type', 'application/json']] as const;
 

@@ -1,25 +1,15 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as fc from 'fast-check';
 import type { Document, Operation } from '../../support/contract.js';
-import { asObject, boundOf, type JsonObject, typesOf } from './schema.js';
-import { ABSENT, textsOf, valuesOf } from './values.js';
+import { ABSENT, asObject, bodiesOf, boundOf, type JsonObject, textsOf, typesOf, valuesOf } from './values.js';
 
-export interface Parameter {
+/** A value of a request that a schema describes: a parameter, the body, or a property of it. */
+export interface Place {
   in: string;
   name: string;
   required: boolean;
   schema: JsonObject;
-  examples?: Record<string, { value: string }> | undefined;
-}
-
-/** A value of a request that a schema describes: the body, a property in it, or a parameter. */
-export interface Place {
-  in: string;
-  /** Names of properties from the body down, or the name of the parameter. */
-  path: readonly string[];
-  schema: JsonObject;
-  required: boolean;
-  examples?: Parameter['examples'];
+  examples?: Record<string, { value: string }>;
 }
 
 /** An operation as its document describes it, with every reference followed. */
@@ -28,27 +18,24 @@ export interface Described {
   method: string;
   path: string;
   operation: Operation;
-  parameters: readonly Parameter[];
+  parameters: readonly Place[];
   body: JsonObject | undefined;
   successes: readonly number[];
 }
 
-/** A document in which what references lead to stands in their place. */
 interface Resolved {
   paths: Record<
     string,
-    Record<string, { parameters?: Parameter[]; requestBody?: { content: Record<string, { schema: JsonObject }> } }>
+    Record<string, { parameters?: Place[]; requestBody?: { content: Record<string, { schema: JsonObject }> } }>
   >;
 }
-
-type Pair = readonly [name: string, value: string];
 
 export interface FuzzRequest {
   method: string;
   /** Path and query, percent-encoded. */
   target: string;
   /** Each may come several times. Latin-1, as bytes. */
-  headers: readonly Pair[];
+  headers: readonly (readonly [name: string, value: string])[];
   body?: string | Uint8Array<ArrayBuffer>;
   /** Whether it is sent with its own credentials, or without any, instead of a good token. */
   hasOwnCredentials?: boolean;
@@ -73,62 +60,47 @@ export interface Draft {
 
 export function describedOperations(document: Document, below: string): Described[] {
   const resolved = new Validator().resolveRefs({ specification: structuredClone(document) as never }) as unknown as Resolved;
-  return Object.entries(document.paths)
-    .filter(([path]) => path.startsWith(below))
-    .flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method, operation })))
-    .map(({ path, method, operation }) => {
-      const { parameters = [], requestBody } = resolved.paths[path]?.[method] ?? {};
-      return {
-        name: `${method.toUpperCase()} ${path}`,
-        method: method.toUpperCase(),
-        path,
-        operation,
-        parameters,
-        body: requestBody?.content['application/json']?.schema,
-        successes: Object.keys(operation.responses)
-          .map(Number)
-          .filter((status) => status < 300),
-      };
-    });
+  const paths = Object.entries(document.paths).filter(([path]) => path.startsWith(below));
+  return paths.flatMap(([path, item]) =>
+    Object.entries(item).map(([key, operation]) => {
+      const { parameters = [], requestBody } = resolved.paths[path]?.[key] ?? {};
+      const method = key.toUpperCase();
+      const statuses = Object.keys(operation.responses).map(Number);
+      const successes = statuses.filter((status) => status < 300);
+      const body = requestBody?.content['application/json']?.schema;
+      return { name: `${method} ${path}`, method, path, operation, parameters, body, successes };
+    }),
+  );
 }
 
 export function placesOf({ parameters, body }: Described): Place[] {
-  const ofParameters = parameters.map((parameter) => ({ ...parameter, path: [parameter.name] }));
-  return [...ofParameters, ...(body ? placesIn(body, [], true) : [])];
-}
-
-function placesIn(schema: JsonObject, path: readonly string[], required: boolean): Place[] {
-  const { required: names = [] } = schema as { required?: string[] };
-  const properties = Object.entries(asObject(schema['properties']));
-  return [
-    { in: 'body', path, schema, required },
-    ...properties.flatMap(([name, property]) => placesIn(asObject(property), [...path, name], names.includes(name))),
-  ];
+  const required = (body?.['required'] ?? []) as string[];
+  const properties = Object.entries(asObject(body?.['properties'])).map(([name, schema]): Place => ({
+    in: 'property',
+    name,
+    required: required.includes(name),
+    schema: asObject(schema),
+  }));
+  return [...parameters, ...(body ? [{ in: 'body', name: '', required: false, schema: body }] : []), ...properties];
 }
 
 /** How problems name a place: a JSON Pointer (RFC 6901) for the body and what is in it, the name for a parameter. */
-export function nameOf({ in: location, path }: Pick<Place, 'in' | 'path'>): string {
-  return location === 'body' ? path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('') : path.join();
+export function nameOf({ in: location, name }: Pick<Place, 'in' | 'name'>): string {
+  return location === 'property' ? `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` : name;
 }
 
 /** The draft with another value at a place. */
-export function withPlaced(draft: Draft, { in: location, path }: Pick<Place, 'in' | 'path'>, value: unknown): Draft {
+export function withPlaced(draft: Draft, { in: location, name }: Pick<Place, 'in' | 'name'>, value: unknown): Draft {
   if (location === 'body') {
-    return { ...draft, json: withValue(draft.json, path, value) };
+    return { ...draft, json: value };
   }
-  const [name = ''] = path;
+  if (location === 'property') {
+    const others = Object.entries(asObject(draft.json)).filter(([other]) => other !== name);
+    // An object literal would take __proto__ for its prototype.
+    return { ...draft, json: Object.fromEntries(value === ABSENT ? others : [...others, [name, value]]) };
+  }
   const others = draft.parameters.filter((other) => other.in !== location || other.name !== name);
   return { ...draft, parameters: value === ABSENT ? others : [...others, { in: location, name, value: String(value) }] };
-}
-
-function withValue(root: unknown, [name, ...rest]: readonly string[], value: unknown): unknown {
-  if (name === undefined) {
-    return value;
-  }
-  const { [name]: before, ...others } = asObject(root);
-  const after = withValue(before, rest, value);
-  // An object literal would take __proto__ for its prototype.
-  return after === ABSENT ? others : Object.fromEntries([...Object.entries(others), [name, after]]);
 }
 
 type Spelling = (value: unknown) => string;
@@ -144,7 +116,7 @@ const SPELLINGS: readonly Spelling[] = [
 
 export function requestOf({ operation, parameters, json }: Draft, spelling: Spelling = JSON.stringify): FuzzRequest {
   const sent = (location: string) =>
-    parameters.filter((parameter) => parameter.in === location).map(({ name, value }): Pair => [name, value]);
+    parameters.filter((parameter) => parameter.in === location).map(({ name, value }) => [name, value] as const);
   const values = Object.fromEntries(sent('path'));
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(values[name] ?? ''));
   const search = sent('query').map((pair) => pair.map(encodeURIComponent).join('='));
@@ -181,26 +153,24 @@ export class Drafts {
   ) {
     const { parameters, body } = operation;
     const entries = parameters.map((parameter) => {
-      const { in: location, name } = parameter;
+      const { in: location, name, required } = parameter;
       const given = this.texts(parameter).map((value) => ({ in: location, name, value }));
-      return parameter.required ? given : fc.option(given, { nil: undefined, freq: 2 });
+      return required ? given : fc.option(given, { nil: undefined, freq: 2 });
     });
-    this.all = fc.tuple(fc.tuple(...entries), body ? valuesOf(body) : fc.constant(undefined)).map(([sent, json]) => ({
-      operation,
-      parameters: withoutForeignCursor(sent.filter((entry) => entry !== undefined)),
-      json,
-    }));
+    this.all = fc.tuple(fc.tuple(...entries), body ? bodiesOf(body) : fc.constant(undefined)).map(([sent, json]) => {
+      const given = sent.filter((entry) => entry !== undefined);
+      // A cursor belongs to the filter that it came with, which was none.
+      const isFiltered = given.some(({ name, value }) => name === 'filter' && value.trim() !== '');
+      return { operation, parameters: given.filter(({ name }) => !(isFiltered && name === 'cursor')), json };
+    });
   }
 
-  texts({ name, schema, examples }: Parameter): fc.Arbitrary<string> {
+  texts({ name, schema, examples }: Place): fc.Arbitrary<string> {
     switch (name) {
       case 'cursor':
-        return fc.constantFrom(...this.cursors);
+        return cursorsAmong(this.cursors);
       case 'filter':
-        return fc.oneof(
-          filtersOf(filtersAmong(examples)),
-          filtersOfLength(boundOf(schema, 'maxLength', 0), filtersAmong(examples)),
-        );
+        return fc.oneof(filtersOf(filtersAmong(examples)), filtersOfLength(boundOf(schema, 'maxLength'), filtersAmong(examples)));
       case 'Idempotency-Key':
         // No two have the same by chance.
         return fc.noBias(fc.uuid());
@@ -210,14 +180,13 @@ export class Drafts {
   }
 }
 
-/** A cursor belongs to the filter that it came with, which was none. */
-function withoutForeignCursor(parameters: Draft['parameters']): Draft['parameters'] {
-  const isFiltered = parameters.some(({ name, value }) => name === 'filter' && value.trim() !== '');
-  return parameters.filter(({ name }) => !(isFiltered && name === 'cursor'));
+/** One of the cursors that there are by the time when it is asked for. */
+export function cursorsAmong(cursors: readonly string[]): fc.Arbitrary<string> {
+  return fc.nat().map((number) => cursors[number % cursors.length] ?? 'none');
 }
 
 /** The filters of the document, but for the one that is none. */
-export function filtersAmong(examples: Parameter['examples'] = {}): string[] {
+export function filtersAmong(examples: Place['examples'] = {}): string[] {
   return Object.values(examples).flatMap(({ value }) => (value === '' ? [] : [value]));
 }
 

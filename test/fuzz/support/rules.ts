@@ -3,6 +3,7 @@ import {
   accepted,
   acceptedDrafts,
   type Attempt,
+  cursorsAmong,
   type Draft,
   type Drafts,
   filtersAmong,
@@ -14,8 +15,7 @@ import {
   requestOf,
   withPlaced,
 } from './requests.js';
-import { asObject, boundOf, typesOf } from './schema.js';
-import { ABSENT, textsOf, those, valuesThatBreak } from './values.js';
+import { ABSENT, asObject, boundOf, textsOf, those, typesOf, valuesThatBreak } from './values.js';
 
 /** What a document asks of a request. */
 export interface Rule {
@@ -41,13 +41,10 @@ const tempting = fc.oneof(fc.constantFrom('', 'name ', 'limit ', ...TEMPTING.spl
 export function rulesOf(drafts: Drafts): [name: string, rule: Rule][] {
   const { operation } = drafts;
   const places = placesOf(operation);
-  const rules = [
-    ...places.flatMap((place) =>
-      keywordsOf(place).map((keyword) => placedRule(place, keyword, brokenValues(place, keyword, drafts), drafts)),
-    ),
-    ...parameterRules(drafts),
-    ...(operation.body ? bodyRules(drafts, places) : []),
-  ];
+  const ofPlaces = places.flatMap((place) =>
+    keywordsOf(place).map((keyword) => placedRule(place, keyword, brokenValues(place, keyword, drafts), drafts)),
+  );
+  const rules = [...ofPlaces, ...parameterRules(drafts), ...(operation.body ? bodyRules(drafts, places) : [])];
   return rules.map((rule) => [`${operation.name}: ${rule.name}`, rule]);
 }
 
@@ -56,25 +53,34 @@ function refused(request: FuzzRequest, { operation }: Drafts, place: string, sta
 }
 
 /** Good requests, with one of these values at a place. */
-function placedRule(place: Place, keyword: string, values: fc.Arbitrary<unknown>, drafts: Drafts): Rule {
+function placedRule(place: Pick<Place, 'in' | 'name'>, keyword: string, values: fc.Arbitrary<unknown>, drafts: Drafts): Rule {
   const broken = fc
     .tuple(drafts.all, values)
     .map(([draft, value]) => refused(requestOf(withPlaced(draft, place, value)), drafts, nameOf(place)));
   return { name: `${place.in} ${nameOf(place)} ${keyword}`, broken };
 }
 
-function keywordsOf({ in: location, path, schema, required }: Place): string[] {
-  // Whatever stands in a URL or a header is a text.
-  const isRule = (keyword: string) =>
-    !NO_RULES.test(keyword) && (location === 'body' || keyword !== 'type' || schema['type'] !== 'string');
-  const isRequired = required && location !== 'path' && path.length > 0;
-  const hasGrammar = location === 'query' && /^(?:cursor|filter)$/.test(path.join());
-  return [...(isRequired ? ['required'] : []), ...Object.keys(schema).filter(isRule), ...(hasGrammar ? ['meaning'] : [])];
+function isInBody({ in: location }: Place): boolean {
+  return location === 'body' || location === 'property';
 }
 
-function brokenValues({ in: location, path, schema, examples }: Place, keyword: string, drafts: Drafts): fc.Arbitrary<unknown> {
-  const maximum = boundOf(schema, 'maxLength', 0);
-  if (location === 'query' && path[0] === 'filter') {
+function keywordsOf(place: Place): string[] {
+  const { in: location, name, schema, required } = place;
+  // Whatever stands in a URL or a header is a text.
+  const isRule = (keyword: string) =>
+    !NO_RULES.test(keyword) && (isInBody(place) || keyword !== 'type' || schema['type'] !== 'string');
+  const hasGrammar = location === 'query' && /^(?:cursor|filter)$/.test(name);
+  return [
+    ...(required && location !== 'path' ? ['required'] : []),
+    ...Object.keys(schema).filter(isRule),
+    ...(hasGrammar ? ['meaning'] : []),
+  ];
+}
+
+function brokenValues(place: Place, keyword: string, drafts: Drafts): fc.Arbitrary<unknown> {
+  const { in: location, name, schema, examples } = place;
+  const maximum = boundOf(schema, 'maxLength');
+  if (location === 'query' && name === 'filter') {
     const filters = filtersAmong(examples);
     return keyword === 'maxLength'
       ? fc.integer({ min: 1, max: 50 }).chain((more) => filtersOfLength(maximum + more, filters))
@@ -83,13 +89,13 @@ function brokenValues({ in: location, path, schema, examples }: Place, keyword: 
   if (keyword === 'meaning') {
     return cursorsThatBreak(drafts.cursors, maximum);
   }
-  if (location !== 'body' && keyword === 'type') {
+  if (!isInBody(place) && keyword === 'type') {
     const texts = fc.string({ unit: 'grapheme' }).filter((text) => !/^-?\d+$/.test(text));
     return fc.oneof(fc.constantFrom(...NO_INTEGERS), texts);
   }
   const values = valuesThatBreak(keyword, schema);
   // An empty path parameter would be another path.
-  const isSent = (value: unknown) => location === 'body' || (isSendable(value) && (location !== 'path' || value !== ''));
+  const isSent = (value: unknown) => isInBody(place) || (isSendable(value) && (location !== 'path' || value !== ''));
   return those(values, isSent) ?? values;
 }
 
@@ -99,30 +105,24 @@ function isSendable(value: unknown): boolean {
 }
 
 /** What follows a good filter and `&&`, and what else ends it: refused by the grammar, or by what lists support of it. */
-const WRONG_CONDITIONS = [
-  '',
-  '"unterminated',
-  'nothingOfThatName == "x"',
-  '1 + 1 == 2',
-  '"\0" == "\0"',
-  'createdAt',
-  'createdAt == "2026-01-01T00:00:00Z"',
-  'createdAt > timestamp("yesterday")',
-];
+const WRONG_CONDITIONS = ['', '"unterminated', 'nothingOfThatName == "x"', '1 + 1 == 2', '"\0" == "\0"', 'createdAt'];
+const WRONG_TIMES = ['createdAt == "2026-01-01T00:00:00Z"', 'createdAt > timestamp("yesterday")'];
 const WRONG_ENDS = [')', ' and true', ' ? true : false', '; DROP TABLE items', ' -- '];
 
 function spoilt(filter: string): string[] {
-  return WRONG_CONDITIONS.map((condition) => `${filter} && ${condition}`).concat(
-    WRONG_ENDS.map((end) => filter + end),
-    ['|| ', '(', 'this.', `${filter} `].map((start) => start + filter),
-    [`[${filter}][0]`, `{"a": ${filter}}.a`, `${'!('.repeat(17)}${filter}${')'.repeat(17)}`],
-    Array.from({ length: 33 }, () => filter).join('||'),
-  );
+  return [...WRONG_CONDITIONS, ...WRONG_TIMES]
+    .map((condition) => `${filter} && ${condition}`)
+    .concat(
+      WRONG_ENDS.map((end) => filter + end),
+      ['|| ', '(', 'this.', `${filter} `].map((start) => start + filter),
+      [`[${filter}][0]`, `{"a": ${filter}}.a`, `${'!('.repeat(17)}${filter}${')'.repeat(17)}`],
+      Array.from({ length: 33 }, () => filter).join('||'),
+    );
 }
 
 /** Texts that are no cursor of a list without a filter. */
 function cursorsThatBreak(cursors: readonly string[], maximum: number): fc.Arbitrary<string> {
-  const good = fc.constantFrom(...cursors);
+  const good = cursorsAmong(cursors);
   return fc
     .oneof(
       fc.string({ unit: 'grapheme', maxLength: maximum }),
@@ -137,19 +137,19 @@ function cursorsThatBreak(cursors: readonly string[], maximum: number): fc.Arbit
 
 /** What every operation asks of its parameters: to be known, and given once. */
 function parameterRules(drafts: Drafts): Rule[] {
-  const { operation } = drafts;
-  const known = new Set(operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name));
+  const { parameters } = drafts.operation;
+  const isKnown = (name: string) => parameters.some((parameter) => parameter.in === 'query' && parameter.name === name);
   const unknown = fc
     .tuple(
       drafts.all,
-      tempting.filter((name) => !known.has(name)),
+      tempting.filter((name) => !isKnown(name)),
       fc.string({ unit: 'grapheme' }),
     )
-    .map(([draft, name, value]) => refused(requestOf(withPlaced(draft, { in: 'query', path: [name] }, value)), drafts, name));
-  const repeated = operation.parameters
+    .map(([draft, name, value]) => refused(requestOf(withPlaced(draft, { in: 'query', name }, value)), drafts, name));
+  const repeated = parameters
     .filter((parameter) => parameter.in !== 'path')
     .map((parameter): Rule => {
-      const { in: location, name } = parameter;
+      const { in: location, name, schema } = parameter;
       const texts = drafts.texts(parameter);
       const broken = fc.tuple(drafts.all, texts, texts).map(([draft, ...values]) => {
         const others = draft.parameters.filter((other) => other.name !== name && other.name !== 'cursor');
@@ -157,9 +157,7 @@ function parameterRules(drafts: Drafts): Rule[] {
         return refused(requestOf({ ...draft, parameters: [...others, ...both] }), drafts, name);
       });
       // Drafts have keys that no two share by chance, which are all of one length.
-      const kept = fc
-        .tuple(drafts.all, textsOf(parameter.schema))
-        .map(([draft, value]) => withPlaced(draft, { in: location, path: [name] }, value));
+      const kept = fc.tuple(drafts.all, textsOf(schema)).map(([draft, value]) => withPlaced(draft, parameter, value));
       const rule: Rule = { name: `${location} ${name} once`, broken };
       if (location === 'header') rule.kept = acceptedDrafts(kept);
       return rule;
@@ -202,7 +200,7 @@ function bodyRules(drafts: Drafts, places: readonly Place[]): Rule[] {
     name: `body ${name}`,
     broken: requests.map((request) => refused(request, drafts, '')),
   });
-  const sentWith = (name: string, values: readonly string[]) =>
+  const sentWith = (name: string, ...values: string[]) =>
     fc.tuple(all, fc.constantFrom(...values)).map(([draft, value]) => withHeader(requestOf(draft), name, value));
   // Bytes that are no UTF-8 in the place of the last ones.
   const inWrongEncoding = all.map((draft) => {
@@ -213,22 +211,42 @@ function bodyRules(drafts: Drafts, places: readonly Place[]): Rule[] {
     const { body: _body, ...request } = requestOf(draft);
     return request;
   });
-  const withoutJson = all.map((draft) => requestOf({ ...draft, json: undefined }));
   const malformed = fc
     .tuple(all, fc.constantFrom(...malformations))
     .map(([draft, malform]) => requestOf(draft, (value) => malform(JSON.stringify(value))));
-  const charsets = ['application/json; charset=latin1', 'application/json; charset=utf-16'];
+  const known = asObject(operation.body?.['properties']);
+  const unknown = fc
+    .tuple(
+      all,
+      tempting.filter((name) => !Object.hasOwn(known, name)),
+      fc.constantFrom(null, 1, 'x', true),
+    )
+    .map(([draft, name, value]) => {
+      const added = { in: 'property', name };
+      return refused(requestOf(withPlaced(draft, added, value)), drafts, nameOf(added));
+    });
+  // JSON can escape half of a character, which is no text.
   const halves = fc.constantFrom('\ud800', '\udfff', 'x\ud83d', '\ude00x', '\ude00\ud83d');
-  const sameMediaType = sentWith('Content-Type', SAME_MEDIA_TYPE).map((request) => accepted(request, operation));
   return [
-    whole('required', fc.oneof(withoutBody, withoutJson)),
-    { ...whole('media type', sentWith('Content-Type', OTHER_MEDIA_TYPES)), kept: sameMediaType },
-    whole('charset', fc.oneof(sentWith('Content-Type', charsets), inWrongEncoding)),
-    whole('content coding', sentWith('Content-Encoding', ['gzip', 'deflate', 'br', 'identity, gzip', 'x'])),
+    whole(
+      'required',
+      fc.oneof(
+        withoutBody,
+        all.map((draft) => requestOf({ ...draft, json: undefined })),
+      ),
+    ),
+    {
+      ...whole('media type', sentWith('Content-Type', ...OTHER_MEDIA_TYPES)),
+      kept: sentWith('Content-Type', ...SAME_MEDIA_TYPE).map((request) => accepted(request, operation)),
+    },
+    whole(
+      'charset',
+      fc.oneof(sentWith('Content-Type', 'application/json; charset=latin1', 'application/json; charset=utf-16'), inWrongEncoding),
+    ),
+    whole('content coding', sentWith('Content-Encoding', 'gzip', 'deflate', 'br', 'identity, gzip', 'x')),
     whole('JSON', malformed),
     sizeRule(drafts),
-    ...places.filter(({ schema }) => schema['additionalProperties'] === false).map((place) => namesRule(place, drafts)),
-    // JSON can escape half of a character, which is no text.
+    ...(operation.body?.['additionalProperties'] === false ? [{ name: 'body additionalProperties', broken: unknown }] : []),
     ...places.filter(isBodyText).map((place) => placedRule(place, 'is Unicode', halves, drafts)),
   ];
 }
@@ -257,18 +275,6 @@ function sizeRule(drafts: Drafts): Rule {
   };
 }
 
-function namesRule(place: Place, drafts: Drafts): Rule {
-  const known = asObject(place.schema['properties']);
-  const names = tempting.filter((name) => !Object.hasOwn(known, name));
-  const broken = fc.tuple(drafts.all, names, fc.constantFrom(null, 1, 'x', true)).map(([draft, name, value]) => {
-    const added = { in: 'body', path: [...place.path, name] };
-    return refused(requestOf(withPlaced(draft, added, value)), drafts, nameOf(added));
-  });
-  return { name: `body ${nameOf(place)} additionalProperties`, broken };
-}
-
 function isBodyText({ in: location, schema }: Place): boolean {
-  return (
-    location === 'body' && typesOf(schema).includes('string') && schema['enum'] === undefined && schema['format'] === undefined
-  );
+  return location === 'property' && typesOf(schema).includes('string') && !('enum' in schema) && !('format' in schema);
 }

@@ -1,5 +1,35 @@
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
-import { asObject, boundOf, isValid, type JsonObject, typesOf } from './schema.js';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+
+/** By the text of their schemas, which are made anew for each value. */
+const validators = new Map<string, ValidateFunction>();
+
+export function isValid(schema: JsonObject, value: unknown): boolean {
+  const key = JSON.stringify(schema);
+  const validate = validators.get(key) ?? ajv.compile(schema);
+  validators.set(key, validate);
+  return validate(value);
+}
+
+export function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+export function typesOf(schema: JsonObject): readonly unknown[] {
+  return [schema['type'] ?? []].flat();
+}
+
+export function boundOf(schema: JsonObject, keyword: string, otherwise = 0): number {
+  const bound = schema[keyword];
+  return typeof bound === 'number' ? bound : otherwise;
+}
 
 /** What is left out on purpose. */
 export const ABSENT = Symbol('absent');
@@ -54,7 +84,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
 };
 
-/** JSON values that a schema admits: with and without what is optional, and each part of it up to its bounds. */
+/** JSON values that a schema admits, up to its bounds. */
 export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   const { minimum: min = Number.MIN_SAFE_INTEGER, maximum: max = Number.MAX_SAFE_INTEGER } = schema as Record<string, number>;
   const byType: Record<string, () => fc.Arbitrary<unknown>> = {
@@ -62,7 +92,6 @@ export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
     boolean: () => fc.boolean(),
     string: () => textsOf(schema),
     integer: () => fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max })),
-    object: () => objectsOf(schema),
   };
   const make = (type: unknown) => {
     const made = byType[String(type)]?.();
@@ -72,22 +101,22 @@ export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   return fc.oneof(...typesOf(schema).map(make));
 }
 
-function objectsOf(schema: JsonObject): fc.Arbitrary<object> {
+/** Bodies that a schema admits, with and without what is optional. */
+export function bodiesOf(schema: JsonObject): fc.Arbitrary<object> {
   const properties = Object.entries(asObject(schema['properties']));
-  const { required = [] } = schema as { required?: string[] };
   const values = Object.fromEntries(properties.map(([name, property]) => [name, valuesOf(asObject(property))]));
-  return fc.record(values, { requiredKeys: required, noNullPrototype: true });
+  return fc.record(values, { requiredKeys: (schema['required'] ?? []) as string[], noNullPrototype: true });
 }
 
 /** Texts that a schema admits, of all of Unicode and of all lengths up to both bounds. */
 export function textsOf(schema: JsonObject): fc.Arbitrary<string> {
   if (Array.isArray(schema['enum'])) {
-    return fc.constantFrom(...(schema['enum'] as string[]));
+    return fc.constantFrom(...schema['enum'].filter((value) => typeof value === 'string'));
   }
   const ofText = { ...schema, type: 'string' };
-  const minLength = boundOf(schema, 'minLength', 0);
+  const minLength = boundOf(schema, 'minLength');
   const maxLength = Math.min(boundOf(schema, 'maxLength', LONGEST), LONGEST);
-  const bounds = ['minLength', 'maxLength'].filter((keyword) => keyword in schema).map((keyword) => boundOf(schema, keyword, 0));
+  const bounds = ['minLength', 'maxLength'].filter((keyword) => keyword in schema).map((keyword) => boundOf(schema, keyword));
   const { valid, unusual } = FORMATS[String(schema['format'])] ?? {};
   const candidates = [
     ...(typeof schema['pattern'] === 'string' ? [fc.stringMatching(new RegExp(schema['pattern'], 'u'))] : []),
@@ -102,12 +131,9 @@ export function textsOf(schema: JsonObject): fc.Arbitrary<string> {
 export function textsOfLength(schema: JsonObject, length: number): fc.Arbitrary<string> {
   const { minLength: _minimum, maxLength: _maximum, ...others } = schema;
   const fillers = FILLERS.filter((filler) => isValid(others, `x${filler}`));
+  const cut = (text: string) => Array.from(text).slice(0, length).join('');
   // Where the rest of the schema forbids them all, its length cannot be wrong alone.
-  return fc.constantFrom(...(fillers.length > 0 ? fillers : FILLERS)).map((filler) =>
-    Array.from(`x${filler.repeat(length)}`)
-      .slice(0, length)
-      .join(''),
-  );
+  return fc.constantFrom(...(fillers.length > 0 ? fillers : FILLERS)).map((filler) => cut(`x${filler.repeat(length)}`));
 }
 
 /** Makes values that break one keyword of a schema, and as little else as can be. */
@@ -122,25 +148,21 @@ const breakers: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unk
   minLength: (schema) =>
     fc.integer({ min: 0, max: boundOf(schema, 'minLength', 1) - 1 }).chain((length) => textsOfLength(schema, length)),
   maxLength: (schema) => {
-    const longest = boundOf(schema, 'maxLength', 0);
+    const longest = boundOf(schema, 'maxLength');
     return fc.constantFrom(1, 1, 1, 2, 10, longest).chain((more) => textsOfLength(schema, longest + more));
   },
   pattern: (schema) => {
     const { unusual } = FORMATS[String(schema['format'])] ?? {};
-    const lengths = { minLength: boundOf(schema, 'minLength', 0), maxLength: Math.min(boundOf(schema, 'maxLength', 20), 20) };
+    const lengths = { minLength: boundOf(schema, 'minLength'), maxLength: Math.min(boundOf(schema, 'maxLength', 20), 20) };
     const odd = [ODD, ODD_IN_HEADERS].map((unit) => fc.string({ unit: fc.constantFrom(...unit), ...lengths }));
     return unusual ?? fc.oneof(...odd);
   },
-  minimum: (schema) => beyond(boundOf(schema, 'minimum', 0), -1),
-  maximum: (schema) => beyond(boundOf(schema, 'maximum', 0), 1),
+  minimum: (schema) => beyond(boundOf(schema, 'minimum'), -1),
+  maximum: (schema) => beyond(boundOf(schema, 'maximum'), 1),
   format: (schema) => FORMATS[String(schema['format'])]?.wrong ?? fc.constant(null),
 };
 
-/**
- * Values that break a keyword and, where that is possible, no other.
- *
- * @throws Error for a keyword of which it is not known how to break it: it would go untested
- */
+/** Values that break a keyword and, where that is possible, no other. @throws Error where it is not known how */
 export function valuesThatBreak(keyword: string, schema: JsonObject): fc.Arbitrary<unknown> {
   if (keyword === 'required') {
     return fc.constant(ABSENT);
