@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** What a text holds: a piece of a canary, in some spelling. */
-interface Sighting {
-  canary: string;
-  spelling: string;
-}
-
 const DIGEST = 'SHA-256 ';
 
 /** Lengths of the pieces in which spellings are looked for: long enough that none is met by chance. */
@@ -20,26 +14,22 @@ const SEPARATED = 24;
 export class Canaries {
   /** All of them, by name. */
   readonly values = new Map<string, string>();
-  /** By their length, and in lower case, what there is to look for. */
-  private readonly pieces = new Map<number, Map<string, Sighting>>();
+  /** What there is to look for, in lower case, and what it is: `canary: spelling`. */
+  private readonly pieces = new Map<string, string>();
 
-  /**
-   * @param value - without what may be known: a prefix or a header
-   * @param whole - with that
-   */
+  /** @param value - without what may be known: a prefix or a header. @param whole - with that */
   add(canary: string, value: string, whole = value): void {
     this.values.set(canary, value);
-    this.addText({ canary, spelling: 'text' }, value);
-    this.addBytes(canary, '', Buffer.from(value));
-    this.addBytes(canary, DIGEST, createHash('sha256').update(value).digest());
-    this.addBytes(canary, DIGEST, createHash('sha256').update(whole).digest());
+    this.addPieces(`${canary}: text`, value, LETTERS);
+    this.addBytes(`${canary}: `, Buffer.from(value));
+    for (const text of [value, whole]) this.addBytes(`${canary}: ${DIGEST}`, createHash('sha256').update(text).digest());
   }
 
   /** What is in a text or a file, each once, as `canary: spelling`. */
   findIn(text: string | Buffer): string[] {
-    const bytes = Buffer.from(text.toString('latin1').toLowerCase(), 'latin1');
-    const found = [...this.pieces].flatMap(([length, pieces]) => search(bytes, length, pieces));
-    return [...new Set(found.map(({ canary, spelling }) => `${canary}: ${spelling}`))].toSorted();
+    const pattern = new RegExp([...this.pieces.keys()].join('|').replaceAll('+', '\\+'), 'g');
+    const found = text.toString('latin1').toLowerCase().matchAll(pattern);
+    return [...new Set(found.map(([piece]) => this.pieces.get(piece) ?? ''))].toSorted();
   }
 
   /** The same where digests may be. */
@@ -47,55 +37,25 @@ export class Canaries {
     return this.findIn(text).filter((found) => !found.includes(`: ${DIGEST}`));
   }
 
-  private addText(sighting: Sighting, text: string, length = LETTERS): void {
-    if (text.length < length) {
-      throw new Error(`${sighting.canary} as ${sighting.spelling} is too short to be distinguished from other texts.`);
-    }
-    const pieces = this.pieces.get(length) ?? new Map<string, Sighting>();
-    this.pieces.set(length, pieces);
-    for (let start = 0; start <= text.length - length; start += length / 2) {
-      pieces.set(text.slice(start, start + length).toLowerCase(), sighting);
-    }
-    pieces.set(text.slice(-length).toLowerCase(), sighting);
-  }
-
-  private addBytes(canary: string, what: string, bytes: Buffer): void {
+  private addBytes(name: string, bytes: Buffer): void {
     for (const encoding of ['base64', 'base64url'] as const) {
-      for (const text of within(bytes, encoding)) this.addText({ canary, spelling: `${what}base64` }, text);
+      // Whatever stands before and behind: `user:` perhaps.
+      for (const before of [0, 1, 2]) {
+        const padded = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding);
+        this.addPieces(`${name}base64`, padded.slice(2, Math.floor(((before + bytes.length) * 8) / 6)), LETTERS);
+      }
     }
     const pairs = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'));
-    this.addText({ canary, spelling: `${what}hex` }, pairs.join(''), DIGITS);
-    this.addText({ canary, spelling: `${what}Buffer` }, pairs.join(' '), SEPARATED);
-    this.addText({ canary, spelling: `${what}percent` }, `%${pairs.join('%')}`, SEPARATED);
-    this.addText({ canary, spelling: `${what}list` }, bytes.join(','), SEPARATED);
+    this.addPieces(`${name}hex`, pairs.join(''), DIGITS);
+    this.addPieces(`${name}Buffer`, pairs.join(' '), SEPARATED);
+    this.addPieces(`${name}percent`, `%${pairs.join('%')}`, SEPARATED);
+    this.addPieces(`${name}list`, bytes.join(','), SEPARATED);
   }
-}
 
-/** What base64 makes of some bytes, whatever stands before and behind them: `user:` perhaps. */
-function within(bytes: Buffer, encoding: 'base64' | 'base64url'): string[] {
-  return [0, 1, 2].map((before) => {
-    const padded = Buffer.concat([Buffer.alloc(before), bytes]);
-    return padded.toString(encoding).slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
-  });
-}
-
-/** One pass for all pieces of a length, of which few positions are worth a closer look: files can be large. */
-function search(bytes: Buffer, length: number, pieces: ReadonlyMap<string, Sighting>): Sighting[] {
-  const beginnings = new Uint8Array(0x10_0000);
-  for (const piece of pieces.keys()) beginnings[beginningAt(Buffer.from(piece, 'latin1'), 0)] = 1;
-  const found: Sighting[] = [];
-  for (let start = 0; start <= bytes.length - length; start += 1) {
-    const sighting =
-      beginnings[beginningAt(bytes, start)] === 1 ? pieces.get(bytes.toString('latin1', start, start + length)) : undefined;
-    if (sighting) {
-      found.push(sighting);
+  private addPieces(sighting: string, text: string, length: number): void {
+    for (let start = 0; start <= text.length - length; start += length / 2) {
+      this.pieces.set(text.slice(start, start + length).toLowerCase(), sighting);
     }
+    this.pieces.set(text.slice(-length).toLowerCase(), sighting);
   }
-  return found;
-}
-
-/** A number of 20 bits for four bytes, different for most of them. */
-function beginningAt(bytes: Buffer, start: number): number {
-  const at = (offset: number) => bytes[start + offset] ?? 0;
-  return (at(0) << 12) ^ (at(1) << 8) ^ (at(2) << 4) ^ at(3);
 }
