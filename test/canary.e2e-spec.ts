@@ -322,7 +322,7 @@ describe('secrets', () => {
     ];
     for (const [place, ...texts] of expected) {
       for (const text of texts)
-        expect(outputs.get(place)).toEqual(expect.stringMatching(text instanceof RegExp ? text : RegExp.escape(text)));
+        expect(outputs.get(place)).toEqual(text instanceof RegExp ? expect.stringMatching(text) : expect.stringContaining(text));
     }
     for (const name of ['the service', 'the service without its database']) {
       const report = JSON.parse(outputs.get(`report of ${name}`) ?? '') as Record<string, unknown>;

@@ -27,9 +27,9 @@ export class Canaries {
 
   /** What is in a text or a file, each once, as `canary: spelling`. */
   findIn(text: string | Buffer): string[] {
-    const pattern = new RegExp([...this.pieces.keys()].join('|').replaceAll('+', '\\+'), 'g');
-    const found = text.toString('latin1').toLowerCase().matchAll(pattern);
-    return [...new Set(found.map(([piece]) => this.pieces.get(piece) ?? ''))].toSorted();
+    const pattern = new RegExp([...this.pieces.keys()].map((piece) => piece.replaceAll(/\W/g, '\\$&')).join('|'), 'g');
+    const found = text.toString('latin1').toLowerCase().match(pattern) ?? [];
+    return [...new Set(found.map((piece) => this.pieces.get(piece) ?? ''))].toSorted();
   }
 
   /** The same where digests may be. */
