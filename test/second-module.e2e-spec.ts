@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
-import { checkTables } from '../src/platform/database/check-tables.js';
+import { checkTables } from '../src/platform/database/table-name.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { ParcelsModule } from './fuzz/support/parcels.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';

@@ -4,7 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
-import { CONFLICT, sqlState } from '../database/sql-state.js';
+import { CONFLICT, sqlState } from '../database/database-problem.js';
 import type { RunStatement } from '../database/transactions.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { KeptAnswer } from './kept-answer.entity.js';
@@ -147,10 +147,8 @@ export class KeptAnswers implements OnApplicationShutdown {
       }
     };
     try {
-      return await this.database.transaction(async (begin) => {
+      return await this.database.transaction(async () => {
         const answer = await carryOut();
-        // A handler without statements.
-        await begin();
         await this.answers.update({ ownerId: request.ownerId, key: request.key }, answer);
         return { ...answer, isReplay: false };
       }, claimOrRefuse);

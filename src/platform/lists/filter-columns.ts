@@ -60,7 +60,7 @@ function checkColumnType(path: string, type: keyof typeof COLUMN_TYPES, options:
 function checkIndexing(entity: Type, name: string, { type, indexes = [], unindexed = '' }: FilterField): void {
   const isFoundByKey = name === 'id' || type === 'creationTime';
   if (!isFoundByKey && indexes.length === 0 && unindexed.trim() === '') {
-    const index = [tableNameOf(entity)?.name ?? entity.name, columnNameOf(entity, name) ?? name, 'idx'].join('_');
+    const index = [tableNameOf(entity) ?? entity.name, columnNameOf(entity, name) ?? name, 'idx'].join('_');
     throw new Error(
       `${entity.name}.${name} can be filtered by and names no index: add indexes: ['${index}'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.`,
     );

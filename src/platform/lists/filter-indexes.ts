@@ -49,7 +49,7 @@ function aboutIndexes(sql: string): string[] {
 
 function faultOf(index: string, entity: Type, { name, type }: NamedField, statements: readonly string[]): string | undefined {
   const path = `${entity.name}.${name}`;
-  const table = tableNameOf(entity)?.name ?? entity.name;
+  const table = tableNameOf(entity) ?? entity.name;
   const column = columnNameOf(entity, name) ?? name;
   const building = statements.findLast((statement) => wordsOf(statement).has(index));
   if (building === undefined || /^\s*DROP\b/i.test(building)) {

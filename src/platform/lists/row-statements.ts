@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import type { Driver, EntityMetadata, ObjectLiteral } from 'typeorm';
-import type { Statement } from '../database/lane.js';
+import type { Statement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
 
 type ColumnMetadata = EntityMetadata['columns'][number];
@@ -54,7 +54,6 @@ export class RowStatements<Entity extends ObjectLiteral> {
   private readonly kept: readonly boolean[];
   private readonly driver: Driver;
   private readonly table: string;
-  private readonly isText: boolean;
   private readonly pages = new Map<string, Pick<Statement, 'text' | 'name'>>();
   private readonly inserts = new Map<string, Pick<Statement, 'text' | 'name'>>();
 
@@ -64,7 +63,6 @@ export class RowStatements<Entity extends ObjectLiteral> {
     this.entity = metadata.target as Type<Entity>;
     this.columns = metadata.columns;
     this.kept = metadata.columns.map(({ type }) => KEPT.has(type));
-    this.isText = metadata.columns.every(({ type }) => TEXT.has(type));
     this.driver = metadata.dataSource.driver;
     this.table = quotedTable(metadata);
   }
@@ -85,7 +83,7 @@ export class RowStatements<Entity extends ObjectLiteral> {
       page = named(`SELECT ${columns} FROM ${this.table}${where} ORDER BY ${key} DESC LIMIT ${count}`);
       this.pages.set(place, page);
     }
-    return { ...page, isText: this.isText, values: isFirst ? [] : [after] };
+    return { ...page, values: isFirst ? [] : [after] };
   }
 
   /** Adds a row. What is undefined gets what the table has for it. */
@@ -102,8 +100,7 @@ export class RowStatements<Entity extends ObjectLiteral> {
       }
     }
     const values = given.map((column) => this.driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
-    // It gives no rows.
-    return { ...insert, values, isText: true };
+    return { ...insert, values };
   }
 
   /** What TypeORM makes of a row that {@link newest} found. */

@@ -15,7 +15,7 @@ export async function findNewest<Entity extends { id: string }>(
 ): Promise<Entity[]> {
   const statements = RowStatements.of<Entity>(repository.metadata);
   if (statements) {
-    const rows = await runRead(repository.manager, statements.newest(after, count));
+    const rows = await runRead(repository, statements.newest(after, count));
     return rows.map(statements.row);
   }
   return repository.find({
@@ -32,7 +32,7 @@ export async function insertRow<Entity extends { id: string }>(
 ): Promise<void> {
   const statements = RowStatements.of<Entity>(repository.metadata);
   if (statements) {
-    await runStatement(repository.manager, statements.insert(row));
+    await runStatement(repository, statements.insert(row));
   } else {
     await repository.insert(row as QueryDeepPartialEntity<Entity>);
   }

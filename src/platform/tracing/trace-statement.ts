@@ -1,7 +1,7 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import { DatabaseError } from 'pg';
 import { SERVICE_NAME } from '../config/configuration.js';
-import type { StatementObserver } from '../database/statement-observers.js';
+import type { StatementObserver } from '../database/database-metrics.js';
 import { currentSpan, failSpan } from './traced.js';
 
 /** Quoted names, parameters, strings, comments and numbers, also unclosed ones (PostgreSQL manual, "Lexical Structure"). */

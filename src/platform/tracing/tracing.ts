@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
-import { StatementObservers } from '../database/statement-observers.js';
+import { StatementObservers } from '../database/database-metrics.js';
 import { within } from '../time/within.js';
 import { traceStatement } from './trace-statement.js';
 
