@@ -300,11 +300,11 @@ it('finds fields of every type by their indexes, whatever the value', async () =
       TIMESTAMPTZ '2020-01-01T00:00:00Z' + n * interval '1 day', TIMESTAMPTZ '2020-01-01T00:00:00Z' + n * interval '1 day'
     FROM generate_series(1, 20000) n`);
   await manager.query('ANALYZE samples');
-  const { metadata } = manager.getRepository(Sample);
+  const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
-    const statements = new KeyStatements(metadata, condition ?? constant(true), undefined, 21);
-    return (await explain(manager, statements.all())).readsTable;
+    const statements = new KeyStatements(samples.metadata, condition ?? constant(true), undefined, 21);
+    return (await explain(samples, statements.all())).readsTable;
   };
   const indexed = [
     'count == 5',

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { checkTables } from '../src/platform/database/check-tables.js';
+import { checkTables } from '../src/platform/database/table-name.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Widget } from './fixtures/widgets/widget.entity.js';
 import type { ProblemBody } from './support/api.js';

@@ -102,14 +102,14 @@ it('does not walk past the whole table where the planner is wrong about the numb
       CASE WHEN n <= ${rows / 10} THEN 'kettle' ELSE (ARRAY['bicycle', 'lamp', 'table', 'chair'])[1 + n % 4] END || ' ' || md5(n::text), repeat(md5(n::text), 10)
     FROM generate_series(1, ${rows}) n`);
   await client.query('VACUUM ANALYZE items');
-  const { metadata, manager } = service.app.get(DataSource).getRepository(Item);
+  const items = service.app.get(DataSource).getRepository(Item);
   for (const [filter, found] of [
     ['name.contains("bicycle") && name.contains("lamp")', 0],
     ['name.contains("kettle")', 20],
   ] as const) {
     const { condition } = itemFilter.parse(filter);
-    const statements = new KeyStatements(metadata, condition ?? constant(true), undefined, 21);
-    expect(await explain(manager, statements.all())).toEqual({ cost: expect.any(Number), readsTable: false });
+    const statements = new KeyStatements(items.metadata, condition ?? constant(true), undefined, 21);
+    expect(await explain(items, statements.all())).toEqual({ cost: expect.any(Number), readsTable: false });
     // What the planner would do on its own, and what is done.
     expect(await rowsRemoved(statements.planned())).toBeGreaterThan(0.8 * rows);
     expect(await rowsRemoved(statements.recent())).toBeLessThanOrEqual(WINDOW);

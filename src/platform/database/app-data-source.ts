@@ -1,66 +1,98 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  DataSource,
-  type EntityManager,
-  type EntityMetadata,
-  type EntityTarget,
-  type ObjectLiteral,
-  type QueryRunner,
-  type Repository,
-  type SelectQueryBuilder,
-} from 'typeorm';
+import type { Pool } from 'pg';
+import { DataSource, EntityManager, type EntityMetadata, type EntityTarget, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { databaseUnavailable } from './database-problem.js';
+import { checkTables } from './table-name.js';
 
 /** How long connections may take to close, in milliseconds. */
 const CLOSE_TIMEOUT = 2000;
 
-/** A transaction that the running code is part of. */
+/** First and longest pause between two attempts to connect, in milliseconds. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 5000;
+
+/** A transaction, or a savepoint, that the running code is part of. */
 interface Scope {
   readonly source: DataSource;
   readonly runner: QueryRunner;
   /** Called after a successful commit. */
-  onCommit: (() => void)[];
-  /** Resolves when the latest nested transaction has ended: they share a connection. */
+  readonly onCommit: (() => void)[];
+  /** Resolves when the latest savepoint has ended: they share a connection. */
   turn: Promise<unknown>;
 }
 
-const scopes = new AsyncLocalStorage<Scope | undefined>();
+const scopes = new AsyncLocalStorage<Scope>();
 
-/** What TypeORM's driver leaves behind when it fails to connect. */
-interface UnfinishedDriver {
-  master?: { end(): Promise<void> } | undefined;
-  connectedQueryRunners: QueryRunner[];
+/** What TypeORM's types leave out of its driver. */
+interface Driver {
+  master: Pool | undefined;
+  readonly connectedQueryRunners: readonly QueryRunner[];
+}
+
+function driverOf({ driver }: DataSource): Driver {
+  return driver as unknown as Driver;
+}
+
+/** The pool of `pg` behind a data source. @throws Problem 503 while it is not connected */
+export function poolOf(dataSource: DataSource): Pool {
+  const { master } = driverOf(dataSource);
+  if (!master) {
+    throw databaseUnavailable();
+  }
+  return master;
+}
+
+/** Runs transactions inside of others, which are savepoints, one after the other. */
+class AppEntityManager extends EntityManager {
+  override transaction<T>(...work: [unknown, unknown?]): Promise<T> {
+    const run = () => super.transaction(...(work as unknown as [(manager: EntityManager) => Promise<T>]));
+    return (this.dataSource as AppDataSource).inTurn(run);
+  }
 }
 
 /**
- * The data source of the service, which Nest injects before the database is there. Its managers and repositories are part of the
- * transaction that the running code is part of: TypeORM asks a manager for its query runner at each statement.
+ * The data source of the service, which Nest injects before the database is there. All that uses it, or managers and repositories of it,
+ * is part of the transaction that the running code is part of: TypeORM takes a query runner for each statement.
  */
 export class AppDataSource extends DataSource {
   /** Whether requests may use it: it is connected, and the database has all migrations. */
   isReady = false;
 
-  override async initialize(): Promise<this> {
+  /**
+   * Connects to a database that has all that its entities need, and leaves it unconnected otherwise.
+   *
+   * @param onPending - called with the names of the migrations that the database does not have yet, if there are any: applies them,
+   *   or throws
+   * @param signal - ends the attempt
+   */
+  async open(onPending: (migrations: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<void> {
     const subscribers = [...this.subscribers];
     try {
-      await super.initialize();
+      await this.initialize();
+      // Nest's subscribers add themselves in their constructors, and TypeORM begins a new list.
+      this.subscribers.push(...subscribers.filter((subscriber) => !this.subscribers.includes(subscriber)));
+      const pending = await new MigrationExecutor(this).getPendingMigrations();
+      if (pending.length > 0) {
+        await onPending(pending.map(({ name }) => name));
+      }
+      await checkTables(this);
+      signal.throwIfAborted();
+      this.isReady = true;
     } catch (error) {
-      const driver = this.driver as unknown as UnfinishedDriver;
-      await Promise.all(driver.connectedQueryRunners.map((runner) => runner.release()));
-      await driver.master?.end();
-      driver.master = undefined;
+      await this.destroy();
       throw error;
     }
-    // Nest's subscribers add themselves in their constructors, and TypeORM begins a new list.
-    this.subscribers.push(...subscribers.filter((subscriber) => !this.subscribers.includes(subscriber)));
-    return this;
   }
 
-  /** Closes its connections. A server that does not respond any more holds it up for {@link CLOSE_TIMEOUT}. */
+  /** Closes its connections, also after a failure to connect. A server that does not respond holds it up for {@link CLOSE_TIMEOUT}. */
   override async destroy(): Promise<void> {
     this.isReady = false;
-    await Promise.race([super.destroy(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
+    const driver = driverOf(this);
+    const { master, connectedQueryRunners } = driver;
+    driver.master = undefined;
+    await Promise.all(connectedQueryRunners.map((runner) => runner.release()));
+    await Promise.race([master?.end(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     Object.assign(this, { isInitialized: false });
   }
 
@@ -72,32 +104,12 @@ export class AppDataSource extends DataSource {
     return super.getMetadata(target as never);
   }
 
+  override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
+    return this.scope?.runner ?? super.createQueryRunner(mode);
+  }
+
   override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    const manager = super.createEntityManager(queryRunner);
-    if (!queryRunner) {
-      const [getRepository, transaction] = [manager.getRepository.bind(manager), manager.transaction.bind(manager)];
-      Object.defineProperty(manager, 'queryRunner', { get: () => this.scope?.runner });
-      Object.assign(manager, {
-        // TypeORM keeps repositories with the query runner that they were made with.
-        getRepository: (target: never): Repository<ObjectLiteral> => scopes.run(undefined, () => getRepository(target)),
-        transaction: (...work: never[]): Promise<unknown> => this.inTurn(() => transaction(...(work as unknown as [never]))),
-      });
-    }
-    return manager;
-  }
-
-  override query<T>(sql: string, parameters?: unknown[], runner = this.scope?.runner): Promise<T> {
-    return super.query<T>(sql, parameters, runner);
-  }
-
-  override createQueryBuilder<Entity extends ObjectLiteral>(
-    entity?: EntityTarget<Entity> | QueryRunner,
-    alias?: string,
-    runner = this.scope?.runner,
-  ): SelectQueryBuilder<Entity> {
-    return alias === undefined
-      ? (super.createQueryBuilder((entity as QueryRunner | undefined) ?? runner) as SelectQueryBuilder<Entity>)
-      : super.createQueryBuilder(entity as EntityTarget<Entity>, alias, runner);
+    return new AppEntityManager(this, queryRunner);
   }
 
   /** Whether the running code is part of a transaction. */
@@ -128,17 +140,39 @@ export class AppDataSource extends DataSource {
     return scope?.source === this ? scope : undefined;
   }
 
-  /** Runs a transaction inside of another one, a savepoint, when those before it have ended. */
-  private async inTurn<T>(transaction: () => Promise<T>): Promise<T> {
+  /** Runs a transaction inside of another one when those before it have ended. */
+  async inTurn<T>(transaction: () => Promise<T>): Promise<T> {
     const { scope } = this;
     if (!scope) {
       return transaction();
     }
-    const nested: Scope = { ...scope, onCommit: [], turn: Promise.resolve() };
-    const result = scope.turn.then(() => scopes.run(nested, transaction));
+    const onCommit: (() => void)[] = [];
+    const result = scope.turn.then(() => this.runIn(scope.runner, onCommit, transaction));
     scope.turn = result.catch(() => undefined);
     const value = await result;
-    scope.onCommit.push(...nested.onCommit);
+    scope.onCommit.push(...onCommit);
     return value;
+  }
+}
+
+/**
+ * Attempts something until it succeeds.
+ *
+ * @param onFailure - called with the error of an attempt, and the milliseconds until the next one; throws to end the attempts
+ * @param signal - ends the attempts
+ */
+export async function keepTrying(
+  attempt: () => Promise<void>,
+  onFailure: (error: unknown, retryInMs: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let pause = FIRST_PAUSE; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      onFailure(error, pause);
+      await delay(pause, undefined, { signal }).catch(() => undefined);
+    }
   }
 }

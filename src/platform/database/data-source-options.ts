@@ -3,16 +3,19 @@ import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
-import type { StatementObserver } from './statement-observers.js';
+import type { StatementObserver } from './database-metrics.js';
 
 /** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** A server that is the database, a pooler before it (PgBouncer in transaction mode), or a streaming replica of it. */
-export type ServerKind = 'server' | 'pooler' | 'replica';
+/** A URL of the database, of a pooler before it (PgBouncer in transaction mode), or of a streaming replica of it. */
+interface ServerLocation {
+  readonly url: string;
+  readonly kind: 'server' | 'pooler' | 'replica';
+}
 
-/** Where a database is: a URL, or what makes `pg` talk to the embedded one. */
-export type DatabaseLocation = { url: string; kind: ServerKind } | { embedded: PoolConfig };
+/** Where a database is: on a server, or in this process, with what makes `pg` talk to it. */
+export type DatabaseLocation = ServerLocation | { readonly embedded: PoolConfig };
 
 /** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
@@ -22,16 +25,11 @@ const REPLICA_SHARE = 0.2;
 
 const logger = new Logger('Database');
 
-/**
- * Options of a data source.
- *
- * @param location - undefined while the embedded database is not open
- * @param statementObserver - called for each statement
- */
+/** @param location - undefined while the embedded database is not open */
 export function dataSourceOptions(
   configuration: Configuration,
   location: DatabaseLocation | undefined,
-  statementObserver?: StatementObserver,
+  statementObserver: StatementObserver,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const server = location && 'url' in location ? location : undefined;
@@ -47,11 +45,7 @@ export function dataSourceOptions(
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: {
-      ...(server ? serverOptions(configuration, server.kind) : embedded),
-      Client: DatabaseClient,
-      ...(statementObserver && { statementObserver }),
-    },
+    extra: { ...(server ? serverOptions(configuration, server.kind) : embedded), Client: DatabaseClient, statementObserver },
     installExtensions: false,
     logging: false,
   };
@@ -64,7 +58,7 @@ export function primaryOf({ DATABASE_URL: url, DATABASE_DIRECT_URL }: Configurat
 
 function serverOptions(
   { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
-  kind: ServerKind,
+  kind: ServerLocation['kind'],
 ): PoolConfig & DatabaseClientConfig {
   // Replicas serve lists alone, of which those with a filter may take longest.
   const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
@@ -72,7 +66,7 @@ function serverOptions(
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    statementTimeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    statementLimit: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
     // Poolers refuse start-up parameters: there the role has to bring its own.
     ...(kind !== 'pooler' && {
       // Statements can be sent behind each other; see `runRead`.

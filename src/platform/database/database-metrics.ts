@@ -1,20 +1,78 @@
 import { Injectable } from '@nestjs/common';
-import type { DataSource } from 'typeorm';
+import { type DataSource, QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
-import { Metrics } from '../observability/metrics.js';
-import { poolOf } from './lane.js';
-import { StatementMetrics } from './statement-metrics.js';
-import { StatementObservers } from './statement-observers.js';
+import { type DurationHistogram, type EventCounter, Metrics } from '../observability/metrics.js';
+import { poolOf } from './app-data-source.js';
+import { type Meaning, meaningOf } from './database-problem.js';
 
-/** Statements, and the connections to the database and its replicas. */
+/**
+ * Called with the text of a SQL statement as it is sent, without parameters.
+ *
+ * @returns called when the statement has ended, with the error if it failed
+ */
+export type StatementObserver = (text: string) => (error?: unknown) => void;
+
+/** Observers of all statements of this process register here, for metrics and traces. */
+@Injectable()
+export class StatementObservers {
+  private readonly observers: StatementObserver[] = [];
+
+  /** From now on it is called for every statement. It must not throw. */
+  add(observer: StatementObserver): void {
+    this.observers.push(observer);
+  }
+
+  readonly observe: StatementObserver = (text) => {
+    const ends = this.observers.map((observer) => observer(text));
+    return (error) => {
+      ends.forEach((end) => {
+        end(error);
+      });
+    };
+  };
+}
+
+const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
+const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
+type Cause = (typeof CAUSES)[number];
+
+const CAUSE_OF: Readonly<Partial<Record<Meaning, Cause>>> = {
+  away: 'connection',
+  silent: 'timeout',
+  timeout: 'timeout',
+  concurrency: 'conflict',
+  contradiction: 'constraint',
+  refusal: 'constraint',
+};
+
+/** Upper bounds of the buckets, in seconds. Most statements take fractions of a millisecond. */
+const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** Statements by their first word, as their text is partly the clients', and connections to the database and its replicas. */
 @Injectable()
 export class DatabaseMetrics {
+  private readonly durations: DurationHistogram<{ readonly operation: typeof OPERATIONS }>;
+  private readonly errors: EventCounter<{ readonly operation: typeof OPERATIONS; readonly cause: typeof CAUSES }>;
+
   constructor(
     private readonly metrics: Metrics,
     statements: StatementObservers,
     private readonly configuration: Configuration,
   ) {
-    statements.add(new StatementMetrics(metrics).observe);
+    this.durations = metrics.histogram(
+      {
+        name: 'items_database_statement_duration_seconds',
+        help: 'Time from a SQL statement to its answer or error, by its first word',
+        labels: { operation: OPERATIONS },
+      },
+      BOUNDS,
+    );
+    this.errors = metrics.counter({
+      name: 'items_database_statement_errors_total',
+      help: 'SQL statements that failed, by their first word and why',
+      labels: { operation: OPERATIONS, cause: CAUSES },
+    });
+    statements.add((text) => this.observe(text));
   }
 
   /** @param dataSources - of the database, then of each of `DATABASE_REPLICA_URLS`; undefined while it is not used */
@@ -62,4 +120,22 @@ export class DatabaseMetrics {
       ({ pool }) => Number(poolNamed(pool) !== undefined),
     );
   }
+
+  private observe(text: string): ReturnType<StatementObserver> {
+    const [word = ''] = /[a-z]+/i.exec(text) ?? [];
+    const name = word.toLowerCase().replace('start', 'begin');
+    const operation = OPERATIONS.find((each) => each === name) ?? 'other';
+    const start = performance.now();
+    return (error) => {
+      this.durations.observe({ operation }, (performance.now() - start) / 1000);
+      if (error !== undefined) {
+        this.errors.inc({ operation, cause: causeOf(error) });
+      }
+    };
+  }
+}
+
+function causeOf(error: unknown): Cause {
+  const meaning = meaningOf(new QueryFailedError('', [], Error.isError(error) ? error : new Error(String(error))));
+  return (meaning && CAUSE_OF[meaning]) ?? 'other';
 }

@@ -1,38 +1,94 @@
-import { QueryFailedError, QueryRunnerAlreadyReleasedError, UpdateValuesMissingError } from 'typeorm';
+import type { DatabaseError } from 'pg';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+  UpdateValuesMissingError,
+} from 'typeorm';
 import { serviceUnavailable } from '../http/http-problem-types.js';
 import { defineProblemType, problemTypeOf } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { ConnectionFailedError } from './database-client.js';
-import { sqlState, violatedConstraint } from './sql-state.js';
 
-/** Whole seconds after which a client may try again while the database is away. */
-const RETRY_AFTER = '5';
+/** SQLSTATE of a statement that its time limit, or somebody, ended. */
+export const QUERY_CANCELED = '57014';
 
-/** Codes of a connection that broke under a statement. */
-const NETWORK_CODE = /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/;
+/** SQLSTATE of a conflict with something that happened at the same time; it can be tried again. */
+export const CONFLICT = '40001';
+
+/** SQLSTATE of a write to a server that is, or has become, a replica. */
+export const READ_ONLY = '25006';
+
+/** No connection to the database could be made; the cause is what Node or `pg` says of it. */
+export class ConnectionFailedError extends Error {
+  override readonly name = 'ConnectionFailedError';
+
+  constructor(cause: Error) {
+    super('No connection to the database.', { cause });
+  }
+}
+
+export type Meaning = 'away' | 'silent' | 'timeout' | 'concurrency' | 'unavailable' | 'contradiction' | 'refusal';
 
 /**
- * SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say the server cannot serve now, or not us: connection
- * exception, authorization, no such database, conflict of transactions, insufficient resources, operator intervention with
- * statement time-out, read-only server, transaction idle for too long, lock not available.
+ * What errors mean by their SQLSTATE (PostgreSQL manual, appendix A), their code of Node, or their message where `pg` gives no
+ * code. The first one that fits counts.
  */
-const UNAVAILABLE_STATE = /^(?:08|28|3D|40|53|57)...$|^25006$|^25P03$|^55P03$/;
+const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
+  ['away', /^(?:08|28|3D)...$|^57P0.$/],
+  ['away', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
+  ['away', /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/],
+  ['silent', /^Query read timeout/],
+  ['timeout', /^57014$/],
+  // Rolled back, or a lock was not available in time.
+  ['concurrency', /^40...$|^55P03$/],
+  // No resources, operator intervention, read-only, idle in a transaction for too long, no connection in the pool.
+  ['unavailable', /^(?:53|57)...$|^25006$|^25P03$/],
+  ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
+  // Unique, foreign-key and exclusion constraints.
+  ['contradiction', /^23(?:503|505|P01)$/],
+  ['refusal', /^(?:22|23)...$/],
+];
 
-/** Of these, those of a server that is of no use to anybody here: it shuts down or starts, or does not know us. */
-const AWAY_STATE = /^(?:08|28|3D)...$|^57P0.$/;
+/** What an error of the database means; undefined for one that is a fault of the service. */
+export function meaningOf(error: unknown): Meaning | undefined {
+  // TypeORM releases a runner whose connection ended, and complains when it is used again.
+  if (
+    [ConnectionFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError].some(
+      (each) => error instanceof each,
+    )
+  ) {
+    return 'away';
+  }
+  if (error instanceof Problem) {
+    return error.type === serviceUnavailable ? 'away' : undefined;
+  }
+  if (error instanceof UpdateValuesMissingError) {
+    return 'refusal';
+  }
+  const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');
+  return MEANINGS.find(([, pattern]) => pattern.test(text))?.[0];
+}
 
-/** Violations of a unique, foreign-key or exclusion constraint. */
-const CONFLICTING_STATE = /^23(?:503|505|P01)$/;
+/** The code that PostgreSQL, or the network below it, gave an error of a statement; else empty. */
+export function sqlState(error: unknown): string {
+  return detailsOf(error).code ?? '';
+}
 
-/** Values that a column cannot have: data exceptions, and violations of other constraints. */
-const REFUSED_STATE = /^(?:22|23)...$/;
+function detailsOf(error: unknown): Partial<DatabaseError> {
+  return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
+}
 
-/** Failures of a connection that `pg` reports by message alone. */
-const BROKEN_CONNECTION =
-  /^(?:Connection terminated|Query read timeout|Client has encountered a connection error|Client was closed)/;
+/** Whether a server cannot be reached, or takes no connections: another server may do better. */
+export function isAway(error: unknown): boolean {
+  return ['away', 'silent'].includes(meaningOf(error) ?? '');
+}
 
-/** And those of the pool: all its connections are busy, or it is closed, or not open yet. */
-const NO_CONNECTION = /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/;
+/** Whether the database cannot be used now, and may be later. */
+export function isUnavailable(error: unknown): boolean {
+  const meaning = meaningOf(error);
+  return meaning !== undefined && meaning !== 'contradiction' && meaning !== 'refusal';
+}
 
 /** The database cannot be used now. */
 export function databaseUnavailable(cause?: unknown): Problem {
@@ -45,7 +101,7 @@ export function databaseBusy(): Problem {
 }
 
 function retryLater(detail: string, cause?: unknown): Problem {
-  return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': RETRY_AFTER }, cause });
+  return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': '5' }, cause });
 }
 
 /** A value that the database cannot store. */
@@ -66,44 +122,20 @@ export const conflict = defineProblemType({
     'The change contradicts what is stored: something with the same unique value exists already, or something that it refers to does not exist or is still referred to.',
 });
 
-/**
- * The problem of an error of the database, or undefined for an error that is not the client's and does not pass: 503 while it is away;
- * for a constraint the problem type that names it, else 409 or 400; 400 for a value that it refuses (SQLSTATE class 22).
- */
+/** The problem of an error of the database: of a constraint, the type that names it. Undefined for a fault of the service. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
-  if (isUnavailable(error)) {
-    return databaseUnavailable(error);
-  }
-  const type = problemTypeOf(violatedConstraint(error) ?? '');
-  const state = sqlState(error);
+  const type = problemTypeOf(detailsOf(error).constraint ?? '');
   if (type) {
     return new Problem(type, type.remedy, { cause: error });
   }
-  if (CONFLICTING_STATE.test(state)) {
-    return new Problem(conflict, 'The change contradicts what is stored.', { cause: error });
+  switch (meaningOf(error)) {
+    case undefined:
+      return undefined;
+    case 'contradiction':
+      return new Problem(conflict, 'The change contradicts what is stored.', { cause: error });
+    case 'refusal':
+      return new Problem(invalidValue, 'The database refuses a value of the request.', { cause: error });
+    default:
+      return databaseUnavailable(error);
   }
-  return REFUSED_STATE.test(state) || error instanceof UpdateValuesMissingError
-    ? new Problem(invalidValue, 'The database refuses a value of the request.', { cause: error })
-    : undefined;
-}
-
-/** Whether an error says that a server cannot be reached, or takes no connections: another server may do better. */
-export function isAway(error: unknown): boolean {
-  const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  return (
-    error instanceof ConnectionFailedError ||
-    error instanceof QueryRunnerAlreadyReleasedError ||
-    (error instanceof Problem && error.type === serviceUnavailable) ||
-    AWAY_STATE.test(sqlState(error)) ||
-    NETWORK_CODE.test(sqlState(error)) ||
-    (Error.isError(failure) && BROKEN_CONNECTION.test(failure.message))
-  );
-}
-
-/** Whether an error says that the database cannot be used now, and may be later. */
-export function isUnavailable(error: unknown): boolean {
-  const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  return (
-    isAway(error) || UNAVAILABLE_STATE.test(sqlState(error)) || (Error.isError(failure) && NO_CONNECTION.test(failure.message))
-  );
 }

@@ -4,9 +4,8 @@ import { Configuration } from '../config/configuration.js';
 import { AppDataSource } from './app-data-source.js';
 import { dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
 import { Database } from './database.js';
-import { DatabaseMetrics } from './database-metrics.js';
+import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { Migrations } from './migrations.module.js';
-import { StatementObservers } from './statement-observers.js';
 
 /** TypeORM on PostgreSQL: `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in all modules. */
 @Global()

@@ -5,17 +5,15 @@ import type { EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
-import { AppDataSource } from './app-data-source.js';
-import { DatabaseMetrics } from './database-metrics.js';
+import { AppDataSource, keepTrying } from './app-data-source.js';
+import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { applyMigrations } from './migrate.js';
 import { Migrations, type Tables } from './migrations.module.js';
-import { keepTrying, openDataSource } from './open-data-source.js';
 import { ReadReplicas } from './read-replicas.js';
-import { StatementObservers } from './statement-observers.js';
-import { type RunStatement, WriteTransaction } from './transactions.js';
+import { type RunStatement, runTransaction } from './transactions.js';
 
 /** The database lacks migrations that this process is not to apply. */
 class MigrationsPendingError extends OperatorError {
@@ -23,8 +21,8 @@ class MigrationsPendingError extends OperatorError {
 }
 
 /**
- * The service's database: PostgreSQL at `DATABASE_URL`, or an embedded one. The process outlives the database: while it
- * is away, or lacks migrations, everything that needs it is answered 503, and it is taken into use once it is there.
+ * The service's database: PostgreSQL at `DATABASE_URL`, or an embedded one. While it is away, or lacks migrations, everything that
+ * needs it responds 503.
  */
 @Injectable()
 export class Database implements OnApplicationShutdown {
@@ -32,7 +30,7 @@ export class Database implements OnApplicationShutdown {
   private readonly shutdown = new AbortController();
   private embedded: EmbeddedDatabase | undefined;
   private connecting: Promise<void> | undefined;
-  private replicas = new ReadReplicas([]);
+  private replicas = new ReadReplicas([], this.shutdown.signal);
 
   constructor(
     @InjectDataSource() private readonly dataSource: AppDataSource,
@@ -49,41 +47,22 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Does all of some work or nothing: what it does with injected repositories meanwhile becomes one transaction, which begins with
-   * the first statement. Inside another transaction it becomes a savepoint of that.
+   * Does all of some work or nothing: its statements, also those of injected repositories, become one transaction, which begins with
+   * the first of them. Inside another transaction it is a savepoint. If the connection ends while the database commits, all may be written.
    *
    * @param onBegin - called in the transaction before its first statement
-   * @throws Problem 503 while the database is away or lacks migrations, or when the connection ends meanwhile. If it ends while the
-   *   database commits, all may be written.
    */
-  async transaction<T>(
-    work: (begin: () => Promise<void>) => Promise<T>,
-    onBegin?: (run: RunStatement) => Promise<void>,
-  ): Promise<T> {
+  async transaction<T>(work: () => Promise<T>, onBegin?: (run: RunStatement) => Promise<void>): Promise<T> {
     if (this.dataSource.isInTransaction) {
-      return this.dataSource.transaction(() => work(() => Promise.resolve()));
+      return this.dataSource.transaction(work);
     }
     this.requireReady();
-    const transaction = new WriteTransaction(this.dataSource, onBegin);
-    const onCommit: (() => void)[] = [];
-    let result: T;
-    try {
-      result = await this.dataSource.runIn(transaction.runner, onCommit, () => work(() => transaction.begin()));
-      await transaction.commit();
-    } catch (error) {
-      throw transaction.rollBack(error);
-    }
-    onCommit.forEach((callback) => {
-      callback();
-    });
-    return result;
+    return runTransaction(this.dataSource, work, onBegin);
   }
 
   /**
-   * Calls back once what was written is certain to stay: after the {@link transaction} that the running code is part of, or at once
+   * Calls back, with what must not throw, after the commit of the {@link transaction} that the running code is part of, or at once
    * outside of one. Never, if that is rolled back, or if its connection ends while it commits.
-   *
-   * @param callback - must not throw: the work is done
    */
   afterCommit(callback: () => void): void {
     this.dataSource.afterCommit(callback);
@@ -94,28 +73,21 @@ export class Database implements OnApplicationShutdown {
    * away or if there is none; inside a {@link transaction}, as a part of it.
    *
    * @param read - only reads, and may be called again with another manager when the first one fails
-   * @throws Problem 503 while the database is away, too
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);
     return this.dataSource.isInTransaction ? here() : this.replicas.read(read, here);
   }
 
-  /**
-   * Whether requests can be served; resolves when they can.
-   *
-   * @throws Problem 503 or the database's own error when they cannot
-   */
+  /** @throws Problem 503 or the database's own error when requests cannot be served */
   async check(): Promise<void> {
     this.requireReady();
     await this.dataSource.query('SELECT 1');
   }
 
   /**
-   * Takes the database into use: at once when it is embedded, otherwise in the background, with retries while it cannot be reached
-   * or lacks migrations that another process applies. See {@link started} for other errors.
-   *
-   * @throws DataDirectoryInUseError or what else makes the embedded database unusable
+   * Connects: at once when it is embedded, otherwise in the background, with retries while it cannot be reached or lacks migrations
+   * that another process applies. {@link started} has the other errors.
    */
   async start(): Promise<void> {
     this.metrics.watch(() => [this.dataSource.isReady ? this.dataSource : undefined, ...this.replicas.dataSources]);
@@ -123,29 +95,24 @@ export class Database implements OnApplicationShutdown {
       await this.connect();
     } else {
       const onFailure = (error: unknown, retryInMs: number) => {
-        const mayPass = isUnavailable(error) || error instanceof MigrationsPendingError || this.shutdown.signal.aborted;
-        if (!mayPass) {
+        if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !this.shutdown.signal.aborted) {
           throw error;
         }
-        this.logger.warn({
-          msg: 'database not ready',
-          reason: reasonOf(error),
-          retryInMs,
-          hint: 'the command "doctor" says more',
-        });
+        const hint = 'the command "doctor" says more';
+        this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
         this.logger.debug({ msg: 'database not ready', err: error });
       };
       this.connecting = keepTrying(() => this.connect(), onFailure, this.shutdown.signal);
       // `started` throws what ends the attempts.
       this.connecting.catch(() => undefined);
       const urls = this.configuration.DATABASE_REPLICA_URLS;
-      this.replicas = new ReadReplicas(urls.map((url) => this.optionsFor({ url, kind: 'replica' })));
-      this.replicas.connect();
+      const options = urls.map((url) => this.optionsFor({ url, kind: 'replica' }));
+      this.replicas = new ReadReplicas(options, this.shutdown.signal);
     }
   }
 
   /**
-   * Resolves when the database is in use, or the service ends.
+   * Resolves when the database is ready, or the service ends.
    *
    * @throws what no retry can change: a failed migration, an entity that does not fit its table or that TypeORM does not accept
    */
@@ -153,7 +120,7 @@ export class Database implements OnApplicationShutdown {
     await this.connecting;
   }
 
-  /** One attempt to connect, applying migrations where that is configured. */
+  /** Connects once, applying migrations where that is configured. */
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
@@ -162,7 +129,7 @@ export class Database implements OnApplicationShutdown {
       await this.migrate();
     };
     this.dataSource.setOptions(await this.options());
-    await openDataSource(this.dataSource, onPending, this.shutdown.signal);
+    await this.dataSource.open(onPending, this.shutdown.signal);
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
@@ -173,11 +140,7 @@ export class Database implements OnApplicationShutdown {
     return applyMigrations(options, this.shutdown.signal);
   }
 
-  /**
-   * How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded.
-   *
-   * @throws DataDirectoryInUseError when another process has it open
-   */
+  /** How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded. */
   async options(): Promise<PostgresDataSourceOptions> {
     if (this.isEmbedded && !this.embedded) {
       // Loaded only by those who use it: it is large.
@@ -190,9 +153,7 @@ export class Database implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     this.shutdown.abort();
     await Promise.allSettled([this.connecting, this.replicas.stop()]);
-    if (this.dataSource.isInitialized) {
-      await this.dataSource.destroy();
-    }
+    await this.dataSource.destroy();
     await this.embedded?.close();
   }
 

@@ -1,14 +1,18 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspect } from 'node:util';
 import { DatabaseSync } from 'node:sqlite';
+import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import type { PoolConfig } from 'pg';
+import { parse } from 'pg-protocol';
 import { OperatorError } from '../config/operator-error.js';
-import { ByteExactPGlite } from './byte-exact-pglite.js';
+
+/** https://www.sqlite.org/rescode.html#busy */
+const SQLITE_BUSY = 5;
 
 /** Two processes on one data directory would destroy it. */
 export class DataDirectoryInUseError extends OperatorError {
@@ -36,23 +40,28 @@ export class EmbeddedDatabase {
    * @throws OperatorError when it cannot be read, written or opened
    */
   static async open(directory: string): Promise<EmbeddedDatabase> {
+    let lock: DatabaseSync | undefined;
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      const lock = lockDirectory(directory);
-      try {
-        return new EmbeddedDatabase(await openCluster(directory), lock);
-      } catch (error) {
-        lock.close();
-        throw error;
-      }
+      lock = new DatabaseSync(join(directory, 'lock'));
+      // A lock of the operating system, which ends with the process that holds it, also by `kill -9`.
+      lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+      return new EmbeddedDatabase(await openCluster(directory), lock);
     } catch (error) {
-      throw error instanceof OperatorError ? error : unusable(directory, error);
+      lock?.close();
+      if (Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY) {
+        throw new DataDirectoryInUseError(directory);
+      }
+      // PGlite also throws what is no error, on a full disk for example.
+      const reason = Error.isError(error) ? error.message : inspect(error);
+      throw new OperatorError(
+        `The data directory ${directory} cannot be used: ${reason}. Fix it or choose another with DATA_DIR.`,
+      );
     }
   }
 
-  /** Pool options that make `pg` talk to this database, over the one connection that it has. */
+  /** Pool options that make `pg` talk to this database, over the one connection that it has, which must stay when it is idle. */
   poolOptions(): PoolConfig {
-    // Idle as it may be, that connection must stay.
     return Object.assign(createPgConfig(this.pglite), { max: 1, idleTimeoutMillis: 0 });
   }
 
@@ -61,27 +70,6 @@ export class EmbeddedDatabase {
     this.lock.close();
   }
 }
-
-/** A lock of the operating system, which dies with the process that holds it, be it by `kill -9`: SQLite's file lock. */
-function lockDirectory(directory: string): DatabaseSync {
-  const lock = new DatabaseSync(join(directory, 'lock'));
-  try {
-    lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    if (Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY) {
-      throw new DataDirectoryInUseError(directory);
-    }
-    throw error;
-  }
-}
-
-/** https://www.sqlite.org/rescode.html#busy */
-const SQLITE_BUSY = 5;
-
-/** What a server has, too, for `CREATE EXTENSION`. */
-const extensions = { pg_trgm };
 
 /** A new cluster is made beside its place and then moved there, so that one that is there is always whole. */
 async function openCluster(directory: string): Promise<PGlite> {
@@ -93,14 +81,24 @@ async function openCluster(directory: string): Promise<PGlite> {
     await created.close();
     await rename(unfinished, cluster);
   }
-  const pglite = new ByteExactPGlite(cluster, { extensions });
+  // What a server has, too, for `CREATE EXTENSION`.
+  const pglite = new ByteExactPGlite(cluster, { extensions: { pg_trgm } });
   await pglite.waitReady;
   return pglite;
 }
 
-/** What goes wrong with the directory is for the operator to fix. */
-function unusable(directory: string, error: unknown): OperatorError {
-  // PGlite also throws what is no error, on a full disk for example.
-  const reason = Error.isError(error) ? error.message : inspect(error);
-  return new OperatorError(`The data directory ${directory} cannot be used: ${reason}. Fix it or choose another with DATA_DIR.`);
+type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>;
+
+/** Its own parser takes U+FEFF at the start of a text for a byte order mark and drops it; this is the one of `pg`. */
+class ByteExactPGlite extends PGlite {
+  override async execProtocolStream(
+    message: Uint8Array,
+    options?: Parameters<PGlite['execProtocolStream']>[1],
+  ): Promise<Messages> {
+    const bytes = await this.execProtocolRaw(message, options);
+    const messages: unknown[] = [];
+    const stream = Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]);
+    await parse(stream, (parsed) => messages.push(parsed));
+    return messages as Messages;
+  }
 }

@@ -1,43 +1,15 @@
-import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
 import { isoText } from '../time/iso-text.js';
-
-/** Of a key, half of which come to be in it. */
-const RANDOM_BYTES = 16;
-
-/** Random bytes for the keys to come: asked for one by one they take longer than all the rest. */
-const random = new Uint8Array(256 * RANDOM_BYTES);
-let used = random.length;
-
-/** Of what the latest key was made. */
-const latest = { milliseconds: -Infinity, sequence: 0 };
 
 /**
  * A new key: a UUIDv7 (RFC 9562, section 5.7), in lower case. Keys made by one process grow strictly, also within a
  * millisecond and when the clock is set back.
  */
 export function newId(): string {
-  if (used === random.length) {
-    randomFillSync(random);
-    used = 0;
-  }
-  const bytes = random.subarray(used, (used += RANDOM_BYTES));
-  const now = Date.now();
-  if (now > latest.milliseconds) {
-    latest.milliseconds = now;
-    // Half of its range is left for those of the same millisecond.
-    latest.sequence = Buffer.from(bytes.buffer, bytes.byteOffset).readUInt32BE() >>> 1;
-  } else {
-    latest.sequence += 1;
-  }
-  return v7({ random: bytes, msecs: latest.milliseconds, seq: latest.sequence });
+  return v7();
 }
 
-/**
- * The moment at which a key was made, to the millisecond.
- *
- * @param id - from {@link newId}
- */
+/** The moment at which a key was made by {@link newId}, to the millisecond. */
 export function creationTime(id: string): Date {
   return new Date(millisecondsOf(id));
 }

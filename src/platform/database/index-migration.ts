@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
 import type { QueryRunner } from 'typeorm';
+import { sqlState } from './database-problem.js';
 import { ForwardMigration } from './sql-migration.js';
-import { sqlState } from './sql-state.js';
 
-/** SQLSTATE of an extension that may not be created here, or whose files are not installed (two codes, by version). */
-const EXTENSION_MISSING = /^(?:42501|0A000|58P01)$/;
+/** SQLSTATE of an extension that may not be created or used here, or whose files are not installed (two codes, by version). */
+const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
 /**
  * A migration that builds one index while the table goes on being written (`CREATE INDEX CONCURRENTLY`). Ended halfway, it
@@ -21,70 +21,36 @@ export abstract class IndexMigration extends ForwardMigration {
   protected readonly extension: string | undefined = undefined;
 
   async up(runner: QueryRunner): Promise<void> {
-    const schema = await this.extensionSchema(runner);
-    if (schema === undefined) {
-      return;
-    }
-    const settings = (await runner.query(
-      `SELECT current_setting('lock_timeout') AS lock_timeout, current_setting('search_path') AS search_path`,
-    )) as [Settings];
+    const { index, extension } = this;
+    // Building waits for every transaction that began earlier, and keeps none of them waiting.
+    await runner.query('SET lock_timeout = 0');
     try {
-      // Building waits for every transaction that began earlier, and keeps none of them waiting.
-      await set(runner, {
-        lock_timeout: '0',
-        search_path: [settings[0].search_path, schema].filter((name) => name !== '').join(', '),
-      });
-      if (await this.isUnfinished(runner)) {
-        await runner.query(`DROP INDEX CONCURRENTLY "${this.index}"`);
+      if (extension !== undefined) {
+        await this.installExtension(runner, extension);
       }
-      await runner.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${this.index}" ${this.definition}`);
-    } finally {
-      await set(runner, settings[0]);
-    }
-  }
-
-  /** The schema, quoted, in which the extension is, empty without one; undefined where it cannot be had. */
-  private async extensionSchema(runner: QueryRunner): Promise<string | undefined> {
-    const { extension } = this;
-    if (extension === undefined) {
-      return '';
-    }
-    try {
-      await runner.query(`CREATE EXTENSION IF NOT EXISTS "${extension}"`);
+      const unfinished = 'SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
+      if (((await runner.query(unfinished, [`"${index}"`])) as unknown[]).length > 0) {
+        await runner.query(`DROP INDEX CONCURRENTLY "${index}"`);
+      }
+      await runner.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${index}" ${this.definition}`);
     } catch (error) {
-      if (!EXTENSION_MISSING.test(sqlState(error))) {
+      if (extension === undefined || !EXTENSION_MISSING.test(sqlState(error))) {
         throw error;
       }
-      return this.leaveOut({ err: error });
+      new Logger('Migrations').warn({ msg: 'index left out', index, extension, err: error });
+    } finally {
+      await runner.query('RESET lock_timeout');
+      await runner.query('RESET search_path');
     }
-    const [{ schema, usable }] = (await runner.query(
-      `SELECT extnamespace::regnamespace::text AS schema, has_schema_privilege(extnamespace, 'USAGE') AS usable
+  }
+
+  /** Also finds what it has in a schema of its own. */
+  private async installExtension(runner: QueryRunner, extension: string): Promise<void> {
+    await runner.query(`CREATE EXTENSION IF NOT EXISTS "${extension}"`);
+    await runner.query(
+      `SELECT set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), extnamespace::regnamespace), false)
        FROM pg_extension WHERE extname = $1`,
       [extension],
-    )) as [{ schema: string; usable: boolean }];
-    return usable ? schema : this.leaveOut({ reason: `no right to use schema ${schema}` });
+    );
   }
-
-  private leaveOut(why: object): undefined {
-    new Logger('Migrations').warn({ msg: 'index left out', index: this.index, extension: this.extension, ...why });
-  }
-
-  private async isUnfinished(runner: QueryRunner): Promise<boolean> {
-    const rows = (await runner.query('SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid', [
-      `"${this.index}"`,
-    ])) as unknown[];
-    return rows.length > 0;
-  }
-}
-
-interface Settings {
-  lock_timeout: string;
-  search_path: string;
-}
-
-async function set(runner: QueryRunner, { lock_timeout, search_path }: Settings): Promise<void> {
-  await runner.query(`SELECT set_config('lock_timeout', $1, false), set_config('search_path', $2, false)`, [
-    lock_timeout,
-    search_path,
-  ]);
 }

@@ -1,92 +1,42 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { DataSource, EntityManager } from 'typeorm';
-import { AppDataSource } from './app-data-source.js';
+import { AppDataSource, keepTrying } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
-import { isAway } from './database-problem.js';
-import { CONFLICT, sqlState } from './sql-state.js';
-import { keepTrying, openDataSource } from './open-data-source.js';
+import { CONFLICT, isAway, sqlState } from './database-problem.js';
 
-/** A streaming replica of the database, which may be away at any time. */
-class ReadReplica {
-  private readonly logger = new Logger('ReadReplica');
-  private readonly shutdown = new AbortController();
-  private readonly host: string;
-  private current: DataSource | undefined;
-  private connecting: Promise<void> | undefined;
-  /** Runs what goes on beyond the request that gave rise to it. */
-  private readonly outside = AsyncLocalStorage.snapshot();
-
-  constructor(private readonly options: PostgresDataSourceOptions) {
-    this.host = new URL(options.url ?? '').host;
-  }
-
-  /** What to read from; undefined while the replica is away or lacks migrations. */
-  get dataSource(): DataSource | undefined {
-    return this.current;
-  }
-
-  /** Connects in the background, as often as it takes. */
-  connect(): void {
-    const onFailure = (error: unknown, retryInMs: number) => {
-      this.logger.warn({ msg: 'replica not ready', host: this.host, err: error, retryInMs });
-    };
-    this.connecting = keepTrying(() => this.connectOnce(), onFailure, this.shutdown.signal);
-  }
-
-  /** Reads no more from a data source that failed, and connects anew. */
-  leave(failed: DataSource, reason: unknown): void {
-    if (this.current === failed) {
-      this.current = undefined;
-      this.logger.warn({ msg: 'replica away', host: this.host, err: reason });
-      this.outside(() => {
-        // Those who still wait for it have given up by then.
-        setTimeout(() => {
-          failed.destroy().catch(() => undefined);
-        }, this.options.connectTimeoutMS).unref();
-        this.connect();
-      });
-    }
-  }
-
-  async stop(): Promise<void> {
-    this.shutdown.abort();
-    await this.connecting;
-    await this.current?.destroy();
-  }
-
-  private async connectOnce(): Promise<void> {
-    const dataSource = new AppDataSource(this.options);
-    await openDataSource(dataSource, refuse, this.shutdown.signal);
-    this.current = dataSource;
-    this.logger.log({ msg: 'replica ready', host: this.host });
-  }
-}
-
-function refuse(migrations: readonly string[]): Promise<never> {
-  return Promise.reject(new Error(`The replica has not received ${migrations.join(', ')} yet.`));
+/** A streaming replica of the database. Without a data source it is away, or lacks migrations. */
+interface Replica {
+  readonly host: string;
+  readonly options: PostgresDataSourceOptions;
+  source: AppDataSource | undefined;
 }
 
 /** The streaming replicas of the database, in turn. */
 export class ReadReplicas {
-  private readonly replicas: readonly ReadReplica[];
+  private readonly logger = new Logger('ReadReplica');
+  private readonly replicas: readonly Replica[];
   private reads = 0;
+  /** Runs what goes on beyond the request that gave rise to it. */
+  private readonly outside = AsyncLocalStorage.snapshot();
 
-  /** @param options - of a data source for each */
-  constructor(options: readonly PostgresDataSourceOptions[]) {
-    this.replicas = options.map((each) => new ReadReplica(each));
+  /**
+   * Connects to all in the background, as often as it takes.
+   *
+   * @param options - of a data source for each
+   * @param signal - ends the attempts
+   */
+  constructor(
+    options: readonly PostgresDataSourceOptions[],
+    private readonly signal: AbortSignal,
+  ) {
+    this.replicas = options.map((each) => ({ host: new URL(each.url ?? '').host, options: each, source: undefined }));
+    this.replicas.forEach((replica) => void this.connect(replica));
   }
 
   /** Of each; undefined for one that cannot be used now. */
   get dataSources(): readonly (DataSource | undefined)[] {
-    return this.replicas.map(({ dataSource }) => dataSource);
-  }
-
-  /** Connects to all, in the background, as often as it takes. */
-  connect(): void {
-    this.replicas.forEach((replica) => {
-      replica.connect();
-    });
+    return this.replicas.map(({ source }) => source);
   }
 
   /**
@@ -95,29 +45,55 @@ export class ReadReplicas {
    * @param otherwise - reads elsewhere, if there is none, or that one failed for reasons of its own
    */
   async read<T>(read: (manager: EntityManager) => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-    const ready = this.replicas.flatMap((replica) => (replica.dataSource ? [{ replica, source: replica.dataSource }] : []));
-    const next = ready[this.reads % ready.length];
-    this.reads += 1;
-    if (!next) {
+    const ready = this.replicas.filter((replica) => replica.source);
+    const replica = ready[this.reads++ % ready.length];
+    const source = replica?.source;
+    if (!source) {
       return otherwise();
     }
     try {
-      return await read(next.source.manager);
+      return await read(source.manager);
     } catch (error) {
-      if (isAway(error)) {
-        next.replica.leave(next.source, error);
-        return otherwise();
+      if (isAway(error) || replica.source !== source) {
+        this.leave(replica, source, error);
+      } else if (sqlState(error) !== CONFLICT) {
+        // It would fail elsewhere, too. What the replica has just received in the middle of a read would not.
+        throw error;
       }
-      // What the replica has just received came in the way; it is as well as before.
-      if (sqlState(error) === CONFLICT) {
-        return otherwise();
-      }
-      // It would fail elsewhere, too.
-      throw error;
+      return otherwise();
     }
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.replicas.map((replica) => replica.stop()));
+    await Promise.all(this.replicas.map(async ({ source }) => source?.destroy()));
   }
+
+  private leave(replica: Replica, source: AppDataSource, reason: unknown): void {
+    if (replica.source === source) {
+      replica.source = undefined;
+      this.logger.warn({ msg: 'replica away', host: replica.host, err: reason });
+      this.outside(() => {
+        void source.destroy();
+        void this.connect(replica);
+      });
+    }
+  }
+
+  private connect(replica: Replica): Promise<void> {
+    const { host, options } = replica;
+    const attempt = async () => {
+      const source = new AppDataSource(options);
+      await source.open(refuse, this.signal);
+      replica.source = source;
+      this.logger.log({ msg: 'replica ready', host });
+    };
+    const onFailure = (error: unknown, retryInMs: number) => {
+      this.logger.warn({ msg: 'replica not ready', host, err: error, retryInMs });
+    };
+    return keepTrying(attempt, onFailure, this.signal);
+  }
+}
+
+function refuse(migrations: readonly string[]): Promise<never> {
+  return Promise.reject(new Error(`The replica has not received ${migrations.join(', ')} yet.`));
 }

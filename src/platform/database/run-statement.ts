@@ -1,64 +1,142 @@
-import type { ClientBase } from 'pg';
-import type { DataSource, EntityManager } from 'typeorm';
-import { borrow, Lane, type Statement } from './lane.js';
-import { SharedReads } from './shared-reads.js';
-import { sqlState } from './sql-state.js';
+import type { ClientBase, Pool, PoolClient } from 'pg';
+import { type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
+import { type AppDataSource, poolOf } from './app-data-source.js';
+import { streamOf } from './database-client.js';
+import { sqlState } from './database-problem.js';
+
+/** A statement that is sent past TypeORM, which takes about as long for each as the database does. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+  /** The same for the same text: a connection keeps the plan under it. Undefined where none is to be kept. */
+  readonly name?: string | undefined;
+}
 
 /** SQLSTATE of a plan that its table has outgrown, and of a name that the server does not know, or knows for something else. */
 const USELESS_NAME = /^(?:0A000|26000|42P05)$/;
 
-const sharedReads = new WeakMap<DataSource, SharedReads>();
+/** Reads that wait for a shared connection before there is another one, and how many of these an entity has at most. */
+const ENOUGH = 16;
+const MOST = 4;
+
+/** A connection on which reads of one entity follow each other, without waiting for the results between them. */
+interface SharedConnection {
+  readonly client: Promise<PoolClient>;
+  pending: number;
+  isHeld: boolean;
+}
+
+/** The metadata is that of one data source. */
+const sharedConnections = new WeakMap<EntityMetadata, Set<SharedConnection>>();
+
+type Send = (statement: Statement) => Promise<unknown[][]>;
 
 /**
- * Runs a statement past TypeORM, which takes about as long for each as the database does: in the transaction of the manager, or
- * without one.
+ * Runs a statement in the transaction that the running code is part of, or without one.
  *
  * @returns the values of each row, in the order of the statement's columns
  * @throws QueryFailedError, or what the pool throws when it has no connection
  */
-export function runStatement(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
-  return run(manager, statement, false);
+export function runStatement<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
+  return run(repository, statement, async (each) => {
+    const client = await poolOf(repository.manager.dataSource).connect();
+    try {
+      return await send(client, each);
+    } finally {
+      client.release();
+    }
+  });
 }
 
-/** The same for one that only reads, little and not for long: it may share its connection with others. */
-export function runRead(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
-  return run(manager, statement, true);
+/**
+ * The same for one that only reads, little and not for long. Those of an entity share connections: the ones of one turn of the event
+ * loop go out, and come back, in one piece, which takes half the processor time. A lock on its table holds up no other entity.
+ */
+export function runRead<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
+  const { manager, metadata } = repository;
+  return hasSessions(manager.dataSource as AppDataSource)
+    ? run(repository, statement, (each) => share(metadata, each))
+    : runStatement(repository, statement);
 }
 
-async function run({ queryRunner, dataSource }: EntityManager, given: Statement, mayShare: boolean): Promise<unknown[][]> {
-  const toServer = isDirect(dataSource);
-  const statement = toServer ? given : { ...given, name: undefined };
-  const send = toServer && mayShare ? shared : alone;
-  if (queryRunner) {
-    return new Lane((await queryRunner.connect()) as ClientBase).run(statement);
+async function run<Entity extends ObjectLiteral>({ manager }: Repository<Entity>, statement: Statement, sendAlone: Send) {
+  const dataSource = manager.dataSource as AppDataSource;
+  const unnamed = { text: statement.text, values: statement.values };
+  if (manager.queryRunner || dataSource.isInTransaction) {
+    const runner = manager.queryRunner ?? dataSource.createQueryRunner();
+    return send((await runner.connect()) as ClientBase, unnamed);
+  }
+  if (statement.name === undefined || !hasSessions(dataSource)) {
+    return sendAlone(unnamed);
   }
   try {
-    return await send(dataSource, statement);
+    return await sendAlone(statement);
   } catch (error) {
-    if (statement.name !== undefined && USELESS_NAME.test(sqlState(error))) {
-      return send(dataSource, { ...statement, name: undefined });
+    if (USELESS_NAME.test(sqlState(error))) {
+      return sendAlone(unnamed);
     }
     throw error;
   }
 }
 
-async function alone(dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
-  const { client, release } = await borrow(dataSource);
+async function share(metadata: EntityMetadata, statement: Statement): Promise<unknown[][]> {
+  let connections = sharedConnections.get(metadata);
+  if (!connections) {
+    connections = new Set();
+    sharedConnections.set(metadata, connections);
+  }
+  const pool = poolOf(metadata.dataSource);
+  const connection = freest(connections, pool) ?? { client: pool.connect(), pending: 0, isHeld: false };
+  connections.add(connection);
+  connection.pending += 1;
+  let client: PoolClient | undefined;
   try {
-    return await new Lane(client).run(statement);
+    client = await connection.client;
+    holdUntilEndOfTurn(connection, client);
+    return await send(client, statement);
   } finally {
-    release();
+    connection.pending -= 1;
+    if (connection.pending === 0) {
+      connections.delete(connection);
+      client?.release();
+    }
   }
 }
 
-function shared(dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
-  const reads = sharedReads.get(dataSource) ?? new SharedReads(dataSource);
-  sharedReads.set(dataSource, reads);
-  return reads.run(statement);
+/** The connection with the fewest reads; undefined where there is to be another one. */
+function freest(
+  connections: ReadonlySet<SharedConnection>,
+  { options, idleCount, totalCount }: Pool,
+): SharedConnection | undefined {
+  const [first] = [...connections].toSorted((a, b) => a.pending - b.pending);
+  // Half of the pool is left for all else.
+  const mayOpen = connections.size < Math.min(MOST, options.max / 2) && (idleCount > 0 || totalCount < options.max);
+  return first && first.pending >= ENOUGH && mayOpen ? undefined : first;
 }
 
-/** Whether its connections are to a server, and not to a pooler or to the embedded database, which take one statement after the other. */
-function isDirect({ options }: DataSource): boolean {
-  const { extra } = options as { extra?: { pipeline?: boolean } };
-  return extra?.pipeline === true;
+/** What is sent in this turn of the event loop goes out in one write, at its end. */
+function holdUntilEndOfTurn(connection: SharedConnection, client: ClientBase): void {
+  if (!connection.isHeld) {
+    const stream = streamOf(client);
+    connection.isHeld = true;
+    stream.cork();
+    setImmediate(() => {
+      connection.isHeld = false;
+      stream.uncork();
+    });
+  }
+}
+
+async function send(client: ClientBase, { text, values, name }: Statement): Promise<unknown[][]> {
+  try {
+    const { rows } = await client.query<unknown[]>({ text, values, ...(name !== undefined && { name }), rowMode: 'array' });
+    return rows;
+  } catch (error) {
+    throw new QueryFailedError(text, values, error as Error);
+  }
+}
+
+/** Whether its statements follow each other in one session of a server, and not in those of a pooler or in the embedded database. */
+function hasSessions({ options }: AppDataSource): boolean {
+  return (options.extra as { readonly pipeline?: boolean } | undefined)?.pipeline === true;
 }

@@ -1,20 +1,18 @@
 import type { Type } from '@nestjs/common';
-import { type ColumnOptions, DefaultNamingStrategy, type EntityMetadata, getMetadataArgsStorage } from 'typeorm';
+import { type ColumnOptions, type DataSource, DefaultNamingStrategy, type EntityMetadata, getMetadataArgsStorage } from 'typeorm';
+import { OperatorError } from '../config/operator-error.js';
+import { sqlState } from './database-problem.js';
 
 /** How TypeORM names what an entity does not name itself. */
 const naming = new DefaultNamingStrategy();
 
-/** A table or a view. */
-export interface TableName {
-  /** Undefined for the first one of the connection's search path. */
-  readonly schema: string | undefined;
-  readonly name: string;
-}
+/** SQLSTATE of a column and of a table that are not there. */
+const MISSING = /^42(?:703|P01)$/;
 
-/** Where an entity is kept; undefined for a class that is none, or that shares the table of another entity. */
-export function tableNameOf(entity: Type): TableName | undefined {
+/** The table of an entity; undefined for a class that is none, or that shares the table of another entity. */
+export function tableNameOf(entity: Type): string | undefined {
   const table = getMetadataArgsStorage().tables.findLast(({ target, type }) => target === entity && type !== 'entity-child');
-  return table && { schema: table.schema, name: naming.tableName(entity.name, table.name) };
+  return table && naming.tableName(entity.name, table.name);
 }
 
 /** What is declared of the column that keeps a property of an entity, in the entity or in a class that it extends. */
@@ -35,10 +33,34 @@ export function isOf(entity: Type, target: unknown): boolean {
   return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
 }
 
-/** Where an entity is kept, as SQL names it: with its schema, if it has one. */
+/** The table of an entity, as SQL names it: with its schema, if it has one. */
 export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
   return tablePath
     .split('.')
     .map((name) => driver.escape(name))
     .join('.');
+}
+
+/**
+ * Checks that the database has the tables and columns that the entities name. It has not when a migration is missing, or was
+ * changed after it had been applied.
+ *
+ * @throws OperatorError that names what is missing
+ */
+export async function checkTables(dataSource: DataSource): Promise<void> {
+  for (const metadata of dataSource.entityMetadatas) {
+    try {
+      const columns = metadata.columns.map(({ databaseName }) => dataSource.driver.escape(databaseName));
+      await dataSource.query(`SELECT ${columns.join(', ')} FROM ${quotedTable(metadata)} WHERE FALSE`);
+    } catch (error) {
+      if (!MISSING.test(sqlState(error)) || !Error.isError(error)) {
+        throw error;
+      }
+      throw new OperatorError(
+        `The entity ${metadata.name} does not fit the database: ${error.message}. Write a migration that fixes it; one that was ` +
+          'applied is not applied again. Where nothing is to be kept, remove the database, which is DATA_DIR when it is embedded.',
+        { cause: error },
+      );
+    }
+  }
 }

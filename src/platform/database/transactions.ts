@@ -1,36 +1,24 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Client, QueryResult } from 'pg';
-import { type DataSource, type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
-import type { DatabaseClient } from './database-client.js';
-import { databaseUnavailable } from './database-problem.js';
-
-/** A repository or manager of a transaction was used after its end. */
-export class TransactionEndedError extends Error {
-  override readonly name = 'TransactionEndedError';
-
-  constructor() {
-    super(
-      'This transaction has ended, so nothing was read or written. Await all work inside of it, and take a new repository or ' +
-        'manager for work that goes on afterwards.',
-    );
-  }
-}
+import { type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
+import type { AppDataSource } from './app-data-source.js';
+import { streamOf } from './database-client.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
+/** How soon the server notices that the connection of a statement was closed, in milliseconds. */
+const CLIENT_CHECK_INTERVAL = 100;
+
 /** Runs a statement of a transaction. @throws QueryFailedError */
 export type RunStatement = (sql: string, parameters?: unknown[]) => Promise<QueryResult>;
-
-/** What PostgreSQL clients of transactions can do. */
-type TransactionClient = Client & Pick<DatabaseClient, 'cancelStatement'>;
 
 /**
  * Reads in a transaction of its own settings, which end with it.
  *
  * @param manager - that a transaction is begun for; what is part of one stays so, with the settings that it has
  * @param settings - by the names that PostgreSQL gives them; numbers of time are milliseconds
- * @param signal - cancels the statement that runs, and prevents further ones
- * @throws Problem 503 when the connection ends meanwhile
+ * @param signal - closes the connection, upon which the server cancels the statement that runs
+ * @throws the reason of the signal
  */
 export async function readOnly<T>(
   manager: EntityManager,
@@ -38,119 +26,90 @@ export async function readOnly<T>(
   read: (manager: EntityManager) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  if (manager.queryRunner) {
+  const dataSource = manager.dataSource as AppDataSource;
+  if (dataSource.isInTransaction) {
     return read(manager);
   }
-  const runner = manager.dataSource.createQueryRunner();
-  const client = (await runner.connect()) as TransactionClient;
-  let cancelled: Promise<void> | undefined;
-  const cancel = () => {
-    close(runner);
-    cancelled = endOfTurn().then(() => client.cancelStatement());
-  };
+  const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
+  const locals = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+  const runner = dataSource.createQueryRunner();
+  const client = (await runner.connect()) as Client;
+  const cancel = () => streamOf(client).destroy();
   try {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', cancel);
-    const locals = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
     // One exchange with the database instead of two.
     await runner.query(['START TRANSACTION READ ONLY', ...locals].join('; '));
     return await read(runner.manager);
   } catch (error) {
-    throw explain(error, runner);
+    throw signal?.aborted ? signal.reason : error;
   } finally {
     signal?.removeEventListener('abort', cancel);
-    close(runner);
-    // A transaction that wrote nothing ends one way as well as the other, and the caller need not wait for that. The server must have
-    // cancelled before: it would cancel the next use of the connection.
-    void Promise.resolve(cancelled).then(() => rollBack(runner, client));
+    // Nothing was written, and the caller need not wait.
+    void rollBack(client, () => runner.release());
   }
 }
 
 /**
- * A transaction that begins at its first statement: until then it holds no connection. Its statements are those of the runner.
+ * Does all of some work or nothing: its statements become one transaction, which begins with the first of them and holds no connection
+ * until then. What TypeORM begins meanwhile is a savepoint.
+ *
+ * @param onBegin - called in the transaction before its first statement
  */
-export class WriteTransaction {
-  readonly runner: QueryRunner;
-  private client: TransactionClient | undefined;
-  private begun: Promise<TransactionClient> | undefined;
-
-  /** @param onBegin - called in the transaction before its first statement */
-  constructor(
-    dataSource: DataSource,
-    private readonly onBegin: (run: RunStatement) => Promise<void> = () => Promise.resolve(),
-  ) {
-    const runner = dataSource.createQueryRunner();
-    const [connect, query] = [runner.connect.bind(runner), runner.query.bind(runner)];
-    this.runner = Object.assign(runner, {
-      // What TypeORM begins in it becomes a savepoint.
-      isTransactionActive: true,
-      transactionDepth: 1,
-      connect: () => {
-        this.throwIfUndone();
-        return (this.begun ??= this.start(() => connect() as Promise<TransactionClient>));
-      },
-      query: async (...statement: Parameters<QueryRunner['query']>) => {
-        await runner.connect();
-        return query(...statement) as Promise<unknown>;
-      },
-    });
-  }
-
-  /** Begins it, if no statement has. */
-  async begin(): Promise<void> {
-    await this.runner.connect();
-  }
-
-  /**
-   * Makes all that was written certain, if there was a statement.
-   *
-   * @throws Error when nothing was written as a statement failed: PostgreSQL answers the commit with a rollback then, and no error
-   */
-  async commit(): Promise<void> {
-    const client = await this.begun;
-    this.throwIfUndone();
-    close(this.runner);
-    if (client) {
-      await endOfTurn();
-      const { command } = await send(client, 'COMMIT');
-      if (command !== 'COMMIT') {
-        throw new Error(NOTHING_WRITTEN);
-      }
-    }
-    await this.runner.release();
-  }
-
-  /**
-   * Undoes it, without waiting for the database.
-   *
-   * @param error - because of which it is undone
-   * @returns the error to throw: a 503 when the connection has ended
-   */
-  rollBack(error: unknown): unknown {
-    const explained = explain(error, this.runner);
-    close(this.runner);
-    void this.undo();
-    return explained;
-  }
-
-  private async undo(): Promise<void> {
-    await Promise.allSettled([this.begun, endOfTurn()]);
-    await (this.client ? rollBack(this.runner, this.client) : this.runner.release());
-  }
-
-  /** TypeORM undoes all when a savepoint cannot be made, because a statement before it failed; what follows would be written at once. */
-  private throwIfUndone(): void {
-    if (!this.runner.isTransactionActive) {
+export async function runTransaction<T>(
+  dataSource: AppDataSource,
+  work: () => Promise<T>,
+  onBegin?: (run: RunStatement) => Promise<void>,
+): Promise<T> {
+  const runner = dataSource.createQueryRunner();
+  const connect = runner.connect.bind(runner) as () => Promise<Client>;
+  const release = runner.release.bind(runner);
+  let client: Client | undefined;
+  let begun: Promise<Client> | undefined;
+  const begin = async () => {
+    const connected = await connect();
+    client = connected;
+    await send(connected, 'START TRANSACTION');
+    await onBegin?.((sql, parameters) => send(connected, sql, parameters));
+    return connected;
+  };
+  Object.assign(runner, {
+    isTransactionActive: true,
+    transactionDepth: 1,
+    connect: async () => {
+      throwIfUndone(runner);
+      return (begun ??= begin());
+    },
+    // TypeORM releases it after each statement; only a data source that closes is to have its way.
+    release: () => (dataSource.isReady ? Promise.resolve() : release()),
+  });
+  const onCommit: (() => void)[] = [];
+  let result: T;
+  try {
+    result = await dataSource.runIn(runner, onCommit, work);
+    await begun;
+    throwIfUndone(runner);
+    await refuseMore(runner);
+    // PostgreSQL answers the commit of a transaction that failed with a rollback, and no error.
+    if (client && (await send(client, 'COMMIT')).command !== 'COMMIT') {
       throw new Error(NOTHING_WRITTEN);
     }
+    await release();
+  } catch (error) {
+    // Without waiting for the database.
+    void Promise.allSettled([begun, refuseMore(runner)]).then(() => rollBack(client, release));
+    throw error;
   }
+  onCommit.forEach((callback) => {
+    callback();
+  });
+  return result;
+}
 
-  private async start(connect: () => Promise<TransactionClient>): Promise<TransactionClient> {
-    const client = await connect();
-    this.client = client;
-    await send(client, 'START TRANSACTION');
-    await this.onBegin((sql, parameters) => send(client, sql, parameters));
-    return client;
+/** TypeORM undoes all when a savepoint cannot be made, because a statement before it failed; what follows would be written at once. */
+function throwIfUndone(runner: QueryRunner): void {
+  if (!runner.isTransactionActive) {
+    throw new Error(NOTHING_WRITTEN);
   }
 }
 
@@ -162,31 +121,24 @@ async function send(client: Client, sql: string, parameters: unknown[] = []): Pr
   }
 }
 
-/** TypeORM releases a runner whose connection ended, and complains when it is used again. */
-export function explain(error: unknown, runner: QueryRunner): unknown {
-  return runner.isReleased ? databaseUnavailable(error) : error;
-}
-
-const refuse = () => Promise.reject(new TransactionEndedError());
+const refuse = () => Promise.reject(new Error('This transaction has ended: await all work inside of it.'));
 
 /**
- * Ends the use of a runner for all else: what still works for its transaction would write behind its end, outside of it. TypeORM sends
- * a statement some microtasks after it was asked to: at the end of the turn all are sent.
+ * What still works for a transaction that ends would write behind its end, outside of it. TypeORM sends a statement some microtasks
+ * after it was asked to: at the end of the turn all are sent.
  */
-function close(runner: QueryRunner): void {
+async function refuseMore(runner: QueryRunner): Promise<void> {
   Object.assign(runner, { query: refuse, connect: refuse });
+  await endOfTurn();
 }
 
-async function rollBack(runner: QueryRunner, client: Client): Promise<void> {
-  if (runner.isReleased) {
-    return;
-  }
+async function rollBack(client: Client | undefined, release: () => Promise<void>): Promise<void> {
   try {
-    await client.query('ROLLBACK');
+    await client?.query('ROLLBACK');
   } catch {
     // The transaction may still be open: the pool must not use the connection again.
-    void client.end();
+    void client?.end();
   } finally {
-    await runner.release();
+    await release();
   }
 }

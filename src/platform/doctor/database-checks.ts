@@ -3,7 +3,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
-import { checkTables } from '../database/check-tables.js';
+import { checkTables } from '../database/table-name.js';
 import type { Check, Finding } from './check.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */

@@ -115,10 +115,8 @@ export class KeptAnswers implements OnApplicationBootstrap, OnApplicationShutdow
       }
     };
     try {
-      const answer = await this.database.transaction(async (begin) => {
+      const answer = await this.database.transaction(async () => {
         const given = await carryOut();
-        // A handler without statements.
-        await begin();
         await this.answers.update({ ownerId, key }, given);
         return given;
       }, claim);

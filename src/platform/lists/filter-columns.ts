@@ -103,7 +103,7 @@ function sqlOf(migration: object): string {
 }
 
 function tableOf(entity: Type): string {
-  return tableNameOf(entity)?.name ?? entity.name;
+  return tableNameOf(entity) ?? entity.name;
 }
 
 function columnOf(entity: Type, name: string): string {

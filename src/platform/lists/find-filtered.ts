@@ -1,6 +1,6 @@
-import type { EntityManager, EntityMetadata, Repository } from 'typeorm';
-import type { Statement } from '../database/lane.js';
-import { runStatement } from '../database/run-statement.js';
+import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
+
+import { runStatement, type Statement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
 import { absence, before, type Condition } from './filter/condition.js';
 import { findByKeys } from './rows.js';
@@ -31,7 +31,7 @@ export async function findFiltered<Entity extends { id: string }>(
   if (statements.needKeyAlone) {
     return findByKeys(repository, statements.planned());
   }
-  const plan = await explain(repository.manager, statements.all());
+  const plan = await explain(repository, statements.all());
   if (plan.readsTable) {
     return findByKeys(repository, statements.planned());
   }
@@ -151,8 +151,8 @@ interface PlanNode {
 }
 
 /** The plan of a statement, which is not run. */
-export async function explain(manager: EntityManager, { text, values }: Statement): Promise<QueryPlan> {
-  const rows = await runStatement(manager, { text: `EXPLAIN (FORMAT JSON) ${text}`, values });
+export async function explain(repository: Repository<ObjectLiteral>, { text, values }: Statement): Promise<QueryPlan> {
+  const rows = await runStatement(repository, { text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
   return { cost: plan['Total Cost'], readsTable: readsTable(plan) };
 }

@@ -4,9 +4,8 @@ import type { EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { databaseBusy } from '../database/database-problem.js';
-import { QUERY_CANCELED, sqlState } from '../database/sql-state.js';
-import { readOnly, TransactionEndedError } from '../database/transactions.js';
+import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
+import { readOnly } from '../database/transactions.js';
 import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { Problem } from '../http/problem.js';
@@ -154,7 +153,7 @@ export class Lists {
       const task = () => this.read(repository, after, read);
       return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
     } catch (error) {
-      if (signal?.aborted && isOfCancellation(error, signal)) {
+      if (signal?.aborted && error === signal.reason) {
         throw new Problem(badRequest, 'The client closed its connection before the response.');
       }
       if (sqlState(error) !== QUERY_CANCELED) {
@@ -165,11 +164,6 @@ export class Lists {
       throw tooSlow(filterExpression, timeout);
     }
   }
-}
-
-/** Whether an error says no more than that a filter was dropped or cancelled. */
-function isOfCancellation(error: unknown, { reason }: AbortSignal): boolean {
-  return error === reason || error instanceof TransactionEndedError || sqlState(error) === QUERY_CANCELED;
 }
 
 function tooSlow(expression: string, seconds: number): Problem {

@@ -10,8 +10,7 @@ import {
   type QueryDeepPartialEntity,
   type Repository,
 } from 'typeorm';
-import type { Statement } from '../database/lane.js';
-import { runRead, runStatement } from '../database/run-statement.js';
+import { runRead, runStatement, type Statement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
 
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
@@ -36,7 +35,7 @@ export async function findNewest<Entity extends { id: string }>(
 ): Promise<Entity[]> {
   const statements = statementsOf(repository);
   if (statements) {
-    return statements.rows(await runRead(repository.manager, statements.newest(after, count)));
+    return statements.rows(await runRead(repository, statements.newest(after, count)));
   }
   return repository.find({
     ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
@@ -52,9 +51,9 @@ export async function findByKeys<Entity extends { id: string }>(
 ): Promise<Entity[]> {
   const statements = statementsOf(repository);
   if (statements) {
-    return statements.rows(await runStatement(repository.manager, statements.byKeys(keys)));
+    return statements.rows(await runStatement(repository, statements.byKeys(keys)));
   }
-  const ids = (await runStatement(repository.manager, keys)).flat() as string[];
+  const ids = (await runStatement(repository, keys)).flat() as string[];
   return repository.find({
     where: { id: In(ids) } as FindOptionsWhere<Entity>,
     order: { id: 'DESC' } as FindOptionsOrder<Entity>,
@@ -65,7 +64,7 @@ export async function findByKeys<Entity extends { id: string }>(
 export async function insertRow<Entity extends { id: string }>(repository: Repository<Entity>, row: Fields): Promise<void> {
   const statements = statementsOf(repository);
   if (statements) {
-    await runStatement(repository.manager, statements.insert(row));
+    await runStatement(repository, statements.insert(row));
   } else {
     await repository.insert(row as QueryDeepPartialEntity<Entity>);
   }
@@ -123,14 +122,13 @@ class RowStatements<Entity extends ObjectLiteral> {
   newest(after: string | undefined, count: number): Statement {
     const where = after === undefined ? '' : ` WHERE ${this.key} < $1`;
     const text = `${this.select}${where} ORDER BY ${this.key} DESC LIMIT ${count}`;
-    return { text, name: this.nameOf(text), isText: this.isText, values: after === undefined ? [] : [after] };
+    return { text, name: this.nameOf(text), values: after === undefined ? [] : [after] };
   }
 
   /** Has no name: it is planned for its values. */
   byKeys({ text, values }: Statement): Statement {
     return {
       text: `${this.select} WHERE ${this.key} = ANY(ARRAY(${text})) ORDER BY ${this.key} DESC`,
-      isText: this.isText,
       values,
     };
   }
@@ -142,8 +140,7 @@ class RowStatements<Entity extends ObjectLiteral> {
     const places = given.map((_, place) => `$${place + 1}`).join(', ');
     const text = `INSERT INTO ${this.table} (${columns}) VALUES (${places})`;
     const values = given.map((column) => this.driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
-    // It gives no rows.
-    return { text, name: this.nameOf(text), isText: true, values };
+    return { text, name: this.nameOf(text), values };
   }
 
   /** What TypeORM makes of rows. */
