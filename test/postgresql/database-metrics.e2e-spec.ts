@@ -30,7 +30,9 @@ afterAll(async () => {
 });
 
 const sum = async (name: string, labels: Labels = {}) => (await service.scrape()).sum(name, labels);
-const lists = (count: number, filter = '') => Array.from({ length: count }, () => service.api.list(filter && { filter }));
+const lists = (count: number, filter: string) => Array.from({ length: count }, () => service.api.list({ filter }));
+/** Unlike lists, they share no connection. */
+const creates = (count: number) => Array.from({ length: count }, () => service.api.create({ name: 'x' }));
 const lock = () => other.query('BEGIN; LOCK TABLE items');
 const unlock = () => other.query('ROLLBACK');
 
@@ -42,13 +44,13 @@ async function scrapeWhen(isSo: (scrape: Scrape) => boolean): Promise<Scrape> {
 
 it('tells who uses connections and who waits for one', async () => {
   await lock();
-  const answers = lists(5);
+  const answers = creates(5);
   const held = await scrapeWhen((scrape) => scrape.sum('items_database_pool_waiting', { pool: 'primary' }) >= 1);
   await unlock();
   expect(held.sum('items_database_pool_connections', { pool: 'primary', state: 'used' })).toBe(2);
   expect(held.sum('items_database_pool_connections', { pool: 'primary', state: 'idle' })).toBe(0);
   expect(held.sum('items_database_pool_limit')).toBe(2);
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
   const free = await scrapeWhen((scrape) => scrape.sum('items_database_pool_connections', { state: 'idle' }) === 2);
   expect(free.sum('items_database_pool_connections', { state: 'used' })).toBe(0);
   expect(free.sum('items_database_pool_waiting')).toBe(0);
@@ -56,18 +58,19 @@ it('tells who uses connections and who waits for one', async () => {
 
 it('tells which filters run and which wait, and counts those who get no turn, or no connection', async () => {
   await lock();
-  // One filter and one list have the two connections.
+  // One filter and one create have the two connections.
   const filtered = lists(3, 'name == "x"');
   await scrapeWhen((scrape) => scrape.sum('items_filters_running') === 1 && scrape.sum('items_filters_waiting') === 2);
-  const plain = lists(3);
+  const plain = creates(3);
   const refused: unknown[] = [];
-  for (const list of plain) void list.then(({ status }) => status === 503 && refused.push(list));
+  for (const create of plain) void create.then(({ status }) => status === 503 && refused.push(create));
   const after = await scrapeWhen((scrape) => scrape.sum('items_filter_rejections_total') === 2 && refused.length === 2);
   await unlock();
   expect(after.sum('items_filters_waiting')).toBe(0);
-  const statuses = async (answers: typeof plain) => (await Promise.all(answers)).map(({ status }) => status).toSorted();
+  const statuses = async (answers: Promise<{ status: number }>[]) =>
+    (await Promise.all(answers)).map(({ status }) => status).toSorted();
   expect(await statuses(filtered)).toEqual([200, 503, 503]);
-  expect(await statuses(plain)).toEqual([200, 503, 503]);
+  expect(await statuses(plain)).toEqual([201, 503, 503]);
   expect(await sum('items_filters_running')).toBe(0);
 });
 
