@@ -3,7 +3,6 @@ import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/request-context.js';
-import { isoText } from '../time/iso-text.js';
 import { describeError } from './describe-error.js';
 import { LogOutput } from './log-output.js';
 
@@ -36,7 +35,7 @@ export class NestLogger implements LoggerService {
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
-      timestamp: () => `,"time":"${isoText(Date.now())}"`,
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level: string) => ({ level }) },
       mixin: () => {
         const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
