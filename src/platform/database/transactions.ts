@@ -26,10 +26,15 @@ export async function readOnly<T>(
   read: (manager: EntityManager) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  if ((manager.dataSource as AppDataSource).isInTransaction) {
+  if (manager.queryRunner ?? (manager.dataSource as AppDataSource).isInTransaction) {
     return read(manager);
   }
-  const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
+  // `SET TRANSACTION READ ONLY` would be listed as a setting of the session afterwards.
+  const all = {
+    transaction_read_only: 'on',
+    ...settings,
+    ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }),
+  };
   const locals = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
   let client: Client | undefined;
   const cancel = () => client && streamOf(client).destroy();
@@ -38,7 +43,7 @@ export async function readOnly<T>(
       client = (await inner.queryRunner?.connect()) as Client;
       signal?.throwIfAborted();
       signal?.addEventListener('abort', cancel);
-      await inner.query(['SET TRANSACTION READ ONLY', ...locals].join('; '));
+      await inner.query(locals.join('; '));
       return read(inner);
     });
   } catch (error) {
