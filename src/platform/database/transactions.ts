@@ -37,7 +37,7 @@ export async function readOnly<T>(
   };
   const locals = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
   let client: Client | undefined;
-  const cancel = () => client && streamOf(client).destroy();
+  const cancel = () => client && streamOf(client).destroy(signal?.reason as Error);
   try {
     return await manager.transaction(async (inner) => {
       client = (await inner.queryRunner?.connect()) as Client;
