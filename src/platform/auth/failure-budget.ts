@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -66,8 +66,8 @@ export class FailureBudget {
  * @returns it in one spelling, IPv4 as such, without a zone; empty once the connection is gone
  */
 export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
-  const address = isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '');
-  return address && ipaddr.process(address.replace(/%.*/s, '')).toString();
+  const address = (isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '')).replace('::ffff:', '');
+  return address === '' || isIPv4(address) ? address : ipaddr.process(address.replace(/%.*/s, '')).toString();
 }
 
 /** Networks of an address, the smallest first: IPv4 itself; of IPv6 the /64, which is one client's, and the /48, which may be. */

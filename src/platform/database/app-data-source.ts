@@ -91,7 +91,8 @@ export class AppDataSource extends DataSource {
     const driver = driverOf(this);
     const { master, connectedQueryRunners } = driver;
     driver.master = undefined;
-    await Promise.all(connectedQueryRunners.map((runner) => runner.release()));
+    // A copy: each removes itself.
+    await Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
     await Promise.race([master?.end(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     Object.assign(this, { isInitialized: false });
   }

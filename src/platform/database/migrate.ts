@@ -33,7 +33,8 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   try {
     await lock(runner, signal);
     const count = await applyAll(new MigrationExecutor(dataSource, runner), runner);
-    // The embedded database keeps its one session, with its locks, for what comes after.
+    // The embedded database keeps its one session, with its settings and locks, for what comes after.
+    await runner.query('RESET ALL');
     await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     return count;
   } finally {

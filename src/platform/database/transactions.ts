@@ -26,15 +26,14 @@ export async function readOnly<T>(
   read: (manager: EntityManager) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const dataSource = manager.dataSource as AppDataSource;
-  if (dataSource.isInTransaction) {
+  if (manager.queryRunner ?? (manager.dataSource as AppDataSource).isInTransaction) {
     return read(manager);
   }
   const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
   const locals = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
-  const runner = dataSource.createQueryRunner();
+  const runner = manager.dataSource.createQueryRunner();
   const client = (await runner.connect()) as Client;
-  const cancel = () => streamOf(client).destroy();
+  const cancel = () => streamOf(client).destroy(signal?.reason as Error);
   try {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', cancel);
