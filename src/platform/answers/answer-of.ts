@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { creationTime } from '../database/id.js';
+import { creationTime, creationTimeText } from '../database/id.js';
 import { documentedProperties } from '../openapi/documented-properties.js';
 
 /** What clients see of a row whose properties they gave: what it has none of is left out. */
@@ -53,7 +53,7 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
           answer[name] = value instanceof Date ? value.toISOString() : value;
         }
       }
-      answer['createdAt'] = creationTime(row.id).toISOString();
+      answer['createdAt'] = creationTimeText(row.id);
       return answer as Answer<Body>;
     }
   }

@@ -66,7 +66,7 @@ export class FailureBudget {
  * @returns it in one spelling, IPv4 as such, without a zone; empty once the connection is gone
  */
 export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
-  const address = (isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '')).replace('::ffff:', '');
+  const address = (isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '')).replace(/^::ffff:(?=\d+\.)/, '');
   return address === '' || isIPv4(address) ? address : ipaddr.process(address.replace(/%.*/s, '')).toString();
 }
 

@@ -1,4 +1,5 @@
 import { v7 } from 'uuid';
+import { isoText } from '../time/iso-text.js';
 
 /**
  * A new key: a UUIDv7 (RFC 9562, section 5.7), in lower case. Keys made by one process grow strictly, also within a
@@ -10,7 +11,16 @@ export function newId(): string {
 
 /** The moment at which a key was made by {@link newId}, to the millisecond. */
 export function creationTime(id: string): Date {
-  return new Date(Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16));
+  return new Date(millisecondsOf(id));
+}
+
+/** The same as text, in RFC 3339. */
+export function creationTimeText(id: string): string {
+  return isoText(millisecondsOf(id));
+}
+
+function millisecondsOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16);
 }
 
 /**

@@ -122,13 +122,14 @@ class RowStatements<Entity extends ObjectLiteral> {
   newest(after: string | undefined, count: number): Statement {
     const where = after === undefined ? '' : ` WHERE ${this.key} < $1`;
     const text = `${this.select}${where} ORDER BY ${this.key} DESC LIMIT ${count}`;
-    return { text, name: this.nameOf(text), values: after === undefined ? [] : [after] };
+    return { text, name: this.nameOf(text), isText: this.isText, values: after === undefined ? [] : [after] };
   }
 
   /** Has no name: it is planned for its values. */
   byKeys({ text, values }: Statement): Statement {
     return {
       text: `${this.select} WHERE ${this.key} = ANY(ARRAY(${text})) ORDER BY ${this.key} DESC`,
+      isText: this.isText,
       values,
     };
   }
@@ -140,7 +141,8 @@ class RowStatements<Entity extends ObjectLiteral> {
     const places = given.map((_, place) => `$${place + 1}`).join(', ');
     const text = `INSERT INTO ${this.table} (${columns}) VALUES (${places})`;
     const values = given.map((column) => this.driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
-    return { text, name: this.nameOf(text), values };
+    // It gives no rows.
+    return { text, name: this.nameOf(text), isText: true, values };
   }
 
   /** What TypeORM makes of rows. */

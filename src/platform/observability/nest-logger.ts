@@ -3,6 +3,7 @@ import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/request-context.js';
+import { isoText } from '../time/iso-text.js';
 import { describeError } from './describe-error.js';
 import { LogOutput } from './log-output.js';
 
@@ -35,7 +36,7 @@ export class NestLogger implements LoggerService {
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoText(Date.now())}"`,
       formatters: { level: (level: string) => ({ level }) },
       mixin: () => {
         const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};

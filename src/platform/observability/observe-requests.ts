@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
@@ -42,9 +41,11 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
       durations.observe(labels, durationMs / 1000);
       const shownPath = hideCredentials(path);
       if (isLogged) {
+        const { traceId, spanId } = span?.spanContext() ?? {};
+        const origin = { requestId: request.id, traceId, spanId };
         const client = { principalId: user?.id, subject: user?.subject, refusal };
         const outcome = { method, route, path: shownPath, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
-        logger.log({ msg: 'request', ...client, ...outcome });
+        logger.log({ msg: 'request', ...origin, ...client, ...outcome });
       }
       span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
         'http.request.method': method,
@@ -63,13 +64,9 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
       span?.end();
     };
     inRequestSpan(request, (span) => {
-      // Lines of the log name the request and its trace.
-      response.once(
-        'close',
-        AsyncLocalStorage.bind(() => {
-          observe(span);
-        }),
-      );
+      response.once('close', () => {
+        observe(span);
+      });
       next();
     });
   };
