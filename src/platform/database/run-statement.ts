@@ -1,4 +1,4 @@
-import { type ClientBase, type Pool, type PoolClient, Query } from 'pg';
+import { type ClientBase, type Pool, type PoolClient, Query, type QueryConfig } from 'pg';
 import { type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
 import { type AppDataSource, poolOf } from './app-data-source.js';
 import { streamOf } from './database-client.js';
@@ -156,7 +156,7 @@ async function send(client: ClientBase, { text, values, name, isText }: Statemen
   try {
     if (isText) {
       const query = Object.assign(new TextQuery(text, values), { name });
-      await client.query(query as never);
+      await client.query(query as unknown as QueryConfig);
       return query.texts;
     }
     const { rows } = await client.query<unknown[]>({ text, values, ...(name !== undefined && { name }), rowMode: 'array' });
