@@ -27,7 +27,7 @@ export async function readOnly<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const dataSource = manager.dataSource as AppDataSource;
-  if (dataSource.isInTransaction) {
+  if (manager.queryRunner || dataSource.isInTransaction) {
     return read(manager);
   }
   const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
