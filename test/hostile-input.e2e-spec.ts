@@ -52,6 +52,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'an unknown method': { method: 'BREW' },
     'a method in lower case': { method: 'get' },
     'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
+    'two Hosts': withHeaders('Host: y'),
     'a space before the colon': withHeaders('X-Space : y'),
     'a header without a colon': withHeaders('Nonsense'),
     'a folded header': withHeaders('X-Folded: a\r\n b'),
@@ -135,16 +136,20 @@ describe('hostile input', () => {
     const first = bytesOf(post('{"name":"first"}'));
     // The response to the first, or none at all.
     expect([0, 201]).toContain((await sendRaw(service.port, Buffer.concat([first, Buffer.from('GARBAGE\r\n\r\n')]))).status);
-    const early = 'POST /v1/items HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n';
-    const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
-    let answers = '';
-    socket.on('data', (chunk) => (answers += chunk.toString()));
-    const closed = once(socket, 'close');
-    socket.write(early);
-    await delay(100);
-    socket.write('not a chunk size\r\n');
-    await closed;
-    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 401']);
+    for (const [line, status] of [
+      ['POST /v1/items', 401],
+      ['GET /livez', 200],
+    ] as const) {
+      const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
+      let answers = '';
+      socket.on('data', (chunk) => (answers += chunk.toString()));
+      const closed = once(socket, 'close');
+      socket.write(`${line} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
+      await delay(100);
+      socket.write('not a chunk size\r\n');
+      await closed;
+      expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
+    }
   });
 
   it('is not amplified: thousands of faults make a short answer', async () => {

@@ -1,7 +1,8 @@
 import { Controller, Get, Module, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
-import { Column, DeleteDateColumn, Entity, PrimaryColumn, DataSource, Repository } from 'typeorm';
+import { plainToInstance } from 'class-transformer';
+import { Column, DeleteDateColumn, Entity, type EntityManager, PrimaryColumn, DataSource, Repository } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
@@ -20,6 +21,7 @@ import {
   Section,
   SqlMigration,
 } from '../src/platform/index.js';
+import { encodeCursor } from '../src/platform/lists/cursor.js';
 import type { ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -120,6 +122,15 @@ it('refuses what this list cannot be filtered by', async () => {
   const { status, body } = await listNotes<ProblemBody>({ filter: 'name == "x"' });
   expect(status).toBe(400);
   expect(body.errors?.[0]?.detail).toBe('knows no field name: there are title, written');
+});
+
+it('is filtered within a transaction of TypeORM, also where that has the only connection', async () => {
+  const query = plainToInstance(NotesQuery, { filter: 'title.contains("bell")' });
+  const read = (manager: EntityManager) => service.app.get(Lists).findPage(manager.getRepository(Note), query);
+  const { manager } = service.app.get(DataSource);
+  const [first] = (await read(manager)).items;
+  Object.assign(query, { cursor: encodeCursor('ffffffff-ffff-7fff-bfff-ffffffffffff', query.filterExpression) });
+  expect((await manager.transaction(read)).items[0]).toEqual(first);
 });
 
 describe('what still runs when its transaction has ended', () => {

@@ -6,10 +6,12 @@ import { LRUCache } from 'lru-cache';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { databaseBusy } from '../database/database-problem.js';
+import { Bulkhead } from '../database/bulkhead.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
-import { clientAddress, FailureBudget } from './failure-budget.js';
+import { clientAddress, FailureBudget, networksOf } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
@@ -41,6 +43,8 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
+  /** Look-ups of new credentials by network: without a bound, those that begin at once would all be within the budget. */
+  private readonly newcomers: Bulkhead;
   private readonly refusals: EventCounter<{ readonly reason: typeof REFUSAL_REASONS }>;
   private readonly successes: EventCounter<{ readonly kind: readonly ['token', 'jwt'] }>;
 
@@ -56,6 +60,12 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
+    this.newcomers = new Bulkhead({
+      total: Infinity,
+      // Half of the connections are left for others.
+      perOwner: Math.ceil(configuration.DATABASE_POOL_SIZE / 2),
+      wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
+    });
     this.refusals = metrics.counter({
       name: 'items_authentication_refusals_total',
       help: 'Requests answered 401, by the reason that the log tells as well',
@@ -110,11 +120,23 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     if (credential.startsWith(TOKEN_PREFIX) ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
       return { refused: credential.startsWith(TOKEN_PREFIX) ? 'checksum' : 'malformed' };
     }
-    const wasValid = this.accepted.peek(key, { allowStale: true }) !== undefined;
-    return !wasValid && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
+    return !this.wasValid(key) && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
   }
 
   private async lookUp(key: string, credential: string, address: string): Promise<Verdict> {
+    if (this.wasValid(key)) {
+      return this.verify(key, credential, address);
+    }
+    const verify = async (): Promise<Verdict> =>
+      this.budget.isSpent(address) ? { refused: 'budget' } : this.verify(key, credential, address);
+    return this.newcomers.run(networksOf(address).at(-1) ?? '', verify, undefined, databaseBusy);
+  }
+
+  private wasValid(key: string): boolean {
+    return this.accepted.peek(key, { allowStale: true }) !== undefined;
+  }
+
+  private async verify(key: string, credential: string, address: string): Promise<Verdict> {
     // What was read is as old as the question.
     const asked = Date.now();
     const verdict = await (credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt).verify(credential);

@@ -71,7 +71,7 @@ export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'
 }
 
 /** Networks of an address, the smallest first: IPv4 itself; of IPv6 the /64, which is one client's, and the /48, which may be. */
-function networksOf(address: string): string[] {
+export function networksOf(address: string): string[] {
   if (!address.includes(':')) {
     return [address];
   }

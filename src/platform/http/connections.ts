@@ -8,6 +8,8 @@ const MAX_UNANSWERED = 16;
 /** The open connections of a server, each with the responses that are not sent yet, which Node does not tell. */
 export class Connections {
   private readonly open = new Map<Socket, Set<ServerResponse>>();
+  /** Those of which the latest response was sent before its request had arrived whole. */
+  private readonly early = new WeakSet<Socket>();
   private isClosing = false;
 
   /** @param onPipelined - called when a connection is closed because of more than {@link MAX_UNANSWERED} requests */
@@ -22,7 +24,8 @@ export class Connections {
   }
 
   /** The first middleware: closes a connection with too many requests, and skips those that arrived in one packet with them. */
-  readonly track: RequestHandler = ({ socket }, response, next) => {
+  readonly track: RequestHandler = (request, response, next) => {
+    const { socket } = request;
     const pending = this.open.get(socket);
     if (!pending) {
       return;
@@ -34,9 +37,13 @@ export class Connections {
       return;
     }
     pending.add(response);
-    response.once('close', () => pending.delete(response));
+    this.early.delete(socket);
+    response.once('close', () => {
+      pending.delete(response);
+      if (!request.complete) this.early.add(socket);
+    });
     if (this.isClosing) {
-      response.setHeader('Connection', 'close');
+      closeBehindLatest(pending);
     }
     next();
   };
@@ -51,14 +58,15 @@ export class Connections {
     return [...(this.open.get(socket) ?? [])];
   }
 
+  /** Whether what arrives on it now belongs to a request that has its response. */
+  isAnsweredEarly(socket: Socket): boolean {
+    return this.early.has(socket);
+  }
+
   /** From now on responses close their connections, those to requests under way too. */
   closeAfterResponses(): void {
     this.isClosing = true;
-    for (const response of [...this.open.values()].flatMap((pending) => [...pending].slice(-1))) {
-      if (!response.headersSent) {
-        response.setHeader('Connection', 'close');
-      }
-    }
+    this.open.forEach(closeBehindLatest);
   }
 
   /** Closes connections on which no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
@@ -75,5 +83,16 @@ export class Connections {
     for (const socket of this.open.keys()) {
       socket.destroy();
     }
+  }
+}
+
+/** Closes a connection behind the response to its latest request, and not behind one before it: Node would send no more then. */
+function closeBehindLatest(pending: ReadonlySet<ServerResponse>): void {
+  const [latest, previous] = [...pending].toReversed();
+  if (previous?.getHeader('Connection') === 'close' && !previous.headersSent) {
+    previous.setHeader('Connection', 'keep-alive');
+  }
+  if (latest && !latest.headersSent) {
+    latest.setHeader('Connection', 'close');
   }
 }

@@ -80,7 +80,7 @@ export function configureHttpServer(
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     const [pending, next] = connections.pendingOn(socket);
     // What follows a whole request must not take the place of its response, nor come after the start of one.
-    const isLate = pending && (pending.headersSent || pending.req.complete || next);
+    const isLate = pending ? pending.headersSent || pending.req.complete || next : connections.isAnsweredEarly(socket);
     if (CLIENT_GONE.has(code) || !socket.writable || isLate) {
       socket.destroy();
       return;

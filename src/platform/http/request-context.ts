@@ -54,10 +54,11 @@ export function clientGone({ res: response }: Request): AbortSignal {
   return controller.signal;
 }
 
-/** Middleware: HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
-export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
-  if (headers.host === undefined && httpVersion === '1.1') {
-    throw new Problem(badRequest, 'The Host header is missing.');
+/** Middleware: HTTP/1.1 requires one `Host` header (RFC 9112, section 3.2). */
+export function requireHost({ headersDistinct, httpVersion }: Request, _response: Response, next: NextFunction): void {
+  const { length } = headersDistinct['host'] ?? [];
+  if (length > 1 || (length === 0 && httpVersion === '1.1')) {
+    throw new Problem(badRequest, 'The Host header is missing, or given more than once.');
   }
   next();
 }

@@ -12,7 +12,7 @@ import { Problem } from '../http/problem.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { clientGone, currentRequest } from '../http/request-context.js';
 import { codePoints } from '../validation/code-points.js';
-import { Bulkhead } from './bulkhead.js';
+import { Bulkhead } from '../database/bulkhead.js';
 import { encodeCursor } from './cursor.js';
 import type { Condition } from './filter/condition.js';
 import { findFiltered } from './find-filtered.js';
