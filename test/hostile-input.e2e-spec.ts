@@ -18,6 +18,7 @@ interface Row {
   method?: string;
   target?: string;
   headers?: readonly string[];
+  version?: string;
   body?: string | Buffer;
 }
 
@@ -42,6 +43,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
   201: {
+    'an expectation of HTTP/1.0': { version: '1.0', ...post('{"name":"x"}', [JSON_TYPE, 'Expect: 100-continue']) },
     '5,001 equal names, of which the last counts': post(`{${'"name":"x",'.repeat(5000)}"name":"x"}`),
   },
   400: {
@@ -100,9 +102,15 @@ function bytesOf(row: string | Buffer | Row): Buffer {
   if (typeof row === 'string' || Buffer.isBuffer(row)) {
     return Buffer.from(row);
   }
-  const { method = 'GET', target = '/v1/items', headers = [], body = '' } = row;
+  const { method = 'GET', target = '/v1/items', version = '1.1', headers = [], body = '' } = row;
   const length = body.length > 0 ? [`Content-Length: ${Buffer.byteLength(body)}`] : [];
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service.api.token}`, ...length, ...headers];
+  const lines = [
+    `${method} ${target} HTTP/${version}`,
+    'Host: x',
+    `Authorization: Bearer ${service.api.token}`,
+    ...length,
+    ...headers,
+  ];
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)]);
 }
 

@@ -5,6 +5,9 @@ import type { RequestHandler } from 'express';
 /** Requests of one connection that may wait for their responses. Clients that pipeline send a few at a time. */
 const MAX_UNANSWERED = 16;
 
+/** How often connections are looked for whose client does not read, in milliseconds. */
+const PAUSE_INTERVAL = 5000;
+
 /** The open connections of a server, each with the responses that are not sent yet, which Node does not tell. */
 export class Connections {
   private readonly open = new Map<Socket, Set<ServerResponse>>();
@@ -17,6 +20,12 @@ export class Connections {
     server: Server,
     private readonly onPipelined: () => void,
   ) {
+    const sweep = setInterval(() => {
+      this.open.forEach(pauseUnlessRead);
+    }, PAUSE_INTERVAL).unref();
+    server.once('close', () => {
+      clearInterval(sweep);
+    });
     server.on('connection', (socket: Socket) => {
       this.open.set(socket, new Set());
       socket.once('close', () => this.open.delete(socket));
@@ -94,5 +103,14 @@ function closeBehindLatest(pending: ReadonlySet<ServerResponse>): void {
   }
   if (latest && !latest.headersSent) {
     latest.setHeader('Connection', 'close');
+  }
+}
+
+/** Reads nothing more from a client that does not read its response: what it sends would count as progress. */
+function pauseUnlessRead(_pending: unknown, socket: Socket): void {
+  if (socket.writableNeedDrain && !socket.isPaused()) {
+    socket.pause().once('drain', () => {
+      socket.resume();
+    });
   }
 }

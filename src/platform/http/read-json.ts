@@ -54,7 +54,8 @@ export async function readJson(request: Request): Promise<Record<string, unknown
 
 async function readBytes(request: Request): Promise<Buffer> {
   const { 'content-length': length = null, expect } = request.headers;
-  if (expect?.toLowerCase() === '100-continue' && Number(length) <= BODY_LIMIT) {
+  const expectsContinue = request.httpVersion === '1.1' && expect?.toLowerCase() === '100-continue';
+  if (expectsContinue && Number(length) <= BODY_LIMIT) {
     request.res?.writeContinue();
   }
   try {
