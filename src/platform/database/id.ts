@@ -1,12 +1,26 @@
-import { v7 } from 'uuid';
+import { randomUUID } from 'node:crypto';
+import { parse, v7 } from 'uuid';
 import { isoText } from '../time/iso-text.js';
+
+/** Of what the latest key was made. */
+const latest = { milliseconds: -Infinity, sequence: 0 };
 
 /**
  * A new key: a UUIDv7 (RFC 9562, section 5.7), in lower case. Keys made by one process grow strictly, also within a
  * millisecond and when the clock is set back.
  */
 export function newId(): string {
-  return v7();
+  // Node keeps random bytes for these: asked for one by one, they take 4 % of a create.
+  const random = parse(randomUUID());
+  const now = Date.now();
+  if (now > latest.milliseconds) {
+    latest.milliseconds = now;
+    // Half of its range is left for those of the same millisecond.
+    latest.sequence = Buffer.from(random).readUInt32BE() >>> 1;
+  } else {
+    latest.sequence += 1;
+  }
+  return v7({ random, msecs: latest.milliseconds, seq: latest.sequence });
 }
 
 /** The moment at which a key was made by {@link newId}, to the millisecond. */
