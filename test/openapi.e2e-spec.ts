@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Answer } from './support/api.js';
+import type { Answer, ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -58,6 +58,13 @@ describe('openapi.json', () => {
       for (const { title, name } of links) expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>`);
       expect([status, links.length]).not.toEqual([status, 0]);
     }
+  });
+
+  it('has a page that lists the codes of faults', async () => {
+    const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
+    const { errors } = (await service.api.create({ name: 5, colour: 'red' })).body as unknown as ProblemBody;
+    expect(errors).toHaveLength(2);
+    for (const { code } of errors ?? []) expect(page).toContain(`<dt><code>${code}</code></dt>`);
   });
 
   it('describes what the service answers', async () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemTypes } from '../http/problem-type.js';
-import { schemas } from '../openapi/platform-components.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}.html`, import.meta.url), 'utf8');
 const TEMPLATES = { layout: read('layout'), landing: read('landing'), console: read('console'), problems: read('problems') };
@@ -30,13 +29,7 @@ export function problemsPage(service: string): string {
 <p>${html(remedy)}</p>
 </section>`,
   );
-  const { Problem } = schemas;
-  const properties = Problem && 'properties' in Problem ? Object.entries(Problem.properties ?? {}) : [];
-  const members = properties.map(([name, property]) => {
-    const description = 'description' in property ? (property.description ?? '') : '';
-    return `<dt><code>${name}</code></dt>\n<dd>${html(description)}</dd>`;
-  });
-  const values = { index: index.join('\n'), sections: sections.join('\n'), members: members.join('\n') };
+  const values = { index: index.join('\n'), sections: sections.join('\n') };
   return page(service, 'Problems', '../', fill('problems', values));
 }
 
