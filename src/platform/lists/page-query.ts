@@ -47,7 +47,7 @@ export class PageQuery<Entity = never> {
 
   /** Key of the row after which the page begins; undefined for the first page. */
   get after(): string | undefined {
-    return this.cursor === undefined ? undefined : decodeCursor(this.cursor, this.filterExpression);
+    return this.cursor === undefined ? undefined : keyIn(this.cursor, this);
   }
 }
 
@@ -56,7 +56,20 @@ function isCursor(value: unknown, query: object): boolean {
   if ('filter' in query && query.filter instanceof RefusedValue) {
     return true;
   }
-  return typeof value === 'string' && decodeCursor(value, (query as PageQuery).filterExpression) !== undefined;
+  return typeof value === 'string' && keyIn(value, query as PageQuery) !== undefined;
+}
+
+/** The keys in cursors, so that each is decoded once. */
+const keys = new WeakMap<object, { readonly cursor: string; readonly key: string | undefined }>();
+
+function keyIn(cursor: string, query: Pick<PageQuery<unknown>, 'filterExpression'>): string | undefined {
+  const known = keys.get(query);
+  if (known?.cursor === cursor) {
+    return known.key;
+  }
+  const key = decodeCursor(cursor, query.filterExpression);
+  keys.set(query, { cursor, key });
+  return key;
 }
 
 /** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
