@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule, Reflector } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
@@ -19,6 +19,7 @@ import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
 import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import { RememberingReflector } from './throttling/remembering-reflector.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
@@ -44,6 +45,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     OpenApiDocument,
     BootChecks,
     Startup,
+    { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
