@@ -15,7 +15,6 @@ import { configureExpress } from './platform/http/configure-express.js';
 import { Drain } from './platform/http/drain.js';
 import { configureHttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
-import { encodePercentSigns } from './platform/http/percent-encoding.js';
 import { rememberRequest, requireHost } from './platform/http/request-context.js';
 import { securityHeaders } from './platform/http/security-headers.js';
 import { LogOutput } from './platform/observability/log-output.js';
@@ -40,14 +39,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   configureExpress(app, configuration.TRUSTED_PROXIES);
   const connections = configureHttpServer(app.getHttpServer(), configuration, metrics);
   app.get(Drain).watch(connections);
-  app.use(
-    connections.track,
-    rememberRequest,
-    observeRequests(metrics, logsInfo(configuration)),
-    securityHeaders,
-    requireHost,
-    encodePercentSigns,
-  );
+  app.use(connections.track, rememberRequest, observeRequests(metrics, logsInfo(configuration)), securityHeaders, requireHost);
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));

@@ -6,6 +6,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { Connections } from './connections.js';
 import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
+import { isDecodable } from './percent-encoding.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 import { closeUnread } from './unread-body.js';
 
@@ -71,11 +72,13 @@ export function configureHttpServer(
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
   }
-  // Express would respond with HTML to a target without a path, such as `http://host` or `*`.
+  // Express would respond by itself, before the guards, to a target without a path, such as `http://host` or `*`, and to a path that
+  // it cannot decode. With its percent signs encoded, such a path is not found.
   server.prependListener('request', (request: IncomingMessage) => {
-    if (!request.url?.startsWith('/')) {
-      request.url = `/${request.url?.replace(/^https?:\/\/[^/?]*\/?/i, '') ?? ''}`;
-    }
+    const { url = '' } = request;
+    const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+    const [path = ''] = target.split('?', 1);
+    request.url = isDecodable(path) ? target : path.replaceAll('%', '%25') + target.slice(path.length);
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     const [pending, next] = connections.pendingOn(socket);
