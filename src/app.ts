@@ -5,11 +5,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { AccessTokensService } from './platform/auth/access-tokens.service.js';
-import { BootChecks } from './platform/boot/boot-checks.js';
+import { checkModules } from './platform/boot/boot-checks.js';
 import { Startup } from './platform/boot/startup.js';
 import { Configuration, logsInfo } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
+import { Database } from './platform/database/database.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { configureExpress } from './platform/http/configure-express.js';
 import { Drain } from './platform/http/drain.js';
@@ -43,8 +44,9 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
-  app.get(BootChecks).run();
-  app.get(OpenApiDocument).build(app, apiDescription, app.get(Routes).all());
+  const routes = app.get(Routes).all();
+  checkModules(routes, app.get(Database).tables);
+  app.get(OpenApiDocument).build(app, apiDescription, routes);
   app.get(Startup).serve(apiDescription.version);
   return app;
 }

@@ -3,7 +3,6 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule, Reflector } from '@ne
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
-import { BootChecks } from './boot/boot-checks.js';
 import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ConfigurationModule } from './config/configuration.module.js';
@@ -43,7 +42,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Drain,
     Routes,
     OpenApiDocument,
-    BootChecks,
     Startup,
     { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },

@@ -1,52 +1,52 @@
-import { Injectable, Logger, RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import { Logger, RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
+import { getMetadataArgsStorage } from 'typeorm';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
-import { Database } from '../database/database.js';
+import type { Tables } from '../database/migrations.module.js';
+import { isOf } from '../database/table-name.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { filterDefinitions } from '../lists/filter/define-filter.js';
 import { missingIndexes } from '../lists/filter-columns.js';
-import { nameOf } from '../routes/route.js';
-import { Routes } from '../routes/routes.js';
-import { answerFaults, inputFaults, operationIdFaults, pathFaults, pathFaultsOf, responseFaults } from './route-faults.js';
+import { documentedProperties } from '../openapi/documented-properties.js';
+import { operationOf } from '../openapi/operation.decorator.js';
+import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { rulesOf } from '../validation/rule.js';
 
-/** What every route must keep. Each rule names what is wrong, and how to fix it. */
-const ROUTE_RULES = [tokenPolicyFaults, responseFaults, pathFaults, inputFaults, answerFaults, idempotencyFaults];
+/** What every route must keep. Each check names what is wrong, and how to fix it. */
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, answerFaults];
 
-/** Keeps an application from starting whose modules forgot something that its customers would notice. */
-@Injectable()
-export class BootChecks {
-  constructor(
-    private readonly routes: Routes,
-    private readonly database: Database,
-  ) {}
+const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
-  /** @throws OperatorError that names every fault of all modules */
-  run(): void {
-    const routes = this.routes.all();
-    const faults = [
-      ...routes.flatMap((route) => ROUTE_RULES.flatMap((faultsOf) => faultsOf(route))),
-      ...operationIdFaults(routes),
-      ...missingIndexes(filterDefinitions(), this.database.tables),
-    ];
-    refuse(faults);
-    const posts = routes.filter((route) => Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST);
-    for (const route of posts.filter((post) => !isIdempotent(post) && tokenPolicyOf(post) !== 'public')) {
+/**
+ * Keeps an application from starting whose modules forgot something that its customers would notice.
+ *
+ * @throws OperatorError that names every fault of all modules
+ */
+export function checkModules(routes: readonly Route[], tables: Tables): void {
+  refuse([
+    ...routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))),
+    ...missingIndexes(filterDefinitions(), tables),
+  ]);
+  for (const route of routes) {
+    const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
+    if (isPost && !isIdempotent(route) && tokenPolicyOf(route) !== 'public') {
       new Logger('Boot').warn(
         `${nameOf(route)} creates twice what a client sends twice: add @Idempotent() to allow for retries.`,
       );
     }
   }
+}
 
-  /**
-   * Checks the routes as they were registered, with all prefixes and versions.
-   *
-   * @param paths - each with its method
-   * @throws OperatorError that names those that are equal
-   */
-  checkPaths(paths: readonly string[]): void {
-    refuse(pathFaultsOf(paths));
-  }
+/**
+ * Refuses routes that are equal but for the names of their parameters: only the first would be called.
+ *
+ * @param paths - of all routes as they were registered, each with its method: `GET /v1/items/:id`
+ * @throws OperatorError that names them
+ */
+export function checkPaths(paths: readonly string[]): void {
+  const alike = [...Map.groupBy(paths, (path) => path.replaceAll(/:\w+/g, ':')).values()].filter(({ length }) => length > 1);
+  refuse(alike.map((equal) => `Several routes are ${[...new Set(equal)].join(' and ')}: give one of them another path.`));
 }
 
 function refuse(faults: readonly string[]): void {
@@ -55,4 +55,46 @@ function refuse(faults: readonly string[]): void {
       `The application does not start until this is fixed:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
     );
   }
+}
+
+/** A handler that responds by itself: one that forgets it never ends. */
+function responseFaults(route: Route): string[] {
+  const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
+  return takes(RouteParamtypes.RESPONSE, route) && !passesOn
+    ? [`${nameOf(route)} responds by itself: return the body, and set headers with @Res({ passthrough: true }).`]
+    : [];
+}
+
+/** Inputs whose class has no rules, which would let anything through, and path parameters that it does not have. */
+function inputFaults(route: Route): string[] {
+  const inputs = parametersOf(route).filter(({ kind, data }) => data === undefined && INPUTS.has(kind));
+  return inputs.flatMap(({ kind, type = Object }) => {
+    const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
+    if (names.size === 0) {
+      const remedy = 'declare it whole, as a class with decorated properties, and import that class without "type".';
+      return [`${nameOf(route)} takes an input without validation rules: ${remedy}`];
+    }
+    const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
+    return unknown.map(
+      (name) => `${nameOf(route)} does not take the path parameter ${name}: declare it in the class of @Param().`,
+    );
+  });
+}
+
+function pathParametersOf({ controller, handler }: Route): string[] {
+  const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
+  return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
+}
+
+/** Columns of an entity that clients would see though the document does not say so. */
+function answerFaults(route: Route): string[] {
+  const { answer } = operationOf(route) ?? {};
+  const columns = getMetadataArgsStorage().columns.filter(({ target }) => answer && isOf(answer, target));
+  const documented = answer ? documentedProperties(answer) : {};
+  return columns
+    .filter(({ propertyName }) => !Object.hasOwn(documented, propertyName))
+    .map(
+      ({ propertyName }) =>
+        `${answer?.name}.${propertyName} is part of a response and not documented: add @ApiProperty(), or respond with a DTO.`,
+    );
 }

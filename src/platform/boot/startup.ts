@@ -7,7 +7,7 @@ import { Database } from '../database/database.js';
 import { expressRoutes } from '../http/fallback.controller.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
-import { BootChecks } from './boot-checks.js';
+import { checkPaths } from './boot-checks.js';
 
 /** Starts what an application needs that serves requests, when Nest initialises it. Commands need none of it. */
 @Injectable()
@@ -20,7 +20,6 @@ export class Startup implements OnApplicationBootstrap {
     private readonly jwt: JwtVerifier,
     private readonly database: Database,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
-    private readonly checks: BootChecks,
     private readonly host: HttpAdapterHost,
   ) {}
 
@@ -33,7 +32,7 @@ export class Startup implements OnApplicationBootstrap {
   async onApplicationBootstrap(): Promise<void> {
     if (this.version !== undefined) {
       const registered = expressRoutes(this.host.httpAdapter.getInstance());
-      this.checks.checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
+      checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start(this.version);
       await this.tokens.start();
       this.jwt.keys?.start();

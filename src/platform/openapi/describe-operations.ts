@@ -13,7 +13,6 @@ import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.intercep
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
-import { isHidden } from './hidden.decorator.js';
 import { operationIdOf, operationOf } from './operation.decorator.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
 import type { headers } from './platform-components.js';
@@ -36,23 +35,19 @@ type ProblemAnswer = readonly [Problem, Headers];
 /**
  * Adds to every operation what the platform responds on its behalf, the problems of its own, and the scopes that it needs.
  *
- * @throws OperatorError when a handler has become several operations: their ids would not be unique
+ * @throws OperatorError when operations share a handler or its name, which is their id
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): void {
-  const byId = new Map(routes.filter((route) => !isHidden(route)).map((route) => [operationIdOf(route), route]));
-  const seen = new Map<string, number>();
+  const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
   const operations = operationsOf(document);
-  for (const { path, operation } of operations) {
-    const id = operation.operationId ?? '';
+  for (const { method, path, operation } of operations) {
+    const { operationId: id = '' } = operation;
     const route = byId.get(id);
-    const count = (seen.get(id) ?? 0) + 1;
-    seen.set(id, count);
-    if (!route || (count > 1 && operationOf(route))) {
-      throw new OperatorError(
-        `The operation ${id} at ${path} shares its handler: give each path, method and version a handler of its own.`,
-      );
+    if (!route) {
+      const remedy = 'give each path, method and version a handler of its own, and each handler another name.';
+      throw new OperatorError(`${method.toUpperCase()} ${path} shares the operation id ${id}: ${remedy}`);
     }
-    operation.operationId = count > 1 ? `${id}_${count}` : id;
+    byId.delete(id);
     describeSecurity(operation, route);
     describeResponses(operation, path, route, document.components?.schemas ?? {});
   }

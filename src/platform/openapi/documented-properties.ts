@@ -15,18 +15,6 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   );
 }
 
-/** The documented class that a property is of, or is a list of. */
-export function classOf({ type }: ApiPropertyOptions): Type<object> | undefined {
-  // `() => WidgetDto`, for classes that are defined further below.
-  const given = typeof type === 'function' && !isClass(type) ? (type as () => unknown)() : type;
-  const [resolved] = [given].flat();
-  return isClass(resolved) && Object.keys(documentedProperties(resolved)).length > 0 ? resolved : undefined;
-}
-
-function isClass(value: unknown): value is Type<object> {
-  return typeof value === 'function' && value.prototype !== undefined;
-}
-
 /** What class-validator's decorators say of the type of a property. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isString: { type: 'string' },

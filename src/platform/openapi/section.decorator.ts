@@ -1,7 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { metadataOf, type Route } from '../routes/route.js';
-import { isHidden } from './hidden.decorator.js';
 
 /** A part of the document and of the console: a tag of OpenAPI, with operations of one or several controllers. */
 export interface SectionOptions {
@@ -20,8 +19,6 @@ export function Section(options: SectionOptions): ClassDecorator {
 
 /** The sections of all documented routes, in the order of these. */
 export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
-  const sections = routes
-    .filter((route) => !isHidden(route))
-    .flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
+  const sections = routes.flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
   return [...new Map(sections.map((section) => [section.title, section])).values()];
 }
