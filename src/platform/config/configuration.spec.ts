@@ -1,71 +1,158 @@
+import { readFileSync } from 'node:fs';
 import { format, inspect } from 'node:util';
+import { Injectable, Module } from '@nestjs/common';
+import { ConfigModule, ConfigService } from '@nestjs/config';
+import { Test } from '@nestjs/testing';
+import { IsEmail } from 'class-validator';
 import { pino } from 'pino';
 import { NestLogger } from '../observability/nest-logger.js';
 import { Configuration } from './configuration.js';
-import { readConfiguration } from './read-configuration.js';
+import { ConfigurationModule } from './configuration.module.js';
+import { OperatorError } from './operator-error.js';
+import { misspelledVariables, readConfiguration, variables, withConfiguration } from './read-configuration.js';
+import { Secret, Seconds } from './variables.decorators.js';
 
-const PASSWORD = 'canaryhunter2';
-
-/** What leads to something, with a password in it, in the spelling of every kind of variable. */
-const URLS = [
-  `postgres://user:${PASSWORD}@host/database`,
-  `postgres://host/database?password=${PASSWORD}`,
-  `redis://user:${PASSWORD}@host`,
-  `redis+sentinel://host/main?sentinelPassword=${PASSWORD}`,
-  `https://user:${PASSWORD}@host/path`,
-];
-
-/** The configuration with one variable, and those that it needs; undefined where that is refused. */
-function withVariable(name: string, value: string): Configuration | undefined {
-  const others = { DATABASE_URL: 'postgres://host/database', AUTH_JWT_ISSUER: 'https://host', AUTH_JWT_AUDIENCE: 'items' };
-  try {
-    return readConfiguration({ ...others, [name]: value });
-  } catch {
-    return undefined;
-  }
+class CatsVariables {
+  @IsEmail() readonly CATS_KEEPER: string = 'keeper@example.org';
+  @Seconds(1, 60) readonly CATS_NAP: number = 10;
+  @Secret() readonly CATS_KEY: string = '';
 }
 
-/** Whether a variable has no form of its own: names and paths are none in which a URL is looked for. */
-const takesAnything = (name: string) => withVariable(name, 'anything') !== undefined;
-
-/** Every other variable that takes one of the URLs. */
-const secrets = Object.keys(new Configuration())
-  .filter((name) => !takesAnything(name))
-  .flatMap((name) => URLS.map((url) => ({ name, url, configuration: withVariable(name, url) })))
-  .flatMap(({ configuration, ...rest }) => (configuration ? [{ ...rest, configuration }] : []));
-
-function logged(...message: Parameters<NestLogger['log']>): string {
-  const lines: string[] = [];
-  new NestLogger(pino({}, { write: (line) => void lines.push(line) })).log(...message);
-  return lines.join('');
+@Injectable()
+class Cats {
+  constructor(
+    readonly own: CatsVariables,
+    readonly platform: Configuration,
+    readonly service: ConfigService,
+  ) {}
 }
 
-const printOuts: [string, (configuration: Configuration) => string][] = [
-  ['inspect', (configuration) => inspect({ options: [configuration] }, { showHidden: true, getters: true, depth: 9 })],
-  ['console.log', (configuration) => format(configuration, '%o %O %j %s', configuration, configuration, configuration)],
-  ['JSON', (configuration) => JSON.stringify({ options: [configuration] })],
-  ['the log', (configuration) => logged(configuration) + logged({ msg: 'started', configuration })],
-];
+@Module({ imports: [ConfigModule.forFeature(variables(CatsVariables))], providers: [Cats] })
+class CatsModule {}
+
+async function catsWith(environment: NodeJS.ProcessEnv): Promise<Cats> {
+  const application = Test.createTestingModule({ imports: [ConfigurationModule, CatsModule] });
+  return withConfiguration(readConfiguration(environment), async () => (await application.compile()).get(Cats));
+}
+
+describe('the configuration', () => {
+  it.each([{}, { PORT: '', DATABASE_URL: ' ', HOME: '/root' }])('has all defaults with the environment %j', (environment) => {
+    expect(readConfiguration(environment)).toEqual(new Configuration());
+  });
+
+  it('reads every variable as its type', () => {
+    const texts = { DATABASE_URL: 'postgresql://user:secret@db/items?sslmode=verify-full', LOG_FORMAT: 'json' };
+    const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,::1,192.0.2.1,::ffff:10.0.0.0/104';
+    const numbers = { PORT: 8080, DATABASE_CONNECTION_TIMEOUT: 0.5, OTEL_TRACES_SAMPLER_ARG: 0.05 };
+    const given = { ...texts, TRUSTED_PROXIES, MIGRATE_ON_START: 'false', PORT: '8080', DATABASE_CONNECTION_TIMEOUT: '0.5' };
+    expect(readConfiguration({ ...given, OTEL_TRACES_SAMPLER_ARG: '.05' })).toMatchObject({
+      ...texts,
+      ...numbers,
+      MIGRATE_ON_START: false,
+      TRUSTED_PROXIES: TRUSTED_PROXIES.split(/, ?/),
+    });
+  });
+
+  it.each([
+    ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
+    ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
+    ['SHUTDOWN_DELAY must be shorter than', { SHUTDOWN_DELAY: '9', SHUTDOWN_TIMEOUT: '10' }],
+  ])('knows what goes together: %s', (message, environment) => {
+    expect(() => readConfiguration(environment)).toThrow(message);
+  });
+
+  it.each([
+    ['TRUSTED_PROXIES', '0.0.0.0/0 ::/0 10/8 010.0.0.0/8 0x7f.1/8 10.0.0.0/33 fe80::1%eth0 10.0.0.0/8,'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318 grpc://collector unix:/run/x http://x?key=1 http://x#x http://x? http://'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.01 -0.1 5% 1e-3 1e3'],
+    ['OTEL_TRACES_SAMPLER', 'loud'],
+    ['PORT', '70000 -1 http 1e3 010'],
+    ['DATABASE_URL', 'mysql://user:hunter2@db/items postgres://db/ postgres://us%er@db/items db'],
+    ['DATABASE_REPLICA_URLS', 'postgres://db/items, mysql://db/items'],
+    ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
+    ['MIGRATE_ON_START', 'yes TRUE 1'],
+    ['REDIS_URL', 'http://cache redis://a,b'],
+    ['REDIS_KEY_PREFIX', 'items{1}'],
+    ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
+    ['CATS_NAP', 'long'],
+  ])('refuses for %s %s, names the error with others, and does not repeat the value', (name, values) => {
+    for (const value of values.split(' ')) {
+      const read = () => readConfiguration({ LOG_LEVEL: 'xml', [name]: value, CATS_KEEPER: 'xml' });
+      expect(read).toThrow(OperatorError);
+      for (const line of [`${name} must be`, 'LOG_LEVEL must be', 'CATS_KEEPER must be an email'])
+        expect(read).toThrow(`\n  ${line}`);
+      expect(read).not.toThrow(/hunter2|mysql|loud|soon|yes|xml|70000|60s|http:\/\/cache/);
+    }
+  });
+
+  it.each([
+    ['.env.example', /^# ?([A-Z_]+)=(.*)$/gm],
+    ['docs/operations.md', /^\| `([A-Z_]+)` +\| (?:`(.*?)`)? +\|/gm],
+  ])('is explained in %s, each variable with its default', (file, row) => {
+    const defaults = Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]);
+    const rows = [...readFileSync(file, 'utf8').matchAll(row)];
+    expect(Object.fromEntries(rows.map(([, name, value]) => [name, value ?? '']))).toEqual(Object.fromEntries(defaults));
+  });
+
+  it('finds names that differ little from a variable, and no others', () => {
+    const misspelled = { RATE_LIMITT: '1', RATELIMIT: '1', DATABASE_URI: 'canary', log_level: '', CATS_NAPS: '1', PORTS: '1' };
+    const others = { RATE_LIMIT: '1', CATS_NAP: '1', HOST: '', HOME: '', NODE_ENV: '', OTEL_TRACES_EXPORTER: '', POD_IP: '' };
+    const found = misspelledVariables(readConfiguration({ ...misspelled, ...others }));
+    expect(found.map((text) => text.split(' ')[0])).toEqual(Object.keys(misspelled));
+  });
+});
+
+it('a module gets variables of its own, from the same environment as the platform, and its secrets are hidden', async () => {
+  const [one, two] = await Promise.all([
+    catsWith({ CATS_NAP: '2.5', RATE_LIMIT: '7', CATS_KEY: 'canary' }),
+    catsWith({ CATS_KEEPER: 'a@example.org', DATABASE_URL: 'postgres://:canary@host/items' }),
+  ]);
+  expect([one.own.CATS_NAP, one.own.CATS_KEEPER, one.platform.RATE_LIMIT]).toEqual([2.5, 'keeper@example.org', 7]);
+  expect([two.own.CATS_NAP, two.own.CATS_KEEPER, two.platform.RATE_LIMIT]).toEqual([10, 'a@example.org', 100]);
+  expect(['RATE_LIMIT', 'CATS_NAP', 'CATS_KEY'].map((name) => one.service.get<unknown>(name))).toEqual([7, 2.5, 'canary']);
+  expect(inspect([one, two], { showHidden: true, depth: 9 }) + JSON.stringify([one, two])).not.toContain('canary');
+});
 
 describe('a print-out of the configuration', () => {
-  it('may be of variables that take passwords, which it shows whoever uses them', () => {
-    const known = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICA_URLS', 'REDIS_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
-    expect(secrets.map(({ name }) => name)).toEqual(expect.arrayContaining(known));
-    for (const { url, configuration } of secrets) expect(Object.values(configuration).flat()).toContain(url);
-  });
+  const PASSWORD = 'canaryhunter2';
+  const urls = [
+    `postgres://user:${PASSWORD}@host/database`,
+    `redis://user:${PASSWORD}@host`,
+    `redis+sentinel://host/main?sentinelPassword=${PASSWORD}`,
+    `https://user:${PASSWORD}@host/path`,
+  ];
 
-  it.each(printOuts)('shows no password: %s', (_case, print) => {
+  /** The configuration with one variable, and those that it needs; undefined where that is refused. */
+  function withVariable(name: string, value: string): Configuration | undefined {
+    const others = { DATABASE_URL: 'postgres://host/database', AUTH_JWT_ISSUER: 'https://host', AUTH_JWT_AUDIENCE: 'items' };
+    try {
+      return readConfiguration({ ...others, [name]: value });
+    } catch {
+      return undefined;
+    }
+  }
+
+  function logged(...message: Parameters<NestLogger['log']>): string {
+    const lines: string[] = [];
+    new NestLogger(pino({}, { write: (line) => void lines.push(line) })).log(...message);
+    return lines.join('');
+  }
+
+  it.each<[string, (configuration: Configuration) => string]>([
+    ['inspect', (configuration) => inspect({ options: [configuration] }, { showHidden: true, getters: true, depth: 9 })],
+    ['console.log', (configuration) => format(configuration, '%o %O %j %s', configuration, configuration, configuration)],
+    ['JSON', (configuration) => JSON.stringify({ options: [configuration] })],
+    ['the log', (configuration) => logged(configuration) + logged({ msg: 'started', configuration })],
+  ])('shows no password of any variable that takes one, and all else: %s', (_case, print) => {
+    // Of names and paths, which take anything, none is a password.
+    const names = Object.keys(new Configuration()).filter((name) => !withVariable(name, 'anything'));
+    const taken = names.flatMap((name) => urls.flatMap((url) => withVariable(name, url) ?? []));
+    expect(taken.length).toBeGreaterThan(5);
     const headers = readConfiguration({ OTEL_EXPORTER_OTLP_HEADERS: `api-key=${PASSWORD}` });
-    const configurations = [headers, ...secrets.map(({ configuration }) => configuration)];
-    for (const configuration of configurations) expect(print(configuration)).not.toContain(PASSWORD);
-  });
-
-  it.each(printOuts)('shows all else as it is, and whether there may be a password: %s', (_case, print) => {
-    const text = print(readConfiguration({ REDIS_URL: URLS[2], DATA_DIR: '/canary', RATE_LIMIT: '12345' }));
-    expect(text).toMatch(/REDIS_URL"?: ?['"]\[set\]['"]/);
-    expect(text).not.toMatch(/DATABASE_(?:DIRECT_)?URL"?: ?['"]/);
-    expect(text).toMatch(/DATABASE_REPLICA_URLS"?: ?\[(?:\s*\[length\]: 0\s*)?\]/);
-    expect(text).toMatch(/DATA_DIR"?: ?['"]\/canary['"]/);
-    expect(text).toMatch(/RATE_LIMIT"?: ?12345/);
+    for (const configuration of [headers, ...taken]) expect(print(configuration)).not.toContain(PASSWORD);
+    const text = print(readConfiguration({ REDIS_URL: urls[1], DATA_DIR: '/canary', RATE_LIMIT: '12345' }));
+    for (const shown of [/REDIS_URL"?: ?['"]\[set\]['"]/, /DATA_DIR"?: ?['"]\/canary['"]/, /RATE_LIMIT"?: ?12345/]) {
+      expect(text).toMatch(shown);
+    }
   });
 });

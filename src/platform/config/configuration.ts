@@ -1,19 +1,7 @@
 import { IsIn } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Rule } from '../validation/rule.js';
-import {
-  Addresses,
-  CollectorUrl,
-  Decimal,
-  Flag,
-  HttpsUrl,
-  isUnset,
-  PostgresUrl,
-  PostgresUrls,
-  RedisUrl,
-  Seconds,
-  Secret,
-} from './variables.decorators.js';
+import { Decimal, Flag, Form, isUnset, ListOf, Seconds, Secret } from './variables.decorators.js';
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */
 export const SERVICE_NAME = 'items';
@@ -30,11 +18,11 @@ export class Configuration {
   @DecimalInteger(0, 65_535) readonly METRICS_PORT: number = 9464;
   @Seconds(0.1, 3600) readonly KEEP_ALIVE_TIMEOUT: number = 65;
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
-  @Addresses() readonly TRUSTED_PROXIES: readonly string[] = [];
+  @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
 
-  @Secret() @PostgresUrl() readonly DATABASE_URL: string | undefined = undefined;
-  @Secret() @PostgresUrl() @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
-  @Secret() @PostgresUrls() @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
+  @Secret() @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
+  @Secret() @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
+  @Secret() @ListOf('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
   readonly DATA_DIR: string = './data';
   @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
@@ -44,7 +32,7 @@ export class Configuration {
 
   @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;
   @DecimalInteger(1, 86_400) readonly RATE_LIMIT_WINDOW: number = 60;
-  @Secret() @RedisUrl() readonly REDIS_URL: string | undefined = undefined;
+  @Secret() @Form('redisUrl') readonly REDIS_URL: string | undefined = undefined;
   /** Braces would choose the slot of Redis Cluster in which a key lies. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';
@@ -53,9 +41,9 @@ export class Configuration {
 
   @Seconds(0.1, 30) readonly TOKEN_CACHE_TTL: number = 30;
   readonly AUTH_TOKENS_FILE: string | undefined = undefined;
-  @HttpsUrl() @Needs('AUTH_JWT_AUDIENCE') readonly AUTH_JWT_ISSUER: string | undefined = undefined;
+  @Form('httpsUrl') @Needs('AUTH_JWT_AUDIENCE') readonly AUTH_JWT_ISSUER: string | undefined = undefined;
   @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
-  @HttpsUrl() @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
+  @Form('httpsUrl') @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
   @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_BURST: number = 100;
   @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_RATE: number = 10;
 
@@ -64,7 +52,7 @@ export class Configuration {
   readonly SHUTDOWN_DELAY: number = 5;
   @Seconds(0.1, 3600) readonly SHUTDOWN_TIMEOUT: number = 25;
 
-  @Secret() @CollectorUrl() readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
+  @Secret() @Form('collectorUrl') readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
   @Secret() readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
   readonly OTEL_SERVICE_NAME: string | undefined = undefined;
   readonly OTEL_RESOURCE_ATTRIBUTES: string | undefined = undefined;
@@ -77,16 +65,14 @@ export class Configuration {
   @IsIn(['auto', 'json', 'pretty']) readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
 }
 
-function endsBeforeCutOff(value: unknown, configuration: object): boolean {
-  const { SHUTDOWN_TIMEOUT } = configuration as { SHUTDOWN_TIMEOUT: unknown };
-  const isComparable = typeof value === 'number' && typeof SHUTDOWN_TIMEOUT === 'number';
-  return !isComparable || value < SHUTDOWN_TIMEOUT * CUT_OFF;
+/** Also true where one of both is no number, which is a fault of its own. */
+function endsBeforeCutOff(delay: unknown, configuration: object): boolean {
+  return !(Number(delay) >= (configuration as Configuration).SHUTDOWN_TIMEOUT * CUT_OFF);
 }
 
 /** A variable that means nothing without another one. */
-function Needs(other: string): PropertyDecorator {
-  const isMet = (value: unknown, configuration: object) =>
-    isUnset(value) || !isUnset((configuration as Record<string, unknown>)[other]);
+function Needs(other: keyof Configuration): PropertyDecorator {
+  const isMet = (value: unknown, configuration: object) => isUnset(value) || !isUnset((configuration as Configuration)[other]);
   return Rule('needs', `needs ${other}`, isMet);
 }
 

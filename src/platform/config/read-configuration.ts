@@ -33,7 +33,7 @@ export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   Object.defineProperties(type.prototype, { toJSON: print, [inspect.custom]: print });
   const read = (): T => {
     const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
-    return configuration instanceof type ? configuration : readVariables(type, environments.get(configuration) ?? {});
+    return configuration instanceof type ? configuration : instanceOf(type, environments.get(configuration) ?? {});
   };
   // The token under which Nest injects what the factory makes, as `registerAs` sets it.
   return Object.assign(read, { KEY: type });
@@ -49,9 +49,20 @@ export const platformVariables = variables(Configuration);
  * @throws OperatorError naming all faults at once, those of the features' variables as well, and never a value
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const configuration = readVariables(Configuration, environment, classes);
+  const instances = [...classes].map((type) => instanceOf(type, environment));
+  const errors = instances.flatMap((instance) => validateSync(instance, { forbidUnknownValues: false }));
+  const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
+  if (lines.size > 0) {
+    throw new OperatorError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
+  }
+  const configuration = instanceOf(Configuration, environment);
   environments.set(configuration, environment);
   return configuration;
+}
+
+function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): T {
+  const given = Object.keys(new type()).filter((name) => environment[name]?.trim());
+  return plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
 }
 
 /** Runs something for which this is the configuration: what it makes of modules does not read the environment. */
@@ -74,23 +85,4 @@ export function loadEnvironment(): NodeJS.ProcessEnv {
     loadEnvFile('.env');
   }
   return process.env;
-}
-
-/** @param checked - classes whose faults count as well */
-function readVariables<T extends object>(
-  type: Type<T>,
-  environment: NodeJS.ProcessEnv,
-  checked: Iterable<Type<object>> = [type],
-): T {
-  const errors = [...checked].flatMap((each) => validateSync(instanceOf(each, environment), { forbidUnknownValues: false }));
-  const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
-  if (lines.size > 0) {
-    throw new OperatorError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
-  }
-  return instanceOf(type, environment);
-}
-
-function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.ProcessEnv): T {
-  const given = Object.keys(new type()).filter((name) => environment[name]?.trim());
-  return plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
 }

@@ -5,7 +5,7 @@ import { failureText } from './report-failure.js';
 const SECRET = 'canary';
 
 describe('what is said of a failure', () => {
-  it('is how the operator can mend it', () => {
+  it('says how the operator can fix it', () => {
     expect(failureText(new OperatorError('Choose another port with PORT.'))).toBe('Choose another port with PORT.');
   });
 

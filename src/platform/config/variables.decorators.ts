@@ -4,11 +4,25 @@ import { parseRedisUrl } from '../redis/redis-url.js';
 import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 
 const SECRET = 'secret-variable';
-const POSTGRES_URL = 'like postgres://user:password@host:5432/database, special characters percent-encoded';
-const REDIS_URL =
-  'like redis://user:password@host:6379/0 (rediss:// with TLS), redis+sentinel://host:26379,host:26379/master-name or ' +
-  'redis+cluster://host:6379,host:6379';
-const HTTPS_URL = 'like https://issuer.example/path, without user, password and fragment (http:// to this machine only)';
+
+/** Forms of texts: each in words, and the test that a text must pass. */
+const FORMS = {
+  postgresUrl: ['a URL like postgres://user:password@host:5432/database, special characters percent-encoded', isPostgresUrl],
+  redisUrl: [
+    'a URL like redis://user:password@host:6379/0 (rediss:// with TLS), ' +
+      'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379',
+    (text) => parseRedisUrl(text) !== undefined,
+  ],
+  httpsUrl: [
+    'a URL like https://issuer.example/path, without user, password and fragment (http:// to this machine only)',
+    isTrustworthyUrl,
+  ],
+  collectorUrl: [
+    'a URL like https://collector:4318, without query and fragment',
+    (text) => /^https?:[^?#]+$/.test(text) && URL.canParse(text),
+  ],
+  network: ['an address or network like 10.0.0.0/8', isNetwork],
+} satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
 
 /** Marks a variable that may hold a password: no print-out shows it. */
 export function Secret(): PropertyDecorator {
@@ -29,7 +43,7 @@ export function isUnset(value: unknown): boolean {
 
 /** A number as decimal text, fractions allowed (`0.5`); the property becomes a number. */
 export function Decimal(minimum: number, maximum: number, kind = 'a number'): PropertyDecorator {
-  return Variable(`must be ${kind} from ${minimum} to ${maximum}`, (text) => {
+  return Variable(`${kind} from ${minimum} to ${maximum}`, (text) => {
     const value = /^[0-9]{0,9}\.?[0-9]{1,9}$/.test(text) ? Number(text) : NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   });
@@ -42,54 +56,27 @@ export function Seconds(minimum: number, maximum: number): PropertyDecorator {
 
 /** `true` or `false`; the property becomes a boolean. */
 export function Flag(): PropertyDecorator {
-  return Variable('must be true or false', (text) => (/^(?:true|false)$/.test(text) ? text === 'true' : undefined));
+  return Variable('true or false', (text) => (/^(?:true|false)$/.test(text) ? text === 'true' : undefined));
 }
 
-/** A PostgreSQL connection URL. */
-export function PostgresUrl(): PropertyDecorator {
-  return Text(`must be a URL ${POSTGRES_URL}`, isPostgresUrl);
+/** A text of this form. */
+export function Form(form: keyof typeof FORMS): PropertyDecorator {
+  const [detail, test] = FORMS[form];
+  return Variable(detail, (text) => (test(text) ? text : undefined));
 }
 
-/** PostgreSQL connection URLs, separated by commas; the property becomes a list. */
-export function PostgresUrls(): PropertyDecorator {
-  return List(`must be URLs, separated by commas, ${POSTGRES_URL}`, isPostgresUrl);
-}
-
-/** A Redis URL in the spelling of `parseRedisUrl`. */
-export function RedisUrl(): PropertyDecorator {
-  return Text(`must be a URL ${REDIS_URL}`, (text) => parseRedisUrl(text) !== undefined);
-}
-
-/** A URL whose responses can be trusted, so with TLS unless it leads to this machine. */
-export function HttpsUrl(): PropertyDecorator {
-  return Text(`must be a URL ${HTTPS_URL}`, isTrustworthyUrl);
-}
-
-/** The base URL of a collector. */
-export function CollectorUrl(): PropertyDecorator {
-  const detail = 'must be a URL like https://collector:4318, without query and fragment';
-  return Text(detail, (text) => /^https?:[^?#]+$/.test(text) && URL.canParse(text));
-}
-
-/** IP addresses and networks in CIDR notation, separated by commas; the property becomes a list. */
-export function Addresses(): PropertyDecorator {
-  return List('must be addresses or networks like 10.0.0.0/8, separated by commas', isNetwork);
+/** Texts of this form, separated by commas; the property becomes a list. */
+export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
+  const [detail, test] = FORMS[form];
+  return Variable(`a list, separated by commas, of which each is ${detail}`, (text) => {
+    const parts = text.split(',').map((part) => part.trim());
+    return parts.every(test) ? parts : undefined;
+  });
 }
 
 /** @param parse - returns undefined for a text that is refused */
 function Variable(detail: string, parse: (text: string) => unknown): PropertyDecorator {
-  return Parsed((text) => parse(text) ?? new RefusedValue({ code: 'form', detail }));
-}
-
-function Text(detail: string, test: (text: string) => boolean): PropertyDecorator {
-  return Variable(detail, (text) => (test(text) ? text : undefined));
-}
-
-function List(detail: string, test: (text: string) => boolean): PropertyDecorator {
-  return Variable(detail, (text) => {
-    const parts = text.split(',').map((part) => part.trim());
-    return parts.every(test) ? parts : undefined;
-  });
+  return Parsed((text) => parse(text) ?? new RefusedValue({ code: 'form', detail: `must be ${detail}` }));
 }
 
 /** Other spellings mean other things to other programs (`010.0.0.0`, `10/8`), and all addresses at once are no proxy. */
