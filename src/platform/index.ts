@@ -29,10 +29,9 @@ export { type DurationHistogram, type EventCounter, Metrics } from './observabil
 export { Operation, type OperationOptions } from './openapi/operation.decorator.js';
 export { Section, type SectionOptions } from './openapi/section.decorator.js';
 export { traced, tracedFetch } from './tracing/traced.js';
-export { DecimalInteger } from './validation/decimal-integer.decorator.js';
+export { DecimalInteger } from './validation/parsed.decorator.js';
 export { Rule, type RuleTest } from './validation/rule.js';
 export {
-  Bool,
   Integer,
   type IntegerOptions,
   OneOf,
@@ -40,6 +39,5 @@ export {
   type PropertyOptions,
   Text,
   type TextOptions,
-  Timestamp,
   Uuid,
 } from './validation/properties.decorators.js';

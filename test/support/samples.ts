@@ -1,10 +1,11 @@
 import { Body, Controller, Get, HttpStatus, Module, Param, Post, Query } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { IsBoolean, IsOptional } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import {
   AnswerOf,
-  Bool,
   defineFilter,
   Idempotent,
   Integer,
@@ -22,7 +23,6 @@ import {
   Section,
   SqlMigration,
   Text,
-  Timestamp,
   Uuid,
 } from '../../src/platform/index.js';
 
@@ -98,30 +98,31 @@ export const sampleFilter = defineFilter(
 
 const description = 'For the tests.';
 const example = '0190163d-8694-739b-aea5-966c26f8ad91';
-const moment = '2026-01-31T12:00:00.000Z';
+const optional = { description, required: false, nullable: true };
 
 class CreateSampleDto {
   @Text({ description, example: 'Bell', maximumLength: 20, notBlank: true }) declare readonly name: string;
   @Text({ description, example: 'Mind it.', maximumLength: 50, optional: true }) declare readonly description?: string | null;
   @Integer({ description, example: 5, minimum: -5, maximum: 2_147_483_647 }) declare readonly count: number;
   @Integer({ description, example: 5, minimum: 0, maximum: 9, optional: true }) declare readonly rank?: number | null;
-  @Bool({ description, example: true }) declare readonly active: boolean;
-  @Bool({ description, example: true, optional: true }) declare readonly approved?: boolean | null;
+  @ApiProperty({ description, example: true }) @IsBoolean() declare readonly active: boolean;
+  @ApiProperty({ ...optional, type: Boolean, example: true })
+  @IsOptional()
+  @IsBoolean()
+  declare readonly approved?: boolean | null;
   @OneOf({ description, example: 'small', values: SIZES }) declare readonly size: Sample['size'];
   @OneOf({ description, example: 'red', values: COLORS, optional: true }) declare readonly color?: Sample['color'];
-  @Timestamp({ description, example: moment }) declare readonly seenAt: Date;
-  @Timestamp({ description, example: moment, optional: true }) declare readonly leftAt?: Date | null;
   @Uuid({ description, example }) declare readonly sender: string;
   @Uuid({ description, example, optional: true }) declare readonly receiver?: string | null;
+}
+
+class SamplePath {
+  @Uuid({ description, example }) declare readonly id: string;
 }
 
 class SampleDto extends AnswerOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
 class SamplesQuery extends PageQueryOf(sampleFilter) {}
-
-class SamplePath {
-  @Uuid({ description, example }) declare readonly id: string;
-}
 
 @Section({ title: 'Samples', description: 'What the tests call.' })
 @Controller('samples')
@@ -152,7 +153,7 @@ class SamplesController {
   @Idempotent()
   @Operation({ summary: 'Create a sample', answer: SampleDto, status: HttpStatus.CREATED })
   async createSample(@Body() body: CreateSampleDto): Promise<SampleDto> {
-    return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0 })));
+    return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0, seenAt: new Date() })));
   }
 }
 

@@ -1,6 +1,7 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { newId } from '../database/id.js';
 import { AnswerOf } from './answer-of.js';
-import { Integer, Text, Timestamp } from '../validation/properties.decorators.js';
+import { Integer, Text } from '../validation/properties.decorators.js';
 
 class Body {
   @Integer({ description: 'How many.', example: 1, minimum: 0, maximum: 9 })
@@ -9,7 +10,7 @@ class Body {
   @Text({ description: 'Anything else.', example: 'x', maximumLength: 3, optional: true })
   declare readonly note?: string | null;
 
-  @Timestamp({ description: 'Until when.', example: '2026-01-31T12:00:00Z' })
+  @ApiProperty({ type: String, format: 'date-time' })
   declare readonly due: Date;
 }
 

@@ -1,5 +1,5 @@
 import { IsIn } from 'class-validator';
-import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
+import { DecimalInteger } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds, Secret } from './variables.decorators.js';
 

@@ -1,8 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
-import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
+import { DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';

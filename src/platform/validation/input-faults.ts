@@ -49,29 +49,28 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
   return wrong.length > 0 ? wrong : [[]];
 }
 
-/** Nested objects that are missing, or lists where one object is declared: class-validator's `@ValidateNested()` lets both pass. */
+/** What class-validator's `@ValidateNested()` lets pass: missing parts, and lists in the place of objects or objects in that of lists. */
 export function nestedFaults(input: object, parents: readonly string[] = []): InputFault[] {
   const rules = rulesOf(input.constructor);
-  return rules
-    .filter(({ type }) => type === 'nestedValidation')
-    .flatMap(({ propertyName, each }) => {
-      const path = [...parents, propertyName];
-      const value: unknown = Reflect.get(input, propertyName);
-      if (value === undefined || value === null) {
-        const isOptional = rules.some((rule) => rule.propertyName === propertyName && rule.type === 'conditionalValidation');
-        return isOptional ? [] : [{ path, code: 'required', detail: 'is required' }];
-      }
-      if (!each && Reflect.getMetadata('design:type', input, propertyName) !== Array) {
-        return objectFaults(value, path);
-      }
-      return Array.isArray(value)
-        ? value.flatMap((part, index) => objectFaults(part, [...path, String(index)]))
-        : [{ path, code: 'type', detail: 'must be a list' }];
-    });
+  const nested = rules.filter(({ type }) => type === 'nestedValidation');
+  return nested.flatMap(({ propertyName, each }) => {
+    const value: unknown = Reflect.get(input, propertyName) ?? undefined;
+    const isOptional = rules.some((rule) => rule.propertyName === propertyName && rule.type === 'conditionalValidation');
+    const isList = each || Reflect.getMetadata('design:type', input, propertyName) === Array;
+    return value === undefined && isOptional ? [] : partFaults(value, [...parents, propertyName], isList);
+  });
 }
 
-function objectFaults(value: unknown, path: readonly string[]): InputFault[] {
-  return isObject(value) ? nestedFaults(value, path) : [{ path, code: 'type', detail: 'must be an object' }];
+function partFaults(value: unknown, path: readonly string[], isList: boolean): InputFault[] {
+  if (value === undefined) {
+    return [{ path, code: 'required', detail: 'is required' }];
+  }
+  if (isList && Array.isArray(value)) {
+    return value.flatMap((part, index) => partFaults(part, [...path, String(index)], false));
+  }
+  return isList || !isObject(value)
+    ? [{ path, code: 'type', detail: `must be ${isList ? 'a list' : 'an object'}` }]
+    : nestedFaults(value, path);
 }
 
 /**

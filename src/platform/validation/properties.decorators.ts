@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { isUuid } from '../database/id.js';
-import { MILLISECOND, parseTimestamp } from '../time/timestamp.js';
 import { codePoints } from './code-points.js';
 import { Converted } from './parsed.decorator.js';
 import { Rule } from './rule.js';
@@ -74,11 +73,6 @@ export function Integer({ minimum, maximum, ...options }: IntegerOptions): Prope
   ]);
 }
 
-/** `true` or `false`. */
-export function Bool(options: PropertyOptions<boolean>): PropertyDecorator {
-  return Property(options, { type: Boolean }, 'must be true or false', (value) => typeof value === 'boolean');
-}
-
 /** Which words are taken. */
 export interface OneOfOptions<Word extends string> extends PropertyOptions<Word> {
   values: readonly Word[];
@@ -101,22 +95,4 @@ export function Uuid(options: PropertyOptions<string>): PropertyDecorator {
     Converted((text) => text.toLowerCase()),
     Property(options, { type: String, format: 'uuid' }, detail, (value) => typeof value === 'string' && isUuid(value)),
   );
-}
-
-/** In capitals, without leap seconds, and with what fits into a `Date`: RFC 3339, and with it the format, has more. */
-const PATTERN = '^\\d{4}-\\d\\d-\\d\\dT([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,3}0{0,6})?(Z|[+-]([01]\\d|2[0-3]):[0-5]\\d)$';
-
-/** A moment, as RFC 3339 writes it with a zone and at most milliseconds; the property becomes a `Date`. */
-export function Timestamp(options: PropertyOptions<string>): PropertyDecorator {
-  const detail = 'must be a time with a zone and at most milliseconds, like 2026-01-31T12:00:00.000Z';
-  const schema = { type: String, format: 'date-time', pattern: PATTERN };
-  return applyDecorators(
-    Converted(toDate),
-    Property(options, schema, detail, (value) => value instanceof Date),
-  );
-}
-
-function toDate(text: string): unknown {
-  const nanoseconds = parseTimestamp(text) ?? 1n;
-  return nanoseconds % MILLISECOND === 0n ? new Date(Number(nanoseconds / MILLISECOND)) : text;
 }
