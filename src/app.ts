@@ -25,7 +25,7 @@ import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { PlatformModule } from './platform/platform.module.js';
-import { Routes } from './platform/routes/routes.js';
+import { routesOf } from './platform/routes/route.js';
 
 /**
  * Makes an application serve requests as this service does, whether `NestFactory` or `Test.createTestingModule` made it. It opens
@@ -44,7 +44,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
-  const routes = app.get(Routes).all();
+  const routes = routesOf(app);
   checkModules(routes, app.get(Database).tables);
   app.get(OpenApiDocument).build(app, apiDescription, routes);
   app.get(Startup).serve(apiDescription.version);

@@ -1,11 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger, Module } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../src/app.module.js';
-import { configureApp } from '../src/app.js';
+import { configureApp, createApp } from '../src/app.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { CatsModule } from './fixtures/cats/cats.module.js';
 import { CatsService } from './fixtures/cats/cats.service.js';
@@ -17,8 +15,6 @@ import { type Service, startService } from './support/service.js';
 
 @Module({ imports: [AppModule, CatsModule] })
 class WithCats {}
-
-const FOLDER = 'test/fixtures/cats';
 
 interface Cat {
   id: number;
@@ -44,16 +40,6 @@ describe('an ordinary module', () => {
     });
   const create = async (rest: object = {}) =>
     (await call<Cat>('POST', '', { name: `Cat ${(count += 1)}`, age: 3, ...rest })).body;
-
-  it('needs of the platform a policy and a place for its migration', () => {
-    const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-    const names = files.flatMap((name) => {
-      const [, imported = ''] =
-        /import \{ (.*) \} from '[./]*src\/platform\/index\.js';/.exec(readFileSync(join(FOLDER, name), 'utf8')) ?? [];
-      return imported === '' ? [] : imported.split(', ');
-    });
-    expect(names.toSorted()).toEqual(['MigrationsModule', 'RequireScopes', 'SqlMigration']);
-  });
 
   it('creates, lists, reads, changes and deletes', async () => {
     const cat = await create({ breed: 'Maine Coon', nicknames: ['Momo', 'M'] });
@@ -127,7 +113,7 @@ describe('an ordinary module', () => {
 
   it('is told that a create which is repeated creates twice', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-    await (await startService({}, undefined, WithCats)).stop();
+    await (await createApp(new Configuration(), WithCats)).close();
     const warnings = warn.mock.calls.map(([message]) => message as string);
     warn.mockRestore();
     const warning = (name: string) => `${name} creates twice what a client sends twice: add @Idempotent() to allow for retries.`;
@@ -150,39 +136,31 @@ describe('an ordinary module', () => {
   });
 });
 
-describe('a provider in the place of another', () => {
+it('serves requests of a testing module with configureApp, as those of main.ts', async () => {
+  const configuration = Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
+  const module = await Test.createTestingModule({ imports: [AppModule, CatsModule] })
+    .overrideProvider(Configuration)
+    .useValue(configuration)
+    .compile();
+  const app = configureApp(module.createNestApplication<NestExpressApplication>());
+  await app.listen(0);
+  const origin = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  const get = async (path: string) => {
+    const response = await fetch(`${origin}${path}`);
+    return [response.status, ((await response.json()) as ProblemBody).type];
+  };
+  for (const path of ['/v1/cats', '/V1/cats', '/nothing']) {
+    expect(await get(path)).toEqual([401, '/docs/problems#unauthorized']);
+  }
+  expect(await get('/readyz')).toEqual([503, '/docs/problems#service-unavailable']);
+  await app.close();
+});
+
+it('serves requests with a provider in the place of another', async () => {
   const cats = [{ id: 7, name: 'Mock' }];
-  const mock = { findAll: () => cats };
-
-  it('serves requests of a testing module with configureApp, as those of main.ts', async () => {
-    const configuration = Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
-    const module = await Test.createTestingModule({ imports: [AppModule, CatsModule] })
-      .overrideProvider(CatsService)
-      .useValue(mock)
-      .overrideProvider(Configuration)
-      .useValue(configuration)
-      .compile();
-    const app = configureApp(module.createNestApplication<NestExpressApplication>());
-    await app.listen(0);
-    const origin = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-    const get = async (path: string) => {
-      const response = await fetch(`${origin}${path}`);
-      return [response.status, ((await response.json()) as ProblemBody).type];
-    };
-    for (const path of ['/v1/cats', '/V1/cats', '/nothing']) {
-      expect(await get(path)).toEqual([401, '/docs/problems#unauthorized']);
-    }
-    expect(await get('/readyz')).toEqual([503, '/docs/problems#service-unavailable']);
-    await app.close();
-  });
-
-  it('serves requests of startService', async () => {
-    const service = await startService({}, undefined, WithCats, [[CatsService, mock]]);
-    expect((await service.api.call('GET', '/v1/cats')).body).toEqual(cats);
-    expect((await service.api.call('GET', '/v1/nothing')).status).toBe(404);
-    expect((await service.api.create({ name: 'x' })).status).toBe(201);
-    expect((await service.api.post('{"name":1}')).status).toBe(400);
-    expect((await service.api.call('DELETE', '/v1/items')).headers.get('allow')).toBe('GET, HEAD, POST');
-    await service.stop();
-  });
+  const service = await startService({}, undefined, WithCats, [[CatsService, { findAll: () => cats }]]);
+  expect((await service.api.call('GET', '/v1/cats')).body).toEqual(cats);
+  expect((await service.api.create({ name: 'x' })).status).toBe(201);
+  expect((await service.api.call('DELETE', '/v1/items')).headers.get('allow')).toBe('GET, HEAD, POST');
+  await service.stop();
 });

@@ -91,10 +91,7 @@ class CircleDto {
 
 class ShapesDto {
   @ValidateNested({ each: true })
-  @Type(() => Object, {
-    keepDiscriminatorProperty: false,
-    discriminator: { property: 'kind', subTypes: [{ name: 'circle', value: CircleDto }] },
-  })
+  @Type(() => CircleDto)
   declare shapes: CircleDto[];
 
   @IsOptional()
@@ -195,11 +192,11 @@ it('has @SkipThrottle and @Throttle', async () => {
   ]);
 });
 
-it('has discriminators, and refuses what cannot be converted', async () => {
+it('has lists of objects, and refuses what cannot be converted', async () => {
   const post = (body: object) =>
     service.api.call('POST', '/v1/parts/shapes', { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
-  expect(await post({ shapes: [{ kind: 'circle', radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
-  for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }]) {
+  expect(await post({ shapes: [{ radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
+  for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
 });

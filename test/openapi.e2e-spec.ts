@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Answer, ProblemBody } from './support/api.js';
+import type { ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -29,18 +29,13 @@ describe('openapi.json', () => {
     expect(await contract.validate()).toEqual({ valid: true });
   });
 
-  it('says what a bearer token is, and which operations need which of its scopes', () => {
-    const description = document.components.securitySchemes['token']?.description ?? '';
+  it('says which operations need which scopes of a bearer token', () => {
+    const { description = '' } = document.components.securitySchemes['token'] ?? {};
     expect(description).toMatch(/^An access token of this service, or a JWT/);
-    const lines = description.split('\n').filter((line) => line.startsWith('- '));
-    expect(lines).toEqual(expect.arrayContaining(['- `items:read`: `GET /v1/items`', '- `items:write`: `POST /v1/items`']));
-    for (const { name, operation } of contract.operations) {
-      const call = name.replace(/^\w+/, (method) => method.toUpperCase());
-      const scopes = operation.security?.flatMap(({ token }) => token) ?? [];
-      const listed = lines.filter((line) => line.includes(`\`${call}\``)).map((line) => /`([^`]+)`/.exec(line)?.[1]);
-      expect([call, listed.toSorted()]).toEqual([call, scopes.toSorted()]);
-      for (const scope of scopes) expect(operation.description).toMatch(new RegExp(`Needs the scopes? .*\`${scope}\``));
-    }
+    expect(description).toMatch(/\n- `items:read`: `GET \/v1\/items`\n- `items:write`: `POST \/v1\/items`$/);
+    const operation = contract.operation('get', '/v1/items');
+    expect(operation.security).toEqual([{ token: ['items:read'] }]);
+    expect(operation.description).toContain('Needs the scope `items:read`');
   });
 
   it('leads from every documented problem to its explanation', async () => {
@@ -65,30 +60,6 @@ describe('openapi.json', () => {
     const { errors } = (await service.api.create({ name: 5, colour: 'red' })).body as unknown as ProblemBody;
     expect(errors).toHaveLength(2);
     for (const { code } of errors ?? []) expect(page).toContain(`<dt><code>${code}</code></dt>`);
-  });
-
-  it('describes what the service answers', async () => {
-    const { api } = service;
-    const key = { 'Idempotency-Key': 'key' };
-    await api.post('{"name":"x"}', key);
-    const answers: [string, string, Answer<unknown>][] = [
-      ['post', '201', await api.post('{"name":"x"}', key)],
-      ['post', '422', await api.post('{"name":"y"}', key)],
-      ['post', '201', await api.create({ name: 'x', description: 'y' })],
-      ['post', '201', await api.create({ name: 'x' })],
-      ['post', '400', await api.create({})],
-      ['post', '413', await api.post('x'.repeat(70_000))],
-      ['get', '200', await api.list({ limit: '1' })],
-      ['get', '400', await api.list({ limit: '0' })],
-      ['get', '401', await api.send('GET', '/v1/items')],
-    ];
-    for (const [method, status, answer] of answers) {
-      expect([status, contract.faultsOfAnswer(contract.operation(method, '/v1/items'), answer)]).toEqual([
-        String(answer.status),
-        [],
-      ]);
-    }
-    expect(answers.slice(0, 3).map(([, , { headers }]) => headers.get('idempotent-replayed'))).toEqual(['true', null, null]);
   });
 });
 
@@ -121,15 +92,10 @@ describe('Swagger UI', () => {
     expect([again.status, again.body]).toEqual([304, '']);
   });
 
-  it('serves nothing but its own files', async () => {
-    for (const path of [
-      '/docs/',
-      '/docs/assets/',
-      '/docs/assets/package.json',
-      '/docs/assets/../../package.json',
-      '/docs/assets/nothing.js',
-    ]) {
+  it.each(['/docs/', '/docs/assets/', '/docs/assets/package.json', '/docs/assets/../../package.json', '/docs/assets/nothing.js'])(
+    'serves nothing but its own files: %s',
+    async (path) => {
       expect((await sendRaw(service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(401);
-    }
-  });
+    },
+  );
 });

@@ -16,7 +16,6 @@ import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
 import { ObservabilityModule } from './observability/observability.module.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
-import { Routes } from './routes/routes.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { RememberingReflector } from './throttling/remembering-reflector.js';
 import { ThrottlingModule } from './throttling/throttling.module.js';
@@ -40,7 +39,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
   providers: [
     Tracing,
     Drain,
-    Routes,
     OpenApiDocument,
     Startup,
     { provide: Reflector, useClass: RememberingReflector },

@@ -4,7 +4,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { OperatorError } from '../config/operator-error.js';
-import { Routes } from '../routes/routes.js';
+import { routesOf } from '../routes/route.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
@@ -39,7 +39,7 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
     .action(async ({ name, expires, scope, ...by }: Attribution & { name: string; expires: number; scope?: string[] }) => {
       const issue = (app: INestApplicationContext) => {
-        refuseUnknown(scope ?? [], new Set(app.get(Routes).all().flatMap(scopesOf)));
+        refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
         return app.get(AccessTokensService).issue({ name, expiresAt: dateIn(expires), scopes: scope ?? null }, by);
       };
       print(await withDatabase(issue));

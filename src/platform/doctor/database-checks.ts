@@ -37,64 +37,59 @@ function connectionCheck(name: string, connect: () => Promise<Check[]>, severity
 
 /** Makes checks that are SQL, which selects a {@link Finding}. */
 function selecting(dataSource: DataSource) {
-  return (sql: string, parameters: unknown[] = []) =>
-    dataSource.query<[Finding]>(`SELECT ${sql}`, parameters).then(([row]) => row);
+  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string): Check => {
+    const run = async () => (await dataSource.query<[Finding]>(`SELECT ${sql}`))[0];
+    return { name: `database.${name}`, severity, advice, run };
+  };
 }
 
 function serverChecks(dataSource: DataSource): Check[] {
-  const select = selecting(dataSource);
+  const check = selecting(dataSource);
   return [
-    {
-      name: 'database.version',
-      advice: 'Upgrade to PostgreSQL 15 or newer.',
-      run: () =>
-        select(`current_setting('server_version_num')::int >= 150000 AS fine,
-          format('%s, database %s as %s', current_setting('server_version'), current_database(), current_user) AS found`),
-    },
-    {
-      name: 'database.writable',
-      advice: 'Set DATABASE_URL to the primary, and default_transaction_read_only to off.',
-      run: () =>
-        select(`NOT current_setting('transaction_read_only')::bool AS fine,
-          CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END AS found`),
-    },
-    {
-      name: 'database.extensions',
-      advice:
-        'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
-      severity: 'warn',
-      run: () =>
-        select(`bool_or(installed OR to_regclass('migrations') IS NULL
-            AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
-          CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
-          FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`),
-    },
-    {
-      // The service takes the time from its own machine, and all replicas can be compared with the database.
-      name: 'database.clock',
-      advice: 'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
-      severity: 'warn',
-      run: () =>
-        select(
-          `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
-          FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - $1::bigint AS ahead) AS clock`,
-          [Date.now()],
-        ),
-    },
+    check(
+      'version',
+      'fail',
+      'Upgrade to PostgreSQL 15 or newer.',
+      `current_setting('server_version_num')::int >= 150000 AS fine,
+        format('%s, database %s as %s', current_setting('server_version'), current_database(), current_user) AS found`,
+    ),
+    check(
+      'writable',
+      'fail',
+      'Set DATABASE_URL to the primary, and default_transaction_read_only to off.',
+      `NOT current_setting('transaction_read_only')::bool AS fine,
+        CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END AS found`,
+    ),
+    check(
+      'extensions',
+      'warn',
+      'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
+      `bool_or(installed OR to_regclass('migrations') IS NULL
+          AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
+        CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
+        FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
+    ),
+    // The service takes the time from its own machine, and all replicas can be compared with the database.
+    check(
+      'clock',
+      'warn',
+      'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
+      `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
+        FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
+    ),
   ];
 }
 
 /** Whether the database has the migrations of this version; if so, whether its tables fit, otherwise, whether they can be applied. */
 function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
-  const rights: Check = {
-    name: 'database.rights.migrate',
-    advice: 'GRANT CREATE ON SCHEMA … TO the role, or run migrate as the role that owns the tables.',
-    severity: MIGRATE_ON_START ? 'fail' : 'warn',
-    run: () =>
-      selecting(dataSource)(`has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
-          (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
-        format('%s in schema %s', current_user, current_schema()) AS found`),
-  };
+  const rights = selecting(dataSource)(
+    'rights.migrate',
+    MIGRATE_ON_START ? 'fail' : 'warn',
+    'GRANT CREATE ON SCHEMA … TO the role, or run migrate as the role that owns the tables.',
+    `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
+        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
+      format('%s in schema %s', current_user, current_schema()) AS found`,
+  );
   const tables: Check = {
     name: 'database.tables',
     advice: 'Restore the tables as the migrations made them.',

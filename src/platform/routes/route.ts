@@ -1,6 +1,7 @@
-import type { ExecutionContext, Type } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { ExecutionContext, INestApplicationContext, Type } from '@nestjs/common';
+import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
 /** A method of a controller that handles requests. */
 export interface Route {
@@ -8,6 +9,19 @@ export interface Route {
   readonly handler: ReturnType<ExecutionContext['getHandler']>;
   /** Of the method; that of the handler is another one where a decorator wraps it. */
   readonly name: string;
+}
+
+/** The routes of all modules of an application. */
+export function routesOf(app: INestApplicationContext): Route[] {
+  const controllers = app.get(DiscoveryService).getControllers();
+  return controllers.flatMap(({ metatype }) => {
+    const controller = metatype as Type;
+    const handlers = controller.prototype as Record<string, Route['handler']>;
+    return new MetadataScanner().getAllMethodNames(handlers).flatMap((name) => {
+      const handler = handlers[name];
+      return handler && Reflect.hasMetadata(PATH_METADATA, handler) ? [{ controller, handler, name }] : [];
+    });
+  });
 }
 
 /** For messages: `ItemsController.listItems`. */
