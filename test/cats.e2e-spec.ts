@@ -113,7 +113,7 @@ describe('an ordinary module', () => {
 
   it('is told that a create which is repeated creates twice', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-    await (await createApp(new Configuration(), WithCats)).close();
+    await (await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), WithCats)).close();
     const warnings = warn.mock.calls.map(([message]) => message as string);
     warn.mockRestore();
     const warning = (name: string) => `${name} creates twice what a client sends twice: add @Idempotent() to allow for retries.`;

@@ -5,12 +5,22 @@ import { DataSource } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { loadEnvironment, readConfiguration } from '../config/read-configuration.js';
 import { Database } from '../database/database.js';
-import { examine, type Result } from './check.js';
+import { reasonOf } from '../observability/describe-error.js';
+import { within } from '../time/within.js';
+import type { Check, Finding } from './check.js';
 import { databaseChecks } from './database-checks.js';
 import { serviceChecks } from './service-checks.js';
 
 /** Makes the application's providers, without a server. */
 type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
+
+/** What a check came to, with advice unless it is ok. */
+interface Result {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly found: string;
+  readonly advice?: string;
+}
 
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
@@ -29,19 +39,29 @@ export function makeDoctorCommand(doctor: Command, createContext: CreateContext)
     });
 }
 
-async function diagnose(createContext: CreateContext): Promise<Result[]> {
-  let app: INestApplicationContext | undefined;
+function diagnose(createContext: CreateContext): Promise<Result[]> {
   const run = async () => {
     const settings = readConfiguration(loadEnvironment());
-    app = await createContext(settings);
-    const database = app.get(Database);
+    const database = (await createContext(settings)).get(Database);
     const open = async (url?: string) =>
       new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
     return { fine: true, found: 'valid', next: [...serviceChecks(settings), ...databaseChecks(settings, open)] };
   };
-  const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
-  await app?.close();
-  return results;
+  return examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+}
+
+/** Runs checks at once, and then those that these made possible. @returns their results, in order */
+async function examine(checks: readonly Check[]): Promise<Result[]> {
+  const results = checks.map(async (check) => {
+    const { name, advice, severity = 'fail' } = check;
+    const run = within(10_000, (async () => check.run())());
+    const { fine, found, next = [] } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
+    // Terminals obey control characters.
+    const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
+    const result: Result = { name, status: fine ? 'ok' : severity, found: text, ...(!fine && { advice }) };
+    return [result, ...(await examine(next))];
+  });
+  return (await Promise.all(results)).flat();
 }
 
 /** A line for each result, with its advice below. */

@@ -11,10 +11,9 @@ export type Schema = Schemas[string];
 
 /** Every operation of a document, with its method and path. */
 export function operationsOf({ paths }: OpenAPIObject): { method: string; path: string; operation: Operation }[] {
-  return Object.entries(paths).flatMap(([path, { get, put, post, patch, delete: remove }]) =>
-    Object.entries({ get, put, post, patch, delete: remove }).flatMap(([method, operation]) =>
-      operation ? [{ method, path, operation }] : [],
-    ),
+  // Of what a path may have, Nest makes operations alone.
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ method, path, operation })),
   );
 }
 

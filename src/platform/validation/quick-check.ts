@@ -3,10 +3,9 @@ import { getMetadataStorage } from 'class-validator';
 import { rulesOf } from './rule.js';
 
 /** Whether an input keeps every rule of its class. */
-export type QuickCheck = (input: object) => boolean;
+type QuickCheck = (input: object) => boolean;
 
 type ClassRule = ReturnType<typeof rulesOf>[number];
-type Condition = (input: object, value: unknown) => boolean;
 
 const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalValidation', 'whitelistValidation']);
 
@@ -19,18 +18,10 @@ const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
  */
 export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
   if (!checks.has(type)) {
-    checks.set(type, compile(type));
+    const rules = rulesOf(type);
+    checks.set(type, rules.every(isKnown) ? compile(rules) : undefined);
   }
   return checks.get(type);
-}
-
-function compile(type: Type<object>): QuickCheck | undefined {
-  const rules = rulesOf(type);
-  const known = new Set(rules.map(({ propertyName }) => propertyName));
-  const tests = rules.flatMap((rule) => testsOf(rule, rules));
-  return rules.every(isKnown)
-    ? (input) => Object.keys(input).every((name) => known.has(name)) && tests.every((test) => test(input))
-    : undefined;
 }
 
 function isKnown(rule: ClassRule): boolean {
@@ -39,11 +30,17 @@ function isKnown(rule: ClassRule): boolean {
   return !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync);
 }
 
+function compile(rules: readonly ClassRule[]): QuickCheck {
+  const known = new Set(rules.map(({ propertyName }) => propertyName));
+  const tests = rules.flatMap((rule) => testsOf(rule, rules));
+  return (input) => Object.keys(input).every((name) => known.has(name)) && tests.every((test) => test(input));
+}
+
 function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
   const { propertyName: property, constraints } = rule;
   const conditions = all
     .filter(({ type, propertyName }) => type === 'conditionalValidation' && propertyName === property)
-    .map((condition) => condition.constraints[0] as Condition);
+    .map((condition) => condition.constraints[0] as (input: object, value: unknown) => boolean);
   return constraintsOf(rule).map(({ instance }) => (input) => {
     const value: unknown = (input as Record<string, unknown>)[property];
     const context = { targetName: input.constructor.name, property, object: input, value, constraints };

@@ -38,20 +38,16 @@ export class RequestValidationPipe extends ValidationPipe {
 
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const faults = metadata.type === 'body' ? textFaults(value) : [];
-    const type = this.toValidate(metadata) ? (metadata.metatype as Type<object> | undefined) : undefined;
-    if (type && isObject(value)) {
-      faults.push(...takeUnsettable(value, type));
-    }
+    const faults = metadata.type === 'body' ? bodyFaults(value) : [];
+    const type = this.toValidate(metadata) && isObject(value) ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
-      const valid = type && isObject(value) && faults.length === 0 ? quickInput(type, value) : undefined;
+      faults.push(...(type ? takeUnsettable(value as object, type) : []));
+      const valid = type && faults.length === 0 ? quickInput(type, value as object) : undefined;
       if (valid) {
         return valid;
       }
       const validated: unknown = await super.transform(value, metadata);
-      if (type && isObject(validated)) {
-        faults.push(...nestedFaults(validated));
-      }
+      faults.push(...(type && isObject(validated) ? nestedFaults(validated) : []));
       if (faults.length === 0) {
         return validated;
       }
@@ -90,7 +86,7 @@ function takeUnsettable(plain: object, type: Type<object>): InputFault[] {
 }
 
 /** @throws Problem 400 without a body */
-function textFaults(body: unknown): InputFault[] {
+function bodyFaults(body: unknown): InputFault[] {
   const request = currentRequest()?.request;
   if (request && request.body === undefined) {
     throw missingBody(request);
