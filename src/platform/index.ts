@@ -18,26 +18,17 @@ export { MigrationsModule } from './database/migrations.module.js';
 export { SqlMigration } from './database/sql-migration.js';
 export { HealthIndicators } from './health/health-indicators.js';
 export { notFound } from './http/http-problem-types.js';
-export { Problem, type ProblemOptions, type RequestFault } from './http/problem.js';
-export { defineProblemType, type ProblemType, type ProblemTypeDefinition } from './http/problem-type.js';
+export { Problem } from './http/problem.js';
+export { defineProblemType, type ProblemType } from './http/problem-type.js';
 export { Idempotent } from './idempotency/idempotent.decorator.js';
 export { defineFilter, type FilterDefinition } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';
 export { mapPage, type Page, PageOf, type Row, type Values } from './lists/page.js';
 export { PageQuery, PageQueryOf } from './lists/page-query.js';
 export { type DurationHistogram, type EventCounter, Metrics } from './observability/metrics.js';
-export { Operation, type OperationOptions } from './openapi/operation.decorator.js';
-export { Section, type SectionOptions } from './openapi/section.decorator.js';
+export { Operation } from './openapi/operation.decorator.js';
+export { Section } from './openapi/section.decorator.js';
 export { traced, tracedFetch } from './tracing/traced.js';
 export { DecimalInteger } from './validation/parsed.decorator.js';
-export { Rule, type RuleTest } from './validation/rule.js';
-export {
-  Integer,
-  type IntegerOptions,
-  OneOf,
-  type OneOfOptions,
-  type PropertyOptions,
-  Text,
-  type TextOptions,
-  Uuid,
-} from './validation/properties.decorators.js';
+export { Rule } from './validation/rule.js';
+export { Integer, OneOf, Text, Uuid } from './validation/properties.decorators.js';
