@@ -24,18 +24,10 @@ describe('openapi.json', () => {
     expect((await runCli(['openapi'], {})).stdout).toBe(committed);
   });
 
-  it('is valid OpenAPI 3.1', async () => {
-    expect(document.openapi).toBe('3.1.0');
-    expect(await contract.validate()).toEqual({ valid: true });
-  });
-
   it('says which operations need which scopes of a bearer token', () => {
     const { description = '' } = document.components.securitySchemes['token'] ?? {};
     expect(description).toMatch(/^An access token of this service, or a JWT/);
     expect(description).toMatch(/\n- `items:read`: `GET \/v1\/items`\n- `items:write`: `POST \/v1\/items`$/);
-    const operation = contract.operation('get', '/v1/items');
-    expect(operation.security).toEqual([{ token: ['items:read'] }]);
-    expect(operation.description).toContain('Needs the scope `items:read`');
   });
 
   it('leads from every documented problem to its explanation', async () => {
