@@ -13,8 +13,6 @@ import {
   Idempotent,
   MigrationsModule,
   Operation,
-  Problem,
-  type ProblemType,
   Public,
   RequireScopes,
   SqlMigration,
@@ -229,20 +227,8 @@ describe('cannot even be written:', () => {
       () => defineProblemType({ ...definition, name: 'not-found', status: 404 }),
       'is defined twice',
     ],
-    [
-      'a field that can be filtered by, with neither an index nor a reason',
-      // @ts-expect-error one of indexes and unindexed is needed
-      () => defineFilter(Thing, { name: { type: 'string' } }, {}),
-      "Thing.name can be filtered by and names no index: add indexes: ['things_name_idx'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.",
-    ],
   ])('%s', (_case, write, message) => {
     expect(write).toThrow(message);
-  });
-
-  it('a problem whose type was never defined', () => {
-    // @ts-expect-error types come from defineProblemType, which documents them
-    const type: ProblemType = { name: 'loose', status: 409, title: 'Loose', remedy: 'Fasten it.' };
-    expect(new Problem(type, 'It is loose.').type.name).toBe('loose');
   });
 });
 
