@@ -39,18 +39,15 @@ function Property<Value>(
   );
 }
 
-/** How long a text may be. Lengths count Unicode code points, as JSON Schema does. */
-export interface TextOptions extends PropertyOptions<string> {
-  /** In code points. */
-  maximumLength: number;
-  /** At least one character that is not white space. */
-  notBlank?: boolean;
-}
-
 const NOT_BLANK: ValueRule<string> = ['blank', 'must have a character that is not white space', (text) => /\S/.test(text)];
 
-/** A text that PostgreSQL stores byte for byte: neither trimmed nor normalised, without U+0000 and lone surrogates. */
-export function Text({ maximumLength, notBlank = false, ...options }: TextOptions): PropertyDecorator {
+/**
+ * A text that PostgreSQL stores byte for byte: neither trimmed nor normalised, without U+0000 and lone surrogates.
+ *
+ * @param options - `maximumLength` in Unicode code points, as JSON Schema counts; `notBlank`: not of white space alone
+ */
+export function Text(options: PropertyOptions<string> & { maximumLength: number; notBlank?: boolean }): PropertyDecorator {
+  const { maximumLength, notBlank = false } = options;
   const pattern = notBlank ? '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$' : '^[^\\u0000]*$';
   const schema = { type: String, maxLength: maximumLength, ...(notBlank && { minLength: 1 }), pattern };
   return Property<string>(options, schema, 'must be a string', (value) => typeof value === 'string', [
@@ -59,30 +56,25 @@ export function Text({ maximumLength, notBlank = false, ...options }: TextOption
   ]);
 }
 
-/** Which whole numbers are taken. */
-export interface IntegerOptions extends PropertyOptions<number> {
-  minimum: number;
-  /** A column `integer` takes 2,147,483,647, and JSON 9,007,199,254,740,991. */
-  maximum: number;
-}
-
-/** A JSON number without a fraction. */
-export function Integer({ minimum, maximum, ...options }: IntegerOptions): PropertyDecorator {
+/**
+ * A JSON number without a fraction.
+ *
+ * @param options - `maximum`: a column `integer` takes 2,147,483,647, and JSON 9,007,199,254,740,991
+ */
+export function Integer(options: PropertyOptions<number> & { minimum: number; maximum: number }): PropertyDecorator {
+  const { minimum, maximum } = options;
   return Property<number>(options, { type: 'integer', minimum, maximum }, 'must be a whole number', Number.isInteger, [
     ['range', `must be from ${minimum} to ${maximum}`, (value) => value >= minimum && value <= maximum],
   ]);
 }
 
-/** Which words are taken. */
-export interface OneOfOptions<Word extends string> extends PropertyOptions<Word> {
-  values: readonly Word[];
-}
-
-/** One word out of a list, case-sensitive. */
-export function OneOf<const Word extends string>({ values, ...options }: OneOfOptions<Word>): PropertyDecorator {
-  const words: readonly unknown[] = values;
-  const detail = `must be one of ${values.map((value) => JSON.stringify(value)).join(', ')}`;
-  return Property(options, { type: String, enum: [...values] }, detail, (value) => words.includes(value));
+/** One of these values, case-sensitive. */
+export function OneOf<const Word extends string>(
+  options: PropertyOptions<Word> & { values: readonly Word[] },
+): PropertyDecorator {
+  const words: readonly unknown[] = options.values;
+  const detail = `must be one of ${words.map((value) => JSON.stringify(value)).join(', ')}`;
+  return Property(options, { type: String, enum: [...options.values] }, detail, (value) => words.includes(value));
 }
 
 /**

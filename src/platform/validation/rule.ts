@@ -1,15 +1,13 @@
 import { getMetadataStorage, ValidateBy, type ValidationArguments } from 'class-validator';
 
-/** What a {@link Rule} checks: true when the value keeps it. `siblings` is the whole input being validated. */
-export type RuleTest = (value: unknown, siblings: object) => boolean;
-
 /**
  * A class-validator constraint whose name is the `code` that clients see in a problem's `errors`.
  *
  * @param code - machine-readable, `snake_case`, stable within `/v1`
  * @param detail - what the value must be, to be read after the field's name ("must be text")
+ * @param test - whether the value keeps it; `siblings` is the whole input
  */
-export function Rule(code: string, detail: string, test: RuleTest): PropertyDecorator {
+export function Rule(code: string, detail: string, test: (value: unknown, siblings: object) => boolean): PropertyDecorator {
   return ValidateBy({
     name: code,
     validator: {
