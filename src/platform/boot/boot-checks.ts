@@ -13,13 +13,13 @@ import { operationOf } from '../openapi/operation.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
-/** What every route must keep. Each check names what is wrong, and how to fix it. */
+/** Checks of one route. Each returns errors with their fixes. */
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, answerFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
 /**
- * Keeps an application from starting whose modules forgot something that its customers would notice.
+ * Stops the start when a module lacks something that clients would notice, and warns of creates that cannot be retried.
  *
  * @throws OperatorError that names every fault of all modules
  */
@@ -57,7 +57,7 @@ function refuse(faults: readonly string[]): void {
   }
 }
 
-/** A handler that responds by itself: one that forgets it never ends. */
+/** Handlers that respond by themselves: a request never ends when one forgets it. */
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
   return takes(RouteParamtypes.RESPONSE, route) && !passesOn
@@ -65,7 +65,7 @@ function responseFaults(route: Route): string[] {
     : [];
 }
 
-/** Inputs whose class has no rules, which would let anything through, and path parameters that it does not have. */
+/** Inputs without rules, which would accept anything, and path parameters that their class does not have. */
 function inputFaults(route: Route): string[] {
   const inputs = parametersOf(route).filter(({ kind, data }) => data === undefined && INPUTS.has(kind));
   return inputs.flatMap(({ kind, type = Object }) => {
@@ -86,7 +86,7 @@ function pathParametersOf({ controller, handler }: Route): string[] {
   return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
 }
 
-/** Columns of an entity that clients would see though the document does not say so. */
+/** Columns of an entity that clients would see without documentation. */
 function answerFaults(route: Route): string[] {
   const { answer } = operationOf(route) ?? {};
   const columns = getMetadataArgsStorage().columns.filter(({ target }) => answer && isOf(answer, target));

@@ -65,7 +65,7 @@ export class Configuration {
   @IsIn(['auto', 'json', 'pretty']) readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
 }
 
-/** Also true where one of both is no number, which is a fault of its own. */
+/** True also when one of the two is not a number: that is an error of its own. */
 function endsBeforeCutOff(delay: unknown, configuration: object): boolean {
   return !(Number(delay) >= (configuration as Configuration).SHUTDOWN_TIMEOUT * CUT_OFF);
 }

@@ -11,7 +11,7 @@ export type Schema = Schemas[string];
 
 /** Every operation of a document, with its method and path. */
 export function operationsOf({ paths }: OpenAPIObject): { method: string; path: string; operation: Operation }[] {
-  // Of what a path may have, Nest makes operations alone.
+  // Nest writes no other members into a path than operations.
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ method, path, operation })),
   );

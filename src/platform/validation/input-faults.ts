@@ -49,7 +49,7 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
   return wrong.length > 0 ? wrong : [[]];
 }
 
-/** What class-validator's `@ValidateNested()` lets pass: missing parts, and lists in the place of objects or objects in that of lists. */
+/** Faults that class-validator's `@ValidateNested()` does not see: a missing part, a list for an object, an object for a list. */
 export function nestedFaults(input: object, parents: readonly string[] = []): InputFault[] {
   const rules = rulesOf(input.constructor);
   const nested = rules.filter(({ type }) => type === 'nestedValidation');
