@@ -31,7 +31,7 @@ it('names all faults of the settings at once, and looks no further', async () =>
 });
 
 it.each([
-  [{ FILTER_TIMEOUT: '4.1' }, /^warn time-outs: .*TIMEOUT to 4 at most.*$/],
+  [{ PORT: '3000', METRICS_PORT: '3000', FILTER_TIMEOUT: '4.1' }, /^fail ports: .*\nwarn time-outs: .*TIMEOUT to 4 at most.*$/],
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
   [{ SHUTDOWN_TIMEOUT: '15' }, /^warn time-outs: .*SHUTDOWN_TIMEOUT to 16 or more.*$/],
   [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: ENOTDIR: not a directory.*$/],

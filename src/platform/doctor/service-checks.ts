@@ -7,7 +7,7 @@ import type { Check } from './check.js';
 
 /** Whether the settings suit each other, and what they lead to but for the database. */
 export function serviceChecks(settings: Configuration): Check[] {
-  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
+  const { PORT, METRICS_PORT, SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
   const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, REDIS_URL = '', RATE_LIMIT_REPLICAS: replicas } = settings;
   // A request that arrives when SHUTDOWN_DELAY ends may still take a connection and a statement.
@@ -15,6 +15,11 @@ export function serviceChecks(settings: Configuration): Check[] {
   const timeOuts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
   const redis = parseRedisUrl(REDIS_URL);
   return [
+    {
+      name: 'ports',
+      advice: 'Set METRICS_PORT to another port.',
+      run: () => ({ fine: PORT !== METRICS_PORT || PORT === 0, found: `PORT ${PORT}, METRICS_PORT ${METRICS_PORT}` }),
+    },
     {
       name: 'time-outs',
       advice: `Set FILTER_TIMEOUT to ${statement} at most, and SHUTDOWN_TIMEOUT to ${shutdown} or more.`,

@@ -1,0 +1,67 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { preload } from '../support/doctor.js';
+import { eventually } from '../support/eventually.js';
+import { serverDefaults } from '../support/process.js';
+import { createEmbedded, testDirectory } from '../support/test-database.js';
+
+/** Each SIGUSR2 writes how often functions were called since the one before. */
+const COVERAGE = "import { takeCoverage } from 'node:v8'; process.on('SIGUSR2', takeCoverage);";
+
+interface Coverage {
+  result: { url: string; functions: { ranges: { count: number }[] }[] }[];
+}
+
+/** What PostgreSQL on a server does itself. */
+const EMBEDDED = 'database/embedded-database';
+
+const ARCHITECTURE = readFileSync('docs/architecture.md', 'utf8');
+
+let child: ChildProcess | undefined;
+
+afterAll(() => child?.kill('SIGKILL'));
+
+it('docs/architecture.md lists the files that a first page passes', async () => {
+  const NODE_V8_COVERAGE = mkdtempSync(join(testDirectory(), 'coverage-'));
+  const { environment } = await createEmbedded();
+  const service = spawn(process.execPath, ['build/main.js'], {
+    env: { ...process.env, ...serverDefaults, ...environment, NODE_V8_COVERAGE, ...preload(COVERAGE) },
+  });
+  child = service;
+  let output = '';
+  service.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  await eventually(() => /items_\w{36}/.test(output));
+  const [[token], [, origin = '']] = [/items_\w{36}/.exec(output) ?? [], /Listening on (http:[^\s",]+)/.exec(output) ?? []];
+  const call = async (init: RequestInit = {}) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    expect((await fetch(`${origin}/v1/items`, { ...init, headers })).ok).toBe(true);
+    // What is logged and measured once the response is sent.
+    await delay(100);
+  };
+  const called = async (times: number) => {
+    service.kill('SIGUSR2');
+    const read = () => {
+      const files = readdirSync(NODE_V8_COVERAGE).toSorted();
+      return files.length < times ? '' : readFileSync(join(NODE_V8_COVERAGE, files.at(-1) ?? ''), 'utf8');
+    };
+    await eventually(() => read().trimEnd().endsWith('}'));
+    const { result } = JSON.parse(read()) as Coverage;
+    return result.filter(({ functions }) => functions.some(({ ranges: [range] }) => (range?.count ?? 0) > 0));
+  };
+  await call({ method: 'POST', body: '{"name": "Blue bicycle"}' });
+  await call();
+  await called(1);
+  await call();
+  const scripts = await called(2);
+  service.kill('SIGTERM');
+  await once(service, 'exit');
+  const passed = scripts.flatMap(({ url }) => /^(?!.*node_modules).*\/build\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
+  const listed = [...ARCHITECTURE.matchAll(/^\| `([a-z/]+)` +\| (`[\w.-]+\.ts`.*)\|$/gm)].flatMap(([, room, files = '']) =>
+    [...files.matchAll(/`(.*?)\.ts`/g)].map(([, file]) => `${room}/${file}`),
+  );
+  expect(passed.filter((file) => file !== EMBEDDED).toSorted()).toEqual(listed.toSorted());
+  expect(ARCHITECTURE).toContain(`calls functions of ${listed.length} of our files.`);
+});
