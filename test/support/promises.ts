@@ -84,7 +84,7 @@ export function describePromises(path: string, root: Type = AppModule, requests 
     /** A request that creates a row, with a key if it has one. */
     const creation = (json: unknown, key?: string) => {
       const parameters: Draft['parameters'] = key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
-      return { request: requestOf(creating, { parameters, json }), operation: creating, statuses: [201, 409] };
+      return { request: requestOf(creating, { parameters, json }), operation: create, statuses: [201, 409] };
     };
     const rowsOf = () => service.app.get(DataSource).getRepository<Row>(path.replace('/v1/', '')).find();
     const all = () => fc.oneof(...ATTEMPTS.flatMap(([, , attempts]) => operations.flatMap(attempts)));

@@ -52,7 +52,7 @@ export interface FuzzRequest {
 export interface Attempt {
   request: FuzzRequest;
   /** The operation that documents the response; undefined where no operation is called. */
-  operation: Described | undefined;
+  operation: Operation | undefined;
   statuses: readonly number[];
   /** The pointers and parameters that a 400 must name, all of them and no other. */
   places?: readonly string[];
@@ -156,14 +156,10 @@ function wrongFilters(examples: readonly string[], maximum: number): fc.Arbitrar
 }
 
 /** Texts near those that are cursors of a list without a filter. */
-function cursorsNear(good: fc.Arbitrary<string>): fc.Arbitrary<string>[] {
-  return [
-    fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes).toString('base64url')),
-    fc
-      .tuple(good, fc.nat(43), fc.constantFrom('A', '_', '=', '', 'é'))
-      .map(([cursor, at, other]) => cursor.slice(0, at) + other + cursor.slice(at + 1)),
-    good.chain((cursor) => fc.constantFrom(`${cursor}=`, ` ${cursor}`, cursor.toLowerCase())),
-  ];
+function cursorsNear(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc
+    .tuple(good, fc.nat(43), fc.constantFrom('A', '_', '=', '', 'é', ' '))
+    .map(([cursor, at, other]) => cursor.slice(0, at) + other + cursor.slice(at + 1));
 }
 
 /** Texts that are no integer, as they stand in a URL. */
@@ -189,7 +185,7 @@ function textsNearOf(parameter: Parameter, { cursors }: Described): fc.Arbitrary
     valuesNear(schema).map(String),
     textsNear(schema),
     ...(schema['type'] === 'integer' ? [fc.constantFrom(...NO_INTEGERS)] : []),
-    ...(name === 'cursor' ? cursorsNear(good) : []),
+    ...(name === 'cursor' ? [cursorsNear(good)] : []),
   );
   return texts.filter(isSent).map((text) => ({ text, isRight: isRight(text) }));
 }
@@ -209,13 +205,13 @@ export function requestOf({ method, path }: Described, { parameters, json }: Dra
 }
 
 /** A request that must succeed, or fail as the operation says for states that it may meet: nothing there, or a value taken. */
-function accepted(request: FuzzRequest, operation: Described): Attempt {
-  const conflicts = operation.path.includes('{') ? [404, 409] : [409];
-  const statuses = conflicts.filter((status) => Object.hasOwn(operation.operation.responses, String(status)));
-  return { request, operation, statuses: [...operation.successes, ...statuses] };
+function accepted(request: FuzzRequest, { operation, path, successes }: Described): Attempt {
+  const conflicts = path.includes('{') ? [404, 409] : [409];
+  const statuses = conflicts.filter((status) => Object.hasOwn(operation.responses, String(status)));
+  return { request, operation, statuses: [...successes, ...statuses] };
 }
 
-function refused(request: FuzzRequest, operation: Described, ...places: string[]): Attempt {
+function refused(request: FuzzRequest, { operation }: Described, ...places: string[]): Attempt {
   return { request, operation, statuses: [400], places };
 }
 
@@ -227,7 +223,8 @@ function judged(request: FuzzRequest, operation: Described, json: unknown): Atte
 
 /** A draft with other values of a parameter. */
 function withParameter(draft: Draft, { in: location, name }: Pick<Parameter, 'in' | 'name'>, ...values: string[]): Draft {
-  const others = draft.parameters.filter((other) => other.name !== name && (values.length < 2 || other.name !== 'cursor'));
+  // A cursor belongs to one filter.
+  const others = draft.parameters.filter((other) => ![name, name === 'cursor' ? 'filter' : 'cursor'].includes(other.name));
   return { ...draft, parameters: [...others, ...values.map((value) => ({ in: location, name, value }))] };
 }
 
@@ -265,13 +262,7 @@ const bodies: fc.Arbitrary<Body> = fc.oneof(
   fc.constantFrom('', ' ', '\0', '\ufeff', ...NO_OBJECTS.split(' ')),
 );
 
-const JSON_TYPE = [['Content-Type', 'application/json']] as const;
-
-/** Headers that change nothing, and those with which no body is read. */
-const SAME_MEDIA_TYPE = ['', '; charset=utf-8', ';charset="UTF-8"', '; version=1'].flatMap((parameter) => [
-  `application/json${parameter}`,
-  `Application/JSON${parameter}`,
-]);
+const SAME_MEDIA_TYPE = 'application/json; charset=utf-8|application/json;charset="UTF-8"|Application/JSON; version=1'.split('|');
 const OTHER_MEDIA_TYPES = (
   '|multipart/form-data; boundary=x|application/json, application/json|application/json; charset=latin1|text/plain|text/json|*/*|' +
   'application/json; charset=utf-16|application/x-www-form-urlencoded|application/json-patch+json|application/problem+json'
@@ -279,9 +270,8 @@ const OTHER_MEDIA_TYPES = (
 const OTHER_CODINGS = ['gzip', 'deflate', 'br', 'identity, gzip', 'x'];
 
 const FIELDS =
-  'Accept Accept-Charset Accept-Encoding Accept-Language Cookie Forwarded From If-Match If-None-Match If-Modified-Since ' +
-  'Max-Forwards Origin Prefer Range Referer User-Agent Via X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto ' +
-  'X-HTTP-Method-Override X-Original-URL X-Request-Id traceparent tracestate baggage __proto__ constructor';
+  'Accept Accept-Charset Accept-Encoding Cookie Forwarded If-Match If-Modified-Since Max-Forwards Origin Range Referer Via ' +
+  "X-Forwarded-For X-HTTP-Method-Override X-Original-URL X-Request-Id X!#$%&'*+-.^_`|~ traceparent tracestate baggage __proto__";
 
 function textsFrom(characters: string, lengths: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   return fc.string({ unit: fc.constantFrom(...Array.from(characters)), ...lengths });
@@ -370,7 +360,7 @@ function bodyHeaders(operation: Described): Attempts[] {
   const sized = fc.tuple(drafts, fc.constantFrom(0, 1, 2, 1000, 70_000)).map(([draft, more]): Attempt => {
     const json = JSON.stringify(draft.json);
     const padded = requestOf(operation, draft, json + ' '.repeat(Number(maximum) + more - Buffer.byteLength(json)));
-    return more === 0 ? accepted(padded, operation) : { request: padded, operation, statuses: [413] };
+    return more === 0 ? accepted(padded, operation) : { request: padded, operation: documented, statuses: [413] };
   });
   return [
     sentWith('Content-Type', SAME_MEDIA_TYPE, accepted),
@@ -383,10 +373,8 @@ function bodyHeaders(operation: Described): Attempts[] {
 /** Headers that the document does not have: they change nothing. */
 function otherHeaders(operation: Described): Attempts[] {
   const codes = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f);
-  const values = fc.string({ unit: codes.map((code) => String.fromCharCode(code)), maxLength: 200 });
-  const unknown = textsFrom("abcXYZ019!#$%&'*+-.^_`|~", { minLength: 1, maxLength: 30 }).map((name) => `X${name}`);
-  const field = fc.tuple(fc.oneof(fc.constantFrom(...FIELDS.split(' ')), unknown), values);
-  const fields = fc.array(field, { minLength: 1, maxLength: 8 });
+  const value = fc.string({ unit: codes.map((code) => String.fromCharCode(code)), maxLength: 200 });
+  const fields = fc.array(fc.tuple(fc.constantFrom(...FIELDS.split(' ')), value), { minLength: 1, maxLength: 8 });
   return [
     fc.tuple(operation.drafts, fields).map(([draft, added]) => {
       const request = requestOf(operation, draft);
@@ -406,7 +394,8 @@ function otherQueries(operation: Described): Attempts[] {
       const request = requestOf(operation, draft);
       const search = some.map((pair) => pair.join('=')).join('&');
       const other = { ...request, target: `${request.target.replace(/\?.*/, '')}?${search}` };
-      return { request: other, operation, statuses: body ? [400] : [400, ...accepted(other, operation).statuses] };
+      const statuses = body ? [400] : [400, ...accepted(other, operation).statuses];
+      return { request: other, operation: operation.operation, statuses };
     }),
   ];
 }
@@ -417,7 +406,7 @@ function otherMethods({ path, methods }: Described): Attempts[] {
   const target = path.replaceAll(/\{\w+\}/g, 'x');
   return [
     fc.tuple(fc.constantFrom(...others), bodies).map(([method, body]) => ({
-      request: { method, target, headers: JSON_TYPE, body },
+      request: { method, target, headers: [['Content-Type', 'application/json']], body },
       operation: undefined,
       statuses: [405],
     })),

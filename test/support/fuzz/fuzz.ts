@@ -62,7 +62,7 @@ export class Fuzz {
     const isReused = status === 422 && statuses.includes(201) && key !== '' && (this.keys.get(key) ?? 0) > 1;
     const problem = body as ProblemBody;
     const faults = [
-      ...(operation ? this.contract.faultsOfAnswer(operation.operation, response) : this.faultsOfProblem(response)),
+      ...(operation ? this.contract.faultsOfAnswer(operation, response) : this.faultsOfProblem(response)),
       ...(statuses.includes(status) || isReused ? [] : [`${statuses.join(' or ')} was expected`]),
       ...(status === 400 && places ? faultsOfPlaces(places, problem) : []),
       ...(status >= 400 && problem.requestId !== headers.get('X-Request-Id') ? ['it has two request ids'] : []),

@@ -24,13 +24,14 @@ export function faultsOf(schema: JsonObject, value: unknown): { pointer: string;
     const name = missingProperty ?? additionalProperty;
     return { pointer: name === undefined ? instancePath : instancePath + pointerTo(name), keyword };
   });
-  // JSON can escape half of a character, which is no text, whatever JSON Schema thinks of it (RFC 8259, section 8.2).
-  const texts = [
-    ['', value] as const,
-    ...Object.entries(asObject(value)).map(([name, text]) => [pointerTo(name), text] as const),
-  ];
-  const halved = texts.filter(([, text]) => typeof text === 'string' && !text.isWellFormed());
-  return [...faults, ...halved.map(([pointer]) => ({ pointer, keyword: 'type' }))];
+  return [...faults, ...halvedTexts(value).map((pointer) => ({ pointer, keyword: 'type' }))];
+}
+
+/** JSON can escape half of a character, which is no text, whatever JSON Schema thinks of it (RFC 8259, section 8.2). */
+function halvedTexts(value: unknown, pointer = ''): string[] {
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [pointer];
+  const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return parts.flatMap(([name, part]) => halvedTexts(part, pointer + pointerTo(name)));
 }
 
 function pointerTo(name: string): string {
@@ -76,14 +77,18 @@ interface TextSchema {
   pattern?: string;
   format?: string;
   enum?: (string | null)[];
+  example?: unknown;
 }
 
 /** Texts of all of Unicode and of lengths up to and beyond both bounds: some are what a schema admits. */
 export function textsNear(schema: JsonObject): fc.Arbitrary<string> {
-  const { minLength, maxLength, pattern, format = '', enum: words } = schema as TextSchema;
+  const { minLength, maxLength, pattern, format, example, enum: words } = schema as TextSchema;
   const bounds = [minLength, maxLength].filter((bound) => bound !== undefined);
   const lengths = { minLength: Math.min(minLength ?? 0, LONGEST), maxLength: Math.min(maxLength ?? LONGEST, LONGEST) };
-  const known = FORMATS[format] ?? (words && fc.constantFrom(...words.filter((word) => word !== null)));
+  // Of formats that are not known here, the example of the document is one.
+  const known = words
+    ? fc.constantFrom(...words.filter((word) => word !== null))
+    : format && (FORMATS[format] ?? fc.constant(String(example)));
   const spoilt = known && fc.tuple(known, fc.constantFrom(...SPOILERS)).map(([word, spoil]) => spoil(word));
   return fc.oneof(
     ...(['grapheme', 'binary', 'binary-ascii'] as const).map((unit) => fc.string({ unit, ...lengths })),
@@ -110,11 +115,23 @@ function integersNear({ minimum, maximum }: JsonObject): fc.Arbitrary<number> {
   return fc.oneof(beyond, fc.integer({ min, max }));
 }
 
+function listsNear({ items, minItems = 0, maxItems = 5 }: JsonObject): fc.Arbitrary<unknown> {
+  const [minLength, maxLength] = [Number(minItems), Number(maxItems)];
+  const element = asObject(items);
+  return fc.oneof(
+    fc.array(valuesOf(element), { minLength, maxLength }),
+    fc.array(valuesNear(element), { maxLength: maxLength + 1 }),
+  );
+}
+
 const NEAR: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unknown>>> = {
   null: () => fc.constant(null),
   boolean: () => fc.boolean(),
   integer: integersNear,
+  number: integersNear,
   string: textsNear,
+  array: listsNear,
+  object: (schema) => fc.oneof(bodiesOf(schema), bodiesNear(schema, fc.string())),
 };
 
 /** Values of a schema's types, in its bounds, at them and beyond. */
@@ -157,8 +174,10 @@ export function bodiesNear(schema: JsonObject, names: fc.Arbitrary<string>): fc.
     .map(([known, others]) => JSON.parse(JSON.stringify(Object.fromEntries([...known, ...others]))) as unknown);
 }
 
-/** Keywords that say nothing of a value. */
-const NO_RULES = new Set(['default', 'title', 'description', 'example', 'examples', 'deprecated']);
+/** Keywords that say nothing of a value, or are broken at what is in it. */
+const NO_RULES = new Set(
+  'default title description example examples deprecated items properties required additionalProperties'.split(' '),
+);
 
 /** The rules of a body's properties that none of many bodies breaks: should be none. */
 export function unbrokenRules(schema: JsonObject): string[] {
