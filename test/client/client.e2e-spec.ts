@@ -21,7 +21,7 @@ let gateway: Gateway;
 let items: Repository<Item>;
 
 beforeAll(async () => {
-  // Makes the random part of waits short; how long it is shows the test of the function that waits.
+  // Makes the random part of waits short; the test of the function that waits checks how long it is.
   const { random } = Math;
   jest.spyOn(Math, 'random').mockImplementation(() => random() / 10);
   service = await startService();
@@ -78,7 +78,7 @@ describe('a ProblemError', () => {
     ['text/html', '<h1>No</h1>'],
     ['application/json', '{"status":200}'],
     ['application/json', ''],
-  ])('is made of answers that have no problem details, too: %s %s', async (type, body) => {
+  ])('is made of responses without problem details, too: %s %s', async (type, body) => {
     gateway.failNext({ status: 403, headers: { 'Content-Type': type }, body });
     const { message, problem } = await problemOf(listItems({ client: connect() }));
     expect(message).toBe('403 Forbidden: The answer has no problem details.');
@@ -91,7 +91,7 @@ describe('a ProblemError', () => {
   });
 });
 
-it('has the types of the document: what an operation takes, what it answers, and of what it is a list', async () => {
+it('has the types of the document: what an operation takes, what it returns, and which list it walks', async () => {
   const client = connect();
   const calls = [
     // @ts-expect-error -- `name` is misspelt.
@@ -146,7 +146,7 @@ describe('a walk', () => {
     }
   }
 
-  it('gives every item once, of as many pages as it takes, though answers are lost, from any cursor', async () => {
+  it('gives every item once, of as many pages as it takes, though responses are lost, from any cursor', async () => {
     const client = connect();
     expect(await take(walk(listItems, { client, query }))).toEqual({ names: EVEN });
     expect(gateway.keys).toHaveLength(3);
@@ -185,7 +185,7 @@ describe('a walk', () => {
     ['has no items', json, '{"data":[]}', 'TypeError', 1],
     ['is nothing', json, 'null', 'TypeError', 1],
     ['is a page of HTML', { 'Content-Type': 'text/html' }, '<p>Please log in.</p>', 'SyntaxError', 1],
-  ])('ends at an answer that is no page, as it %s', async (_case, headers, body, name, requests) => {
+  ])('ends at a response that is no page, as it %s', async (_case, headers, body, name, requests) => {
     gateway.decide = () => ({ status: 200, headers, body });
     expect((await take(walk(listItems, { client: connect() }))).error).toMatchObject({ name });
     expect(gateway.keys).toHaveLength(requests);
@@ -238,7 +238,7 @@ describe('a call that fails', () => {
     },
   );
 
-  it('gives the last error when there is no answer', async () => {
+  it('gives the last error when there is no response', async () => {
     gateway.failNext('lose', 'lose', 'lose');
     await expect(listItems({ client: connect({ retries: 2 }) })).rejects.toThrow('fetch failed');
     expect(gateway.keys).toHaveLength(3);

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 
-/** Without them Chromium calls home, which a closed network answers with errors. */
+/** Without them Chromium calls home, which fails in a closed network. */
 const QUIET = ['no-sandbox', 'disable-gpu', 'disable-background-networking', 'disable-component-update', 'disable-sync'];
 
-/** What Chromium writes to its console of every answer from 400 on, whatever the page makes of it. */
+/** What Chromium writes to its console of every response from 400 on, whatever the page makes of it. */
 const REFUSED = /^Failed to load resource: the server responded with a status of (4\d\d) \(.*\)$/;
 
 /** The rules of WCAG that a program can check; of the page, because it may not load scripts from elsewhere. */
@@ -20,7 +20,7 @@ export function startBrowser(): Promise<Browser> {
 export class Visitor {
   /** Errors of the console and of scripts, requests that leave the origin, and addresses with a token. Should stay empty. */
   readonly complaints: string[] = [];
-  /** Status and path of answers that the console of the browser has shown as errors. */
+  /** Status and path of responses that the console of the browser reports as errors. */
   readonly refusals: string[] = [];
 
   private constructor(
@@ -42,7 +42,7 @@ export class Visitor {
     await this.page.screenshot({ path: `test-output/screenshots/${name}.png` });
   }
 
-  /** What stands in the way of people who see little, or use no mouse: rule and place of each. @param rules - all, unless given */
+  /** Barriers for people who see little, or use no mouse: rule and element of each. @param rules - all, unless given */
   async barriers(rules?: readonly string[]): Promise<string[]> {
     // Not as a script of the page: its policy allows none but its own.
     await this.page.evaluate(AXE);
@@ -87,14 +87,14 @@ export class Visitor {
     return block;
   }
 
-  /** Executes an operation with what stands in its fields. @returns what is shown of the response */
+  /** Executes an operation with what stands in its fields. @returns what the page shows of the response */
   async execute(id: string) {
     const block = await this.operation(id);
     const answered = this.page.waitForResponse((response) => response.url().includes('/v1/'));
     await block.locator('.execute').click();
     const response = await answered;
     const row = block.locator('.live-responses-table > tbody > tr');
-    // The id of this request among its headers: the table may still hold the answer before.
+    // The id of this request among its headers: the table may still hold the response before.
     const { 'x-request-id': requestId = '' } = response.headers();
     await row.filter({ hasText: requestId }).waitFor();
     const status = await row.locator('.response-col_status').innerText();

@@ -21,7 +21,7 @@ export function asCredential(credential: string): string[] {
   ];
 }
 
-/** Wherever else a client may put it by mistake. @param valid - token of another client, which lets the request in */
+/** Where else a client may put it by mistake. @param valid - token of another client, which lets the request in */
 export function elsewhere(credential: string, valid: string): string[] {
   return [
     // No application gets to see these.

@@ -106,7 +106,7 @@ export function describePromises(path: string, root: Type = AppModule, requests 
       });
     });
 
-    it('lets nobody in without a token or without the scope, whatever else is wrong', async () => {
+    it('refuses requests without a token or without the scope, whatever else is wrong', async () => {
       const revoked = await service.newClient('revoked');
       await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked.token) }, TESTER);
       const expired = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
@@ -115,7 +115,7 @@ export function describePromises(path: string, root: Type = AppModule, requests 
       await fuzz.attempt(forbidden(all(), elsewhere.token), requests * 0.05);
     });
 
-    it('has stored what it answered 201, byte for byte, and nothing else', async () => {
+    it('has stored every row that it created, byte for byte, and nothing else', async () => {
       const properties = propertiesOf(creating.body ?? {});
       const rows = await rowsOf();
       const differing = rows.filter(
@@ -197,7 +197,7 @@ export function describePromises(path: string, root: Type = AppModule, requests 
   });
 }
 
-/** The properties of a row, or of the body that it was made of: without what is absent, times as times, and UUIDs in small letters. */
+/** The properties of a row, or of the body that it was made of: without what is absent, times as times, and UUIDs in lower case. */
 function asStored(values: object | undefined, properties: readonly (readonly [string, JsonObject])[]): unknown[] {
   const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
   const present = properties.filter(([name]) => (given[name] ?? null) !== null);

@@ -55,7 +55,7 @@ export interface Attempt {
   operation: Operation | undefined;
   statuses: readonly number[];
   /** The pointers and parameters that a 400 must name, all of them and no other. */
-  places?: readonly string[];
+  locations?: readonly string[];
 }
 
 interface Resolved {
@@ -211,8 +211,8 @@ function accepted(request: FuzzRequest, { operation, path, successes }: Describe
   return { request, operation, statuses: [...successes, ...statuses] };
 }
 
-function refused(request: FuzzRequest, { operation }: Described, ...places: string[]): Attempt {
-  return { request, operation, statuses: [400], places };
+function refused(request: FuzzRequest, { operation }: Described, ...locations: string[]): Attempt {
+  return { request, operation, statuses: [400], locations };
 }
 
 /** A request with a body that its schema may or may not admit. */
@@ -323,27 +323,27 @@ function bodyValues(operation: Described): Attempts[] {
 
 function bodyBytes(operation: Described): Attempts[] {
   if (!operation.body) return [];
-  const attempt = (draft: Draft, body: Body) => {
+  const withBody = (draft: Draft, body: Body): Attempt => {
     const request = { ...requestOf(operation, draft), body };
     try {
       const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(body ?? '')));
-      const { places, ...judgement } = judged(request, operation, json);
-      // What is nested too deeply is refused as a whole.
-      return places?.length ? judgement : { ...judgement, request };
+      // What is nested too deeply is refused as a whole, at no location of its own.
+      const { locations: _locations, ...attempt } = judged(request, operation, json);
+      return attempt;
     } catch {
       return refused(request, operation, '');
     }
   };
   const spelt = fc
     .tuple(operation.drafts, fc.constantFrom(...SPELLINGS))
-    .map(([draft, spell]) => attempt(draft, spell(JSON.stringify(draft.json))));
-  // Bytes that are no UTF-8 in the place of the last ones, and none at all.
+    .map(([draft, spell]) => withBody(draft, spell(JSON.stringify(draft.json))));
+  // Bytes that are no UTF-8 instead of the last ones, and no bytes at all.
   const cut = operation.drafts.chain((draft) => {
     const wrong = Uint8Array.from([...Buffer.from(JSON.stringify(draft.json)).subarray(0, -1), 0xc3, 0x7d]);
     const without = requestOf(operation, { ...draft, json: undefined });
-    return fc.constantFrom(attempt(draft, wrong), attempt(draft, undefined), refused(without, operation, ''));
+    return fc.constantFrom(withBody(draft, wrong), withBody(draft, undefined), refused(without, operation, ''));
   });
-  return [spelt, cut, fc.tuple(operation.drafts, bodies).map(([draft, body]) => attempt(draft, body))];
+  return [spelt, cut, fc.tuple(operation.drafts, bodies).map(([draft, body]) => withBody(draft, body))];
 }
 
 function bodyHeaders(operation: Described): Attempts[] {
@@ -452,9 +452,9 @@ export const ATTEMPTS = [
   ['other paths', 0.03, otherPaths],
 ] as const;
 
-/** The same requests, whatever is wrong with them, with credentials that let nobody in: refused before anything else. */
+/** The same requests, whatever is wrong with them, with credentials that are refused before anything else. */
 export function unauthorized(attempts: Attempts, good: string, tokens: readonly string[]): Attempts {
-  // The suite of authentication has every spelling and place; here they meet requests that are wrong otherwise.
+  // The suite of authentication has every form of credentials; here they come with requests that are wrong otherwise.
   const ways = fc.oneof(
     fc.constantFrom([], [''], [good], [`Bearer ${good} ${good}`], [`Bearer ${good}`, `Bearer ${good}`]),
     fc.constantFrom(...tokens, generateToken()).map((token) => [`Bearer ${token}`]),

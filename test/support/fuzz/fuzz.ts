@@ -8,13 +8,13 @@ import type { Attempt, FuzzRequest } from './attempts.js';
 const { FUZZ_SEED = '20260101', FUZZ_PATH } = process.env;
 
 /** Requests at a time. */
-const LANES = 4;
+const CONCURRENCY = 4;
 
 const PROBLEM = { schema: { $ref: '#/components/schemas/Problem' } };
 
 /** Makes attempts, and judges what comes back by the document. */
 export class Fuzz {
-  /** The body of each request that was answered 201, by the id that it got. */
+  /** The body of each request that created a row, by the id that it got. */
   readonly created = new Map<string, object>();
   readonly counts = new Map<number, number>();
   readonly agent = new Agent({ keepAlive: true });
@@ -39,16 +39,16 @@ export class Fuzz {
     if (FUZZ_PATH !== undefined) {
       return fc.assert(property, { seed: this.seed, path: FUZZ_PATH, endOnFailure: true });
     }
-    // Each lane has a seed of its own, so that the same values do not come back in all of them.
-    const lanes = Array.from({ length: LANES }, () =>
-      fc.assert(property, { numRuns: Math.ceil(count / LANES), seed: (this.seed += 1) }),
+    // Each run has a seed of its own, so that the same values do not come back in all of them.
+    const runs = Array.from({ length: CONCURRENCY }, () =>
+      fc.assert(property, { numRuns: Math.ceil(count / CONCURRENCY), seed: (this.seed += 1) }),
     );
-    await Promise.allSettled(lanes);
-    await Promise.all(lanes);
+    await Promise.allSettled(runs);
+    await Promise.all(runs);
   }
 
   /** @throws Error when the response is not what the document says, or what was expected */
-  async judge({ request, statuses, places, operation }: Attempt): Promise<Answer<unknown>> {
+  async judge({ request, statuses, locations, operation }: Attempt): Promise<Answer<unknown>> {
     const key = request.headers.find(([name]) => name === 'Idempotency-Key')?.[1] ?? '';
     this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
     const response = await this.send(request);
@@ -64,7 +64,7 @@ export class Fuzz {
     const faults = [
       ...(operation ? this.contract.faultsOfAnswer(operation, response) : this.faultsOfProblem(response)),
       ...(statuses.includes(status) || isReused ? [] : [`${statuses.join(' or ')} was expected`]),
-      ...(status === 400 && places ? faultsOfPlaces(places, problem) : []),
+      ...(status === 400 && locations ? faultsOfLocations(locations, problem) : []),
       ...(status >= 400 && problem.requestId !== headers.get('X-Request-Id') ? ['it has two request ids'] : []),
       ...(status >= 400 && LEAKS.test(JSON.stringify(body)) ? ['it shows what is inside'] : []),
     ];
@@ -112,14 +112,14 @@ function parse(text: string): unknown {
   }
 }
 
-function faultsOfPlaces(places: readonly string[], { errors = [] }: ProblemBody): unknown[] {
+function faultsOfLocations(locations: readonly string[], { errors = [] }: ProblemBody): unknown[] {
   const named = errors.map(({ pointer, parameter }) => pointer ?? parameter ?? '');
-  const areAllMeant = named.every((name) => places.some((place) => isAt(name, place)));
-  const areAllNamed = places.every((place) => named.some((name) => isAt(name, place)));
-  return areAllMeant && areAllNamed ? [] : [`It should name ${places.join()}, and names ${named.join() || 'nothing'}`];
+  const areAllMeant = named.every((name) => locations.some((location) => isAt(name, location)));
+  const areAllNamed = locations.every((location) => named.some((name) => isAt(name, location)));
+  return areAllMeant && areAllNamed ? [] : [`It should name ${locations.join()}, and names ${named.join() || 'nothing'}`];
 }
 
-/** A place counts as named by what is below it. */
-function isAt(name: string, place: string): boolean {
-  return name === place || (place.startsWith('/') && name.startsWith(`${place}/`));
+/** A location counts as named by what is below it. */
+function isAt(name: string, location: string): boolean {
+  return name === location || (location.startsWith('/') && name.startsWith(`${location}/`));
 }
