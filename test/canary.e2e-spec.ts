@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFile, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspect, promisify } from 'node:util';
+import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
+import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
@@ -15,7 +15,6 @@ import { type Outcome, runCli, runServiceToEnd, ServiceProcess } from './support
 import { request, sendRaw } from './support/raw-http.js';
 import { refusingPostgres, refusingRedis } from './support/refusing-servers.js';
 import { eventually, startService, TESTER } from './support/service.js';
-import { TcpProxy } from './support/tcp-proxy.js';
 import { query } from './support/query.js';
 import { createTestDatabase, type TestDatabase, testDirectory } from './support/test-database.js';
 
@@ -28,7 +27,7 @@ const canaries = new Canaries();
 /** All output of the service, by its place. */
 const outputs = new Map<string, string>();
 /** What is stored: the digests of tokens belong there. */
-let stored: string | Buffer;
+let stored: string;
 const statuses = new Set<number>();
 
 /** A password for a URL, and for nothing else. */
@@ -76,7 +75,7 @@ async function startReporting(environment: NodeJS.ProcessEnv, options = '') {
   return { directory, service: await ServiceProcess.start({ ...environment, NODE_OPTIONS }) };
 }
 
-/** Asks a service for all that it shows, ends it, and keeps that and its output. */
+/** Requests everything that a service publishes, ends it, and keeps that and its output. */
 async function endAfterAll(name: string, { directory, service }: Awaited<ReturnType<typeof startReporting>>): Promise<void> {
   for (const path of ['/', '/openapi.json', '/docs', '/docs/problems', '/readyz', '/livez']) {
     outputs.set(`${path} of ${name}`, await (await fetch(service.origin + path)).text());
@@ -103,17 +102,6 @@ async function issueTokens(database: TestDatabase) {
   expect(await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked) }, TESTER)).toBe(true);
   await service.stop();
   return { valid, expired, revoked };
-}
-
-/** Where the service finds its database: on a server with a password, and behind something that can break. */
-async function reach({ environment }: TestDatabase) {
-  if (!('DATABASE_URL' in environment)) {
-    return { environment, proxy: undefined };
-  }
-  const proxy = await TcpProxy.start(environment.DATABASE_URL);
-  const url = new URL(proxy.url);
-  url.password ||= password('the database');
-  return { environment: { DATABASE_URL: url.href }, proxy };
 }
 
 let tokens: Awaited<ReturnType<typeof issueTokens>>;
@@ -148,7 +136,9 @@ beforeAll(async () => {
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
   const digest = digestOf(watchToken('digested token of the file')).toString('hex');
   await writeFile(AUTH_TOKENS_FILE, `one:${credentials.inFile}\ntwo:${digest}:items:read\n`, { mode: 0o600 });
-  const { environment, proxy } = await reach(database);
+  const url = 'DATABASE_URL' in database.environment ? new URL(database.environment.DATABASE_URL) : undefined;
+  if (url) url.password ||= password('the database');
+  const environment = url ? { DATABASE_URL: url.href } : database.environment;
   const started = await startReporting({
     ...environment,
     AUTH_TOKENS_FILE,
@@ -164,15 +154,11 @@ beforeAll(async () => {
   // While the address has not failed too often to be looked up.
   for (const credential of Object.values(credentials)) await send(service.origin, list(credential));
   keep('doctor', await runCli(['doctor', '--json'], { ...environment, ...provider.environment, LOG_LEVEL: 'trace' }));
-  if (proxy && 'DATABASE_URL' in database.environment) {
+  if (url) {
     // The error of a statement that looks a token up has its digest among its parameters.
-    await query(database.environment.DATABASE_URL, 'ALTER TABLE access_tokens RENAME TO hidden_tokens');
+    await query(url.href, 'ALTER TABLE access_tokens RENAME TO hidden_tokens');
     await send(service.origin, list(watchToken('unknown token')));
-    await query(database.environment.DATABASE_URL, 'ALTER TABLE hidden_tokens RENAME TO access_tokens');
-    proxy.cut();
-    await send(service.origin, list(watchToken('token without a database')));
-    proxy.restore();
-    await service.becomesReady();
+    await query(url.href, 'ALTER TABLE hidden_tokens RENAME TO access_tokens');
   }
   await appendFile(AUTH_TOKENS_FILE, `${credentials.never}\nthree:${watchToken('mistyped token of the file')}x:\n`);
   // The second time with another body, which is refused.
@@ -192,7 +178,7 @@ beforeAll(async () => {
   await endAfterAll('the service', started);
   outputs.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await keepStored(database);
-  await Promise.all([proxy?.stop(), database.drop(), provider.stop(), collector.stop()]);
+  await Promise.all([database.drop(), provider.stop(), collector.stop()]);
 }, 240_000);
 
 /** A service whose database and Redis refuse it, and commands and a start that fail. */
@@ -241,16 +227,14 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   keep('token revoke with a token', await runCli(['token', 'revoke', credentials[0] ?? ''], urls));
 }
 
-async function keepStored({ environment }: TestDatabase): Promise<void> {
-  if ('DATABASE_URL' in environment) {
-    const dump = await promisify(execFile)('pg_dump', ['--dbname', environment.DATABASE_URL], { maxBuffer: 2 ** 28 });
-    stored = dump.stdout;
-  } else {
-    const files = await readdir(environment.DATA_DIR, { recursive: true, withFileTypes: true });
-    // The templates of PostgreSQL have nothing of ours.
-    const ours = files.filter((file) => file.isFile() && !/\/base\/[14]$/.test(file.parentPath));
-    stored = Buffer.concat(await Promise.all(ours.map((file) => readFile(join(file.parentPath, file.name)))));
-  }
+/** Every row of every table, and every key of Redis. */
+async function keepStored(database: TestDatabase): Promise<void> {
+  const service = await startService({}, database);
+  const { manager } = service.app.get(DataSource);
+  const tables = await manager.query<{ name: string }[]>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
+  const rows = await Promise.all(tables.map(({ name }) => manager.query<object[]>(`SELECT t::text FROM "${name}" t`)));
+  stored = JSON.stringify(rows);
+  await service.stop();
   if (TEST_REDIS_URL !== undefined) {
     const redis = new Redis(TEST_REDIS_URL);
     const keys = await redis.keys(`${REDIS_KEY_PREFIX}*`);
@@ -270,23 +254,19 @@ describe('the search', () => {
     ['text', `..."${token.slice(10, 25)}"... is not valid JSON`],
     ['text', encodeURIComponent(`access_token=${token.toUpperCase()}`)],
     ['base64', `Basic ${btoa(`user:${token}`)}`],
-    ['base64', btoa(`user2:${token}`)],
     ['base64', Buffer.from(`{"t":"${token}"}`).toString('base64url')],
     ['percent', [...bytes].map((byte) => `%${byte.toString(16)}`).join('')],
     ['hex', bytes.toString('hex').toUpperCase()],
     ['Buffer', inspect(bytes)],
     ['list', JSON.stringify(bytes)],
     ['SHA-256 hex', `\\x${digest.toString('hex')}`],
-    ['SHA-256 base64', digest.toString('base64url')],
     ['SHA-256 Buffer', inspect({ parameters: [digest] })],
-    ['SHA-256 list', JSON.stringify(digest)],
     ['SHA-256 hex', sha256(token.slice(6)).toString('hex')],
   ])('finds %s', (spelling, text) => {
     const others = new Canaries();
     others.add('token', token.slice(6), token);
     const hay = (piece: string) => `${generateToken()} "${piece}" ${sha256('other').toString('hex')}`;
     expect(others.findIn(hay(text))).toContain(`token: ${spelling}`);
-    expect(others.findIn(Buffer.from(hay(text)))).toContain(`token: ${spelling}`);
     expect(others.findUndigestedIn(hay(text)).length > 0).toBe(!spelling.startsWith('SHA-256'));
     expect(others.findIn(hay(inspect(Buffer.from(generateToken()))))).toEqual([]);
   });
@@ -299,7 +279,7 @@ describe('the search', () => {
 });
 
 describe('secrets', () => {
-  it('had every occasion to be shown: what was meant to happen did', () => {
+  it('had every chance to leak: what was meant to happen did', () => {
     expect([...statuses]).toEqual(
       expect.arrayContaining([200, 201, 400, 401, 404, 405, 413, 422, 429, 431, ...(TEST_DATABASE_URL ? [500] : []), 503]),
     );
@@ -321,8 +301,7 @@ describe('secrets', () => {
       ['metrics of the service without its database', 'items_http_request_duration_seconds'],
     ];
     for (const [place, ...texts] of expected) {
-      for (const text of texts)
-        expect(outputs.get(place)).toEqual(text instanceof RegExp ? expect.stringMatching(text) : expect.stringContaining(text));
+      for (const text of texts) expect(outputs.get(place)).toMatch(text);
     }
     for (const name of ['the service', 'the service without its database']) {
       const report = JSON.parse(outputs.get(`report of ${name}`) ?? '') as Record<string, unknown>;
@@ -339,10 +318,7 @@ describe('secrets', () => {
   it('are not stored, but for idempotency keys and the SHA-256 of tokens', () => {
     const found = canaries.findUndigestedIn(stored);
     expect(found.filter((sighting) => !sighting.startsWith('password of an idempotent request: '))).toEqual([]);
-    for (const token of Object.values(tokens)) {
-      const digest = sha256(token);
-      expect(Buffer.from(stored).includes(typeof stored === 'string' ? digest.toString('hex') : digest)).toBe(true);
-    }
+    for (const token of Object.values(tokens)) expect(stored).toContain(sha256(token).toString('hex'));
   });
 });
 

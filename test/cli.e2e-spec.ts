@@ -1,6 +1,6 @@
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
-import { createEmptyDatabase, createTestDatabase } from './support/test-database.js';
+import { createTestDatabase } from './support/test-database.js';
 
 /** For commands that end before they need a database. */
 const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
@@ -145,7 +145,7 @@ describe('token', () => {
 
 describe('migrate', () => {
   it('applies what is missing, also when the service would not, and can be repeated', async () => {
-    const database = await createEmptyDatabase();
+    const database = await createTestDatabase('empty');
     const unmigrated = { ...database.environment, MIGRATE_ON_START: 'false' };
     expect(await runCli(['token', 'list'], unmigrated)).toMatchObject({
       code: 1,

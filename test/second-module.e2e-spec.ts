@@ -5,14 +5,11 @@ import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Widget } from './fixtures/widgets/widget.entity.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { describePromises } from './support/promises.js';
 import { SamplesModule } from './support/samples.js';
 import { eventually, type Service, startService } from './support/service.js';
 
 @Module({ imports: [SamplesModule, WidgetsModule] })
 class OtherTeamsModule {}
-
-describePromises('/v1/widgets', OtherTeamsModule);
 
 describe('a second module', () => {
   let service: Service;

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { Daemon, serverDirectory } from '../support/daemon.js';
 import { freePort } from '../support/free-port.js';
 import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
 import { ServiceProcess } from '../support/process.js';
-import { type ActiveAlert, Prometheus } from '../support/prometheus.js';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
@@ -21,7 +21,52 @@ let database: TestDatabase;
 let token: string;
 let redis: RedisServer;
 let service: ServiceProcess;
-let prometheus: Prometheus;
+let origin: string;
+
+interface Alert {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  state: 'pending' | 'firing';
+}
+
+interface Data {
+  result: { metric: Record<string, string>; value: [time: number, value: string] }[];
+  alerts: Alert[];
+  groups: { rules: { name: string; health: 'ok' | 'err' | 'unknown' }[] }[];
+}
+
+/** @throws Error with what Prometheus finds wrong with the request */
+async function ask(path: string): Promise<Data> {
+  const { data, error } = (await (await fetch(`${origin}/api/v1/${path}`)).json()) as { data: Data; error?: string };
+  if (error !== undefined) throw new Error(`${error} (${path})`);
+  return data;
+}
+
+const query = async (expr: string) => (await ask(`query?${new URLSearchParams({ query: expr }).toString()}`)).result;
+const stateOf = async (name: string) => (await ask('alerts')).alerts.find(({ labels }) => labels['alertname'] === name);
+const evaluatedRules = async () => (await ask('rules')).groups.flatMap((group) => group.rules);
+
+/** Starts a Prometheus that scrapes each second. */
+async function startPrometheus(target: number): Promise<void> {
+  const directory = serverDirectory('prometheus');
+  const configuration = `
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [rules.yaml]
+scrape_configs:
+  - job_name: items
+    static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
+`;
+  // What takes minutes takes a second here.
+  const quick = readFileSync(RULES, 'utf8').replaceAll(/^( +(?:for|interval): )\w+$/gm, '$11s');
+  const file = join(directory, 'prometheus.yaml');
+  writeFileSync(join(directory, 'rules.yaml'), quick);
+  writeFileSync(file, configuration);
+  const address = `127.0.0.1:${await freePort()}`;
+  const storage = `--storage.tsdb.path=${join(directory, 'data')}`;
+  const daemon = new Daemon(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
+  origin = `http://${address}`;
+  await daemon.becomes(async () => (await fetch(`${origin}/-/ready`)).ok);
+}
 
 beforeAll(async () => {
   [database, redis] = await Promise.all([createTestDatabase(), RedisServer.start()]);
@@ -29,10 +74,8 @@ beforeAll(async () => {
   const port = await freePort();
   const environment = { REDIS_URL: redis.url, METRICS_PORT: String(port), SHUTDOWN_DELAY: '2' };
   service = await ServiceProcess.startReady({ ...database.environment, ...environment });
-  // What takes minutes takes a second here.
-  const quick = readFileSync(RULES, 'utf8').replaceAll(/^( +(?:for|interval): )\w+$/gm, '$11s');
-  prometheus = await Prometheus.start(binary, port, quick);
-  await eventually(async () => (await prometheus.query('up{job="items"} == 1')).length === 1);
+  await startPrometheus(port);
+  await eventually(async () => (await query('up{job="items"} == 1')).length === 1);
   const client = service.client(token);
   // The first value of a series does not show an increase.
   for (let round = 0; round < 2; round += 1) {
@@ -41,16 +84,13 @@ beforeAll(async () => {
     await client.create({ name: 'x' });
     await client.post('{"name":"x"}', { 'Idempotency-Key': String(round) });
     await client.send('GET', '/v1/items');
-    const scrapes = async () => Number((await prometheus.query('count_over_time(items_ready[1h])'))[0]?.value[1]);
+    const scrapes = async () => Number((await query('count_over_time(items_ready[1h])'))[0]?.value[1]);
     const before = await scrapes();
     await eventually(async () => (await scrapes()) > before + 1);
   }
 });
 
 afterAll(() => database.drop());
-
-const stateOf = async (name: string): Promise<ActiveAlert | undefined> =>
-  (await prometheus.alerts()).find(({ labels }) => labels['alertname'] === name);
 
 describe('promtool', () => {
   it('finds nothing wrong with the rules, and that each alert fires when it should, and only then', async () => {
@@ -67,13 +107,13 @@ describe('promtool', () => {
 
 describe('Prometheus', () => {
   it('evaluates every rule, and no alert fires while all is well', async () => {
-    await eventually(async () => (await prometheus.rules()).every(({ health }) => health !== 'unknown'));
-    const evaluated = await prometheus.rules();
+    await eventually(async () => (await evaluatedRules()).every(({ health }) => health !== 'unknown'));
+    const evaluated = await evaluatedRules();
     expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
     const names = rules().map(({ record, alert }) => record ?? alert);
     expect(evaluated.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     // On a busy machine the event loop is late, and the requests of this test are slow.
-    const loud = (await prometheus.alerts()).filter(({ labels }) => !/Latency|EventLoop/.test(labels['alertname'] ?? ''));
+    const loud = (await ask('alerts')).alerts.filter(({ labels }) => !/Latency|EventLoop/.test(labels['alertname'] ?? ''));
     expect(loud).toEqual([]);
   });
 
@@ -81,7 +121,7 @@ describe('Prometheus', () => {
     const names = new Set(rules().flatMap(({ record }) => record ?? []));
     expect(names.size).toBe(21);
     for (const name of names) {
-      const found = await prometheus.query(name);
+      const found = await query(name);
       expect([name, found.map(({ metric }) => metric)]).toEqual([name, [{ __name__: name, namespace: 'test' }]]);
       expect(Number(found[0]?.value[1])).toBeGreaterThanOrEqual(0);
     }
@@ -90,7 +130,7 @@ describe('Prometheus', () => {
   it('runs every query of the dashboard, and most panels have data', async () => {
     const empty: string[] = [];
     for (const { title, expr } of dashboardQueries()) {
-      if ((await prometheus.query(expr)).length === 0) empty.push(title);
+      if ((await query(expr)).length === 0) empty.push(title);
     }
     expect(empty.filter((title) => !EMPTY.has(title))).toEqual([]);
   });
@@ -116,9 +156,9 @@ describe('Prometheus', () => {
   it('sees the last seconds of a process, and raises the alert when none is left', async () => {
     const ended = service.end('SIGTERM');
     const draining = 'items_draining == 1 and items_ready == 0';
-    await eventually(async () => (await prometheus.query(draining)).length === 1);
+    await eventually(async () => (await query(draining)).length === 1);
     expect(await ended).toBe(0);
     await eventually(async () => (await stateOf('ItemsAbsent'))?.state === 'firing');
-    for (const { annotations } of await prometheus.alerts()) expect(JSON.stringify(annotations)).not.toContain('<error');
+    for (const { annotations } of (await ask('alerts')).alerts) expect(JSON.stringify(annotations)).not.toContain('<error');
   });
 });

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
 
-/** Without them Chromium calls home, which a closed network answers with errors. */
+/** Without them Chromium calls home, which fails in a closed network. */
 const QUIET = ['no-sandbox', 'disable-gpu', 'disable-background-networking', 'disable-component-update', 'disable-sync'];
 
-/** What Chromium writes to its console of every answer from 400 on, whatever the page makes of it. */
+/** What Chromium writes to its console of every response from 400 on, whatever the page makes of it. */
 const REFUSED = /^Failed to load resource: the server responded with a status of (4\d\d) \(.*\)$/;
 
 /** The rules of WCAG that a program can check; of the page, because it may not load scripts from elsewhere. */
@@ -16,32 +16,33 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args: QUIET.map((name) => `--${name}`) });
 }
 
-/** A visitor of one origin, whose browser is watched: what it complains of, and what it sends where. */
+/** A visitor of one origin, who uses Swagger UI by what people see and press, and whose browser is watched. */
 export class Visitor {
   /** Errors of the console and of scripts, requests that leave the origin, and addresses with a token. Should stay empty. */
   readonly complaints: string[] = [];
-  /** Status and path of answers that the console of the browser has shown as errors. */
+  /** Status and path of responses that the console of the browser reports as errors. */
   readonly refusals: string[] = [];
 
   private constructor(
     readonly page: Page,
-    private readonly context: BrowserContext,
     private readonly origin: string,
   ) {}
 
   static async come(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-    const visitor = new Visitor(await context.newPage(), context, origin);
+    const visitor = new Visitor(await context.newPage(), origin);
     visitor.watch();
     return visitor;
   }
 
-  /** Leaves a picture of what the visitor sees now, for readers of a run. */
-  async screenshot(name: string): Promise<void> {
+  /** Leaves a picture of what the visitor sees at the end of a test, for readers of a run. */
+  async screenshot(): Promise<void> {
+    const { currentTestName = '' } = expect.getState();
+    const name = `${currentTestName.replaceAll(/\W+/g, '-')}-${this.page.viewportSize()?.width}`;
     await this.page.screenshot({ path: `test-output/screenshots/${name}.png` });
   }
 
-  /** What stands in the way of people who see little, or use no mouse: rule and place of each. @param rules - all, unless given */
+  /** Barriers for people who see little, or use no mouse: rule and element of each. @param rules - all, unless given */
   async barriers(rules?: readonly string[]): Promise<string[]> {
     // Not as a script of the page: its policy allows none but its own.
     await this.page.evaluate(AXE);
@@ -54,8 +55,50 @@ export class Visitor {
     }, options);
   }
 
-  leave(): Promise<void> {
-    return this.context.close();
+  async openConsole(): Promise<void> {
+    await this.page.goto(`${this.origin}/docs`);
+    await this.page.locator('.opblock').first().waitFor();
+  }
+
+  async authorize(token: string): Promise<void> {
+    await this.page.locator('button.authorize').first().click();
+    await this.page.locator('.modal-ux input').fill(token);
+    await this.page.locator('.modal-ux button.authorize').click();
+    await this.page.locator('.modal-ux .btn-done').click();
+  }
+
+  async logOut(): Promise<void> {
+    await this.page.locator('button.authorize').first().click();
+    await this.page.locator('.modal-ux button', { hasText: 'Logout' }).click();
+    await this.page.locator('.modal-ux .btn-done').click();
+  }
+
+  isAuthorized(): Promise<boolean> {
+    return this.page.locator('button.authorize.locked').isVisible();
+  }
+
+  /** The part of an operation, which is opened if it is not. @param id - such as `listItems` */
+  async operation(id: string): Promise<Locator> {
+    const block = this.page.locator(`[id^="operations-"][id$="-${id}"]`);
+    if (!(await block.locator('.opblock-body').isVisible())) {
+      await block.locator('.opblock-summary-control').click();
+      await block.locator('.execute').waitFor();
+    }
+    return block;
+  }
+
+  /** Executes an operation with what stands in its fields. @returns what the page shows of the response */
+  async execute(id: string) {
+    const block = await this.operation(id);
+    const answered = this.page.waitForResponse((response) => response.url().includes('/v1/'));
+    await block.locator('.execute').click();
+    const response = await answered;
+    const row = block.locator('.live-responses-table > tbody > tr');
+    // The id of this request among its headers: the table may still hold the response before.
+    const { 'x-request-id': requestId = '' } = response.headers();
+    await row.filter({ hasText: requestId }).waitFor();
+    const status = await row.locator('.response-col_status').innerText();
+    return { response, status: status.trim(), text: await row.innerText(), explanation: row.locator('.problem-link a') };
   }
 
   private watch(): void {
@@ -71,7 +114,7 @@ export class Visitor {
     this.page.on('pageerror', ({ message }) => this.complaints.push(message));
     this.page.on('websocket', (socket) => this.complaints.push(socket.url()));
     this.page.on('framenavigated', (frame) => this.checkAddress(frame.url()));
-    this.context.on('request', (request) => this.checkAddress(request.url()));
+    this.page.context().on('request', (request) => this.checkAddress(request.url()));
   }
 
   private checkAddress(url: string): void {

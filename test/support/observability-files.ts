@@ -17,15 +17,13 @@ export interface Rule {
 
 /** A panel of the dashboard, as far as tests look at it. */
 interface Panel {
-  id: number;
   type: string;
   title: string;
   description?: string;
-  gridPos: { x: number; y: number; w: number; h: number };
   datasource?: { uid: string };
   fieldConfig?: { defaults: { unit?: string } };
   options?: { yAxis?: { unit?: string } };
-  targets?: { expr: string; refId: string }[];
+  targets?: { expr: string }[];
 }
 
 interface Dashboard {

@@ -1,10 +1,26 @@
-import { randomUUID } from 'node:crypto';
-import { AppModule } from '../../src/app.module.js';
+import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
-import { Api, type Answer, type ProblemBody } from './api.js';
+import * as fc from 'fast-check';
+import { DataSource } from 'typeorm';
+import { AppModule } from '../../src/app.module.js';
+import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
+import { digestOf } from '../../src/platform/auth/token-format.js';
+import type { Answer, PageBody, ProblemBody } from './api.js';
 import { Contract, examplesOf, type Operation } from './contract.js';
+import {
+  ATTEMPTS,
+  type Described,
+  describedOperations,
+  type Draft,
+  forbidden,
+  requestOf,
+  unauthorized,
+} from './fuzz/attempts.js';
+import { Fuzz } from './fuzz/fuzz.js';
+import { asObject, type JsonObject, propertiesOf, unbrokenRules } from './fuzz/values.js';
+import { measured } from './measurements.js';
 import { startMeasured } from './scrape.js';
-import { type Service, startService } from './service.js';
+import { type Service, startService, TESTER } from './service.js';
 
 interface Row {
   id: string;
@@ -16,142 +32,138 @@ interface Page {
   nextCursor?: string;
 }
 
-/** Tests what the platform promises of a collection, such as `/v1/items`: what must be known of it is in its own document. */
-export function describePromises(path: string, root: Type = AppModule): void {
+/** Rows that there are before, for lists to have several pages. */
+const ROWS = 12;
+
+/**
+ * Tests what the platform promises of a collection, such as `/v1/items`, and that it does what its own document says.
+ *
+ * @param requests - to generate from the document and from nothing else, at least
+ */
+export function describePromises(path: string, root: Type = AppModule, requests = 500): void {
   describe(`${path} keeps what the platform promises`, () => {
     let service: Service;
     let contract: Contract;
     let list: Operation;
     let create: Operation;
-    let body: Record<string, unknown>;
-    let created = 0;
+    let fuzz: Fuzz;
+    let operations: Described[];
+    let creating: Described;
 
     beforeAll(async () => {
-      service = await startService({}, undefined, root);
+      service = await startService({ AUTH_FAILURE_BURST: '1000000' }, undefined, root);
       contract = await Contract.read(service.api.origin);
       list = contract.operation('get', path);
       create = contract.operation('post', path);
-      const [example] = Object.values(create.requestBody?.content ?? {}).flatMap(examplesOf);
-      body = example as Record<string, unknown>;
+      fuzz = new Fuzz(contract, service.port, service.api.token);
+      const cursors: string[] = [];
+      operations = describedOperations(contract.document, path, cursors);
+      creating = operations.find(({ operation }) => operation === create) as Described;
+      for (let row = 0; row < ROWS; row += 1) await fuzz.judge(creation(newBody()));
+      const pages = [1, 2, 3, 5, 8].map((limit) => service.api.call<PageBody>('GET', `${path}?limit=${limit}`));
+      cursors.push(...(await Promise.all(pages)).flatMap(({ body }) => body.nextCursor ?? []));
     });
 
-    afterAll(() => service.stop());
+    afterAll(async () => {
+      fuzz.agent.destroy();
+      await service.stop();
+    });
 
+    let created = 0;
     /** The example, with texts of its own each time: some may have to be unique. */
     const newBody = () => {
       created += 1;
+      const [example] = Object.values(create.requestBody?.content ?? {}).flatMap(examplesOf);
       const { properties } = contract.bodyOf(create);
       const changed = (name: string, value: unknown) => {
         const { enum: words, format } = properties[name] ?? {};
         return typeof value === 'string' && !words && !format ? `${value} ${created}` : value;
       };
-      return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, changed(name, value)]));
+      return Object.fromEntries(Object.entries(asObject(example)).map(([name, value]) => [name, changed(name, value)]));
     };
-    const read = async <Body = Page>(query: string) => checked(list, await service.api.call<Body>('GET', `${path}?${query}`));
-    const add = async <Body = ProblemBody>(value: unknown, headers: Record<string, string> = {}) => {
-      const text = typeof value === 'string' ? value : JSON.stringify(value);
-      const init = { body: text, headers: { 'Content-Type': 'application/json', ...headers } };
-      return checked(create, await service.api.call<Body>('POST', path, init));
+    /** A request that creates a row, with a key if it has one. */
+    const creation = (json: unknown, key?: string) => {
+      const parameters: Draft['parameters'] = key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
+      return { request: requestOf(creating, { parameters, json }), operation: create, statuses: [201, 409] };
     };
-    /** Every answer must be one that the document describes. */
-    const checked = <Body>(operation: Operation, answer: Answer<Body>): Answer<Body> => {
-      expect(contract.faultsOfAnswer(operation, answer)).toEqual([]);
-      return answer;
-    };
+    const rowsOf = () => service.app.get(DataSource).getRepository<Row>(path.replace('/v1/', '')).find();
+    const all = () => fc.oneof(...ATTEMPTS.flatMap(([, , attempts]) => operations.flatMap(attempts)));
 
-    it.each(['GET', 'POST', 'DELETE'])('%s needs a token', async (method) => {
-      const init = method === 'POST' ? { body: '{' } : {};
-      const { status, headers } = await service.api.send(method, path, init);
-      expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="items"']);
-      const stranger = new Api(service.api.origin, 'items_mistyped');
-      expect((await stranger.call(method, path, init)).headers.get('www-authenticate')).toContain('error="invalid_token"');
+    it.each(ATTEMPTS)('responds as documented to %s', async (_what, part, attempts) => {
+      await fuzz.attempt(fc.oneof(...operations.flatMap(attempts)), requests * part);
+    });
+
+    it('creates once what is sent twice with a key, and not another request with that key', async () => {
+      const pairs = fc.tuple(creating.drafts, creating.drafts, fc.noBias(fc.uuid()));
+      await fuzz.each(pairs, requests * 0.01, async ([{ json: first }, { json: second }, key]) => {
+        const { status, body } = await fuzz.judge(creation(first, key));
+        if (status === 201) {
+          const repeated = await fuzz.judge(creation(first, key));
+          expect([repeated.body, repeated.headers.get('Idempotent-Replayed')]).toEqual([body, 'true']);
+          const other = await fuzz.judge(creation(second, key));
+          expect(other.status).toBe(isDeepStrictEqual(first, second) ? 201 : 422);
+        }
+      });
+    });
+
+    it('refuses requests without a token or without the scope, whatever else is wrong', async () => {
+      const revoked = await service.newClient('revoked');
+      await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked.token) }, TESTER);
+      const expired = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
+      const elsewhere = await service.newClient('elsewhere', { scopes: ['something:else'] });
+      await fuzz.attempt(unauthorized(all(), service.api.token, [revoked.token, expired.token]), requests * 0.15);
+      await fuzz.attempt(forbidden(all(), elsewhere.token), requests * 0.05);
+    });
+
+    it('has stored every row that it created, byte for byte, and nothing else', async () => {
+      const properties = propertiesOf(creating.body ?? {});
+      const rows = await rowsOf();
+      const differing = rows.filter(
+        (row) => !isDeepStrictEqual(asStored(row, properties), asStored(fuzz.created.get(row.id), properties)),
+      );
+      expect([rows.length, differing]).toEqual([fuzz.created.size, []]);
+    });
+
+    it('has been sent as many requests as it should, which broke every rule, and of which few met a conflict', () => {
+      expect(unbrokenRules(creating.body ?? {})).toEqual([]);
+      const counts = Object.fromEntries([...fuzz.counts].toSorted(([a], [b]) => a - b));
+      const sum = Object.values(counts).reduce((total, count) => total + count, 0);
+      measured(`requests to ${path}`, sum, JSON.stringify(counts));
+      expect(sum).toBeGreaterThanOrEqual(requests);
+      expect(counts[409] ?? 0).toBeLessThan(counts[201] ?? 0);
+      for (const status of [200, 201, 400, 401, 403, 404, 405, 413]) expect(counts[status]).toBeGreaterThan(0);
     });
 
     it('needs the scopes that it documents', async () => {
-      for (const operation of [list, create]) {
-        const method = operation === list ? 'GET' : 'POST';
+      for (const [method, operation] of [
+        ['GET', list],
+        ['POST', create],
+      ] as const) {
         const scopes = operation.security?.[0]?.token ?? [];
         expect(scopes.length).toBeGreaterThan(0);
         expect(operation.description).toContain(`Needs the scope \`${scopes.join('` and `')}\`, if`);
         const restricted = await service.newClient('restricted', { scopes: ['something:else'] });
-        const refused = checked(operation, await restricted.call(method, path));
-        expect([refused.status, refused.body.type]).toEqual([403, '/docs/problems#insufficient-scope']);
         const challenge = `Bearer realm="items", error="insufficient_scope", scope="${scopes.join(' ')}"`;
-        expect(refused.headers.get('www-authenticate')).toBe(challenge);
+        expect((await restricted.call(method, path)).headers.get('WWW-Authenticate')).toBe(challenge);
         const granted = await service.newClient('granted', { scopes });
         expect((await granted.call(method, path)).status).toBe(method === 'GET' ? 200 : 400);
       }
     });
 
-    it('names every fault of a body by its pointer', async () => {
-      const { properties, required = [] } = contract.bodyOf(create);
-      const missing = await add({ nothingThatAnyoneDeclared: 1 });
-      expect([missing.status, missing.body.type]).toEqual([400, '/docs/problems#invalid-body']);
-      expect(missing.body.errors?.map(({ pointer, code }) => `${pointer} ${code}`).toSorted()).toEqual(
-        [...required.map((name) => `/${name} required`), '/nothingThatAnyoneDeclared unknown'].toSorted(),
-      );
-      for (const name of Object.keys(properties)) {
-        const { status, body: problem } = await add({ ...newBody(), [name]: { of: 'another type' } });
-        expect([status, problem.errors?.map(({ pointer }) => pointer)]).toEqual([400, [`/${name}`]]);
-      }
-      for (const text of ['', '{', '[]', '{"a":1,"a":2}']) expect((await add(text)).status).toBe(400);
-      expect((await add('x'.repeat(70_000))).status).toBe(413);
-    });
-
-    it('refuses queries that it does not know', async () => {
-      for (const query of ['colour=red', 'limit=0', 'limit=101', 'limit=1&limit=2', 'cursor=nothing', 'filter=(']) {
-        const { status, body: problem } = await read<ProblemBody>(query);
-        expect([status, problem.errors?.map(({ parameter }) => parameter)]).toEqual([400, [query.split('=')[0]]]);
-      }
-    });
-
-    it('tells which methods it has', async () => {
-      for (const method of ['PUT', 'PATCH', 'DELETE']) {
-        const { status, headers, body: problem } = await service.api.call(method, path);
-        expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
-        expect(problem.type).toBe('/docs/problems#method-not-allowed');
-      }
-    });
-
     it('creates what a walk then meets exactly once, newest first, whatever is created meanwhile', async () => {
-      const rows: Row[] = [];
-      for (let index = 0; index < 12; index += 1) {
-        const { status, body: row } = await add<Row>(newBody());
-        expect(status).toBe(201);
-        rows.unshift(row);
-      }
-      const seen: Row[] = [];
+      const before = (await rowsOf())
+        .map(({ id }) => id)
+        .toSorted()
+        .toReversed();
+      const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const { body: page } = await read(`limit=5${cursor ? `&cursor=${cursor}` : ''}`);
-        expect(page.items.length).toBeLessThanOrEqual(5);
-        seen.push(...page.items);
+        const { body: page } = await service.api.call<Page>('GET', `${path}?limit=100${cursor ? `&cursor=${cursor}` : ''}`);
+        seen.push(...page.items.map(({ id }) => id));
         cursor = page.nextCursor;
-        await add(newBody());
+        await fuzz.judge(creation(newBody()));
       } while (cursor);
-      expect(seen).toEqual(rows);
-    });
-
-    it('lists by filters, those of its documentation among them', async () => {
-      const { examples = {} } = list.parameters?.find(({ name }) => name === 'filter') ?? {};
-      expect(Object.keys(examples).length).toBeGreaterThan(1);
-      for (const { value } of Object.values(examples)) {
-        expect((await read(new URLSearchParams({ filter: value }).toString())).status).toBe(200);
-      }
-      const errors = [{ parameter: 'filter', code: 'unknown_field', start: 0, end: 7 }];
-      expect(await read('filter=nothing+==+1')).toMatchObject({ status: 400, body: { errors } });
-      expect(await read('filter=createdAt+%3C+timestamp("2000-01-01T00:00:00Z")')).toMatchObject({ body: { items: [] } });
-    });
-
-    it('carries a create with a key out once', async () => {
-      const key = { 'Idempotency-Key': randomUUID() };
-      const request = newBody();
-      const first = await add<Row>(request, key);
-      const again = await add<Row>(request, key);
-      expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-      expect((await add(newBody(), key)).status).toBe(422);
-      expect((await read('limit=1')).body.items).toEqual([first.body]);
+      expect(seen).toEqual(before);
     });
 
     it('is documented whole, with examples that are valid', async () => {
@@ -169,21 +181,29 @@ export function describePromises(path: string, root: Type = AppModule): void {
     });
 
     it('counts requests by token, and measures them', async () => {
-      const measured = await startMeasured({ RATE_LIMIT: '2' }, root);
+      const limited = await startMeasured({ RATE_LIMIT: '2' }, root);
       const answers: Answer<ProblemBody>[] = [];
-      for (const method of ['GET', 'POST', 'GET']) answers.push(await measured.api.call(method, path));
-      const scrape = await measured.scrape();
-      await measured.stop();
-      expect(answers.map(({ status }) => status)).toEqual([200, 400, 429]);
+      for (const method of ['GET', 'POST', 'GET']) answers.push(await limited.api.call(method, path));
+      const scrape = await limited.scrape();
+      await limited.stop();
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses).toEqual([200, 400, 429]);
       expect(answers.slice(2).flatMap((answer) => contract.faultsOfAnswer(list, answer))).toEqual([]);
-      expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
-      for (const labels of [
-        { method: 'GET', status: '200' },
-        { method: 'POST', status: '400' },
-        { method: 'GET', status: '429' },
-      ]) {
-        expect(scrape.sum('items_http_request_duration_seconds_count', { route: path, ...labels })).toBe(1);
+      for (const [index, method] of ['GET', 'POST', 'GET'].entries()) {
+        const labels = { route: path, method, status: String(statuses[index]) };
+        expect(scrape.sum('items_http_request_duration_seconds_count', labels)).toBe(1);
       }
     });
+  });
+}
+
+/** The properties of a row, or of the body that it was made of: without what is absent, times as times, and UUIDs in lower case. */
+function asStored(values: object | undefined, properties: readonly (readonly [string, JsonObject])[]): unknown[] {
+  const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
+  const present = properties.filter(([name]) => (given[name] ?? null) !== null);
+  return present.map(([name, { format }]) => {
+    const value = given[name] ?? '';
+    const text = String(format === 'date-time' ? new Date(value as string).toJSON() : value);
+    return [name, format === 'uuid' ? text.toLowerCase() : text];
   });
 }

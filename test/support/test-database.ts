@@ -16,11 +16,6 @@ export function createTestDatabase(template: 'empty' | 'migrated' = 'migrated'):
   return serverUrl ? createOnServer(serverUrl) : createEmbedded(template);
 }
 
-/** A database that has no tables yet. */
-export function createEmptyDatabase(): Promise<TestDatabase> {
-  return createTestDatabase('empty');
-}
-
 /** Where a database on the server is. */
 export function databaseUrlOf({ environment }: TestDatabase): string {
   if (!('DATABASE_URL' in environment)) {

@@ -7,7 +7,7 @@ const parameter = (fields: object) => ({ parameters: [{ name: 'limit', in: 'quer
 const integer = (fields: object) => parameter({ schema: { type: 'integer', ...fields } });
 const json = (schema: object) => ({ content: { 'application/json': { schema: { type: 'object', ...schema } } } });
 const request = (schema: object) => ({ requestBody: json({ additionalProperties: false, ...schema }) });
-const response = (fields: object, status = 200) => ({ responses: { 200: {}, [status]: { description: '', ...fields } } });
+const response = (fields: object) => ({ responses: { 200: { description: '', ...fields } } });
 const header = (fields?: object) => response({ headers: { 'X-Total': fields } });
 const property = (schema?: object) => ({ properties: { name: schema } });
 const enumeration = (...values: string[]) => property({ enum: values });
@@ -18,22 +18,16 @@ const rows: Row[] = [
   ['refuses', 'no operation', {}, undefined],
   ['refuses', 'another operation id', { operationId: 'list' }, { operationId: 'find' }],
   ['refuses', 'another server', {}, { servers: [{ url: '/api' }] }],
-  ['refuses', 'another scope', { security: [{ token: ['a'] }] }, { security: [{ token: ['a', 'b'] }] }],
   ['refuses', 'a token for what was public', { security: [] }, {}],
   ['accepts', 'the security that it inherited', {}, { security: [{ token: [] }] }],
   ['refuses', 'a parameter that is required now', parameter({}), parameter({ required: true })],
   ['refuses', 'a new required parameter', {}, parameter({ required: true })],
-  ['accepts', 'a new optional parameter', {}, parameter({})],
   ['accepts', 'another text of a parameter', parameter({}), parameter({ description: 'Rows. '.repeat(99) })],
   ['refuses', 'another default', integer({ default: 20 }), integer({ default: 10 })],
-  ['refuses', 'a lower maximum', integer({ maximum: 100 }), integer({ maximum: 50 })],
   ['refuses', 'a new required body', {}, { requestBody: { ...json({}), required: true } }],
-  ['refuses', 'another media type of a request', request({}), { requestBody: { content: { 'text/csv': {} } } }],
   ['refuses', 'a required property of a request', request({}), request({ required: ['name'] })],
   ['refuses', 'no property of a request', request(property({})), request(property())],
   ['accepts', 'a new property of a request', request(property()), request(property({}))],
-  ['refuses', 'fewer values in a request', request(enumeration('a', 'b')), request(enumeration('a'))],
-  ['refuses', 'no status', response({}, 404), response({})],
   ['refuses', 'no header', header({ schema: {} }), header()],
   ['refuses', 'an optional header', header({ required: true, schema: {} }), header({ schema: {} })],
   ['refuses', 'a header that may be anything', header({ schema: {} }), header({})],

@@ -30,15 +30,6 @@ it('is committed as the generator makes it: run `npm run client` otherwise', asy
   expect((await run('diff', ['-r', resolve(PACKAGE, 'src/generated'), generated])).stdout).toBe('');
 });
 
-it('gives a key to the operations that take one, and to no other', async () => {
-  const { paths } = JSON.parse(await readFile('openapi.json', 'utf8')) as { paths: Record<string, Record<string, object>> };
-  const operations = Object.values(paths).flatMap((item) => Object.values(item));
-  const keyed = operations.filter((operation) => JSON.stringify(operation).includes('"name":"Idempotency-Key"'));
-  const generated = await readFile(resolve(PACKAGE, 'src/generated/sdk.gen.ts'), 'utf8');
-  expect(generated.match(/'Idempotency-Key'/g)).toHaveLength(keyed.length);
-  expect(keyed.length).toBeLessThan(operations.length);
-});
-
 it('packs, installs, compiles strictly without any types of Node, and does what its README shows', async () => {
   await run('npm', ['pack', `./${PACKAGE}`, '--pack-destination', directory]);
   await writeFile(join(directory, 'package.json'), '{"type":"module"}');

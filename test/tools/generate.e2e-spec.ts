@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, glob, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
@@ -37,9 +37,7 @@ function run(command: string, ...args: string[]): { code: number | null; output:
   return { code: status, output: stdout + stderr };
 }
 
-const generate = (...args: string[]) => run('npm', 'run', '--silent', 'generate', '--', ...args);
-
-/** The same without npm, which takes longer than the rest. */
+/** Without npm, which takes longer than the rest. */
 const schematic = (...args: string[]) =>
   run(process.execPath, 'node_modules/.bin/schematics', '@items/schematics:feature', ...args);
 
@@ -65,63 +63,43 @@ const filesOf = (plural: string, singular: string) => [
   `test/${plural}.e2e-spec.ts`,
 ];
 
-describe('a feature', () => {
-  it('is not written on a dry run', async () => {
-    const before = await snapshot();
-    const { code, output } = schematic('widgets', '--dry-run');
-    expect([code, output]).toEqual([0, expect.stringContaining('CREATE src/widgets/widgets.module.ts')]);
-    expect(await snapshot()).toEqual(before);
-  });
-
-  const longName = 'very-long-names-of-things-that-break-li';
-
-  it('is written by npm run generate, with openapi.json', async () => {
-    const before = await snapshot();
-    const { code, output } = generate('order-lines');
-    expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
-    const files = ['openapi.json', ...filesOf('order-lines', 'order-line')];
-    expect(changed(before, await snapshot()).toSorted()).toEqual(files.toSorted());
-  });
-
-  it('is written after those before it', async () => {
-    const before = await snapshot();
-    expect(schematic('people', '--singular', longName)).toMatchObject({ code: 0 });
-    expect(changed(before, await snapshot()).toSorted()).toEqual(filesOf('people', longName).toSorted());
-  });
-
-  it('is formatted, has the last migration of all, and is registered', async () => {
-    const files = await snapshot();
-    expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
-    const last = "import { PlatformModule } from './platform/platform.module.js';";
-    const modules = ['OrderLines', 'People'];
-    const imports = ['order-lines', 'people'].map(
-      (name, index) => `\nimport { ${modules[index]}Module } from './${name}/${name}.module.js';`,
-    );
-    const names = ['Items', ...modules].map((name) => `${name}Module`).join(', ');
-    const registered = APP_MODULE.replace(last, last + imports.join('')).replace('ItemsModule]', `${names}]`);
-    expect(files.get('src/app.module.ts')).toBe(registered);
-    const written = ['src/app.module.ts', 'src/order-lines', 'src/people', 'test'];
-    expect(run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
-  });
+it('writes nothing on a dry run', async () => {
+  const before = await snapshot();
+  const { code, output } = schematic('widgets', '--dry-run');
+  expect([code, output]).toEqual([0, expect.stringContaining('CREATE src/widgets/widgets.module.ts')]);
+  expect(await snapshot()).toEqual(before);
 });
 
-describe('a feature that cannot be', () => {
-  it.each([
-    ['items', [], 'src/items/items.module.ts exists already: choose another name, or remove it first.'],
-    ['pages', [], '"page" has another meaning already. Choose another name, such as service-pages.'],
-    ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
-  ])('is refused and leaves nothing behind: %s %j', async (name, options, message) => {
-    const before = await snapshot();
-    const { code, output } = schematic(name, ...options);
-    expect([code, output]).toEqual([1, expect.stringContaining(message)]);
-    expect(await snapshot()).toEqual(before);
-  });
+it('writes features that are formatted and registered, with the last migration of all and openapi.json', async () => {
+  const before = await snapshot();
+  const { code, output } = run('npm', 'run', '--silent', 'generate', '--', 'order-lines');
+  expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
+  const files = await snapshot();
+  expect(changed(before, files).toSorted()).toEqual(['openapi.json', ...filesOf('order-lines', 'order-line')].toSorted());
+  expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
 
-  it('is refused outside of the project', async () => {
-    const file = join(project, 'src/app.module.ts');
-    const source = await readFile(file, 'utf8');
-    await rm(file);
-    expect(schematic('widgets')).toMatchObject({ code: 1, output: expect.stringContaining('src/app.module.ts') });
-    await writeFile(file, source);
-  });
+  const longName = 'very-long-names-of-things-that-break-li';
+  expect(schematic('people', '--singular', longName)).toMatchObject({ code: 0 });
+  const all = await snapshot();
+  expect(changed(files, all).toSorted()).toEqual(filesOf('people', longName).toSorted());
+  const last = "import { PlatformModule } from './platform/platform.module.js';";
+  const imports = [
+    "import { OrderLinesModule } from './order-lines/order-lines.module.js';",
+    "import { PeopleModule } from './people/people.module.js';",
+  ];
+  const registered = APP_MODULE.replace(last, [last, ...imports].join('\n'));
+  expect(all.get('src/app.module.ts')).toBe(registered.replace('ItemsModule]', 'ItemsModule, OrderLinesModule, PeopleModule]'));
+  const written = ['src/app.module.ts', 'src/order-lines', 'src/people', 'test'];
+  expect(run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
+});
+
+it.each([
+  ['items', [], 'src/items/items.module.ts exists already: choose another name, or remove it first.'],
+  ['pages', [], '"page" has another meaning already. Choose another name, such as service-pages.'],
+  ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
+])('refuses a feature that cannot be, and leaves nothing behind: %s %j', async (name, options, message) => {
+  const before = await snapshot();
+  const { code, output } = schematic(name, ...options);
+  expect([code, output]).toEqual([1, expect.stringContaining(message)]);
+  expect(await snapshot()).toEqual(before);
 });
