@@ -2,8 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
-import type { StatementObserver } from './database-metrics.js';
+import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } from './database-client.js';
 
 /** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
@@ -15,7 +14,7 @@ interface ServerLocation {
 }
 
 /** Where a database is: on a server, or in this process, with what makes `pg` talk to it. */
-export type DatabaseLocation = ServerLocation | { readonly embedded: PoolConfig };
+export type DatabaseLocation = ServerLocation | PoolConfig;
 
 /** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
@@ -25,15 +24,13 @@ const REPLICA_SHARE = 0.2;
 
 const logger = new Logger('Database');
 
-/** @param location - undefined while the embedded database is not open */
 export function dataSourceOptions(
   configuration: Configuration,
-  location: DatabaseLocation | undefined,
+  location: DatabaseLocation,
   statementObserver: StatementObserver,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-  const server = location && 'url' in location ? location : undefined;
-  const embedded = location && 'embedded' in location ? location.embedded : undefined;
+  const server = 'url' in location ? location : undefined;
   return {
     type: 'postgres',
     ...(server && { url: server.url }),
@@ -45,15 +42,9 @@ export function dataSourceOptions(
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: { ...(server ? serverOptions(configuration, server.kind) : embedded), Client: DatabaseClient, statementObserver },
+    extra: { ...(server ? serverOptions(configuration, server.kind) : location), Client: DatabaseClient, statementObserver },
     installExtensions: false,
-    logging: false,
   };
-}
-
-/** The database of a configuration; undefined for the embedded one. */
-export function primaryOf({ DATABASE_URL: url, DATABASE_DIRECT_URL }: Configuration): DatabaseLocation | undefined {
-  return url === undefined ? undefined : { url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' };
 }
 
 function serverOptions(
@@ -66,11 +57,13 @@ function serverOptions(
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    statementLimit: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    query_timeout: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    // Statements can be sent behind each other, see `runRead`. And only so `pg` closes the connection at `query_timeout`; otherwise the
+    // next statement would wait on it, behind the one that is never answered.
+    pipeline: true,
     // Poolers refuse start-up parameters: there the role has to bring its own.
     ...(kind !== 'pooler' && {
-      // Statements can be sent behind each other; see `runRead`.
-      pipeline: true,
+      hasSessions: true,
       statement_timeout: timeout * 1000,
       lock_timeout: timeout * 500,
       // A process that was frozen in a transaction must not keep what it locked from the others.
