@@ -32,7 +32,6 @@ type Cause = (typeof CAUSES)[number];
 
 const CAUSE_OF: Readonly<Partial<Record<Meaning, Cause>>> = {
   away: 'connection',
-  silent: 'timeout',
   timeout: 'timeout',
   concurrency: 'conflict',
   contradiction: 'constraint',

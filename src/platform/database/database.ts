@@ -54,8 +54,7 @@ export class Database implements OnApplicationShutdown {
    *
    * @param onBegin - called in the transaction before its first statement
    */
-  async transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
-    this.requireReady();
+  transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
@@ -85,7 +84,9 @@ export class Database implements OnApplicationShutdown {
 
   /** @throws Problem 503 or the database's own error when requests cannot be served */
   async check(): Promise<void> {
-    this.requireReady();
+    if (!this.dataSource.isReady) {
+      throw databaseUnavailable();
+    }
     await this.dataSource.query('SELECT 1');
   }
 
@@ -111,7 +112,7 @@ export class Database implements OnApplicationShutdown {
     this.connecting = keepTrying(() => this.connect(), onFailure, signal);
     // `started` throws what ends the attempts.
     this.connecting.catch(() => undefined);
-    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, kind: 'replica' }));
+    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isPooled: false }));
     this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
   }
 
@@ -140,7 +141,7 @@ export class Database implements OnApplicationShutdown {
   /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
   async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
-    const options = url === undefined ? await this.options() : this.optionsFor({ url, kind: 'server' });
+    const options = url === undefined ? await this.options() : this.optionsFor({ url, isPooled: false });
     return applyMigrations(options, this.shutdown.signal);
   }
 
@@ -148,7 +149,7 @@ export class Database implements OnApplicationShutdown {
   async options(): Promise<PostgresDataSourceOptions> {
     const { DATABASE_URL: url, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
     if (url !== undefined) {
-      return this.optionsFor({ url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' });
+      return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
     }
     if (!this.embedded) {
       // Loaded only by those who use it: it is large.
@@ -180,12 +181,5 @@ export class Database implements OnApplicationShutdown {
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
     return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
-  }
-
-  /** @throws Problem 503 while the database is away or lacks migrations */
-  private requireReady(): void {
-    if (!this.dataSource.isReady) {
-      throw databaseUnavailable();
-    }
   }
 }
