@@ -242,6 +242,22 @@ describe('a transaction', () => {
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
   });
 
+  it('has in it, or refuses, what is not awaited', async () => {
+    const late: Promise<unknown>[] = [];
+    const outer = database.transaction(async () => {
+      await items.insert(named('late'));
+      late.push(
+        items.query(`INSERT INTO items (id, name) VALUES ($1, 'late')`, [newId()]),
+        items.insert(named('late')),
+        dataSource.transaction((manager) => manager.insert(Item, named('late'))),
+      );
+      return undone();
+    });
+    await expect(outer).rejects.toThrow('undone');
+    await Promise.allSettled(late);
+    expect(await items.countBy({ name: 'late' })).toBe(0);
+  });
+
   it('may have others in it, of which one is undone, and calls back after its commit', async () => {
     const called: string[] = [];
     const write = async (name: string) => {
