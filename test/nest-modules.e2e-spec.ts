@@ -239,28 +239,52 @@ describe('a transaction', () => {
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
   });
 
-  it('may have others in it, side by side, of which one is undone', async () => {
-    await database.transaction(() =>
-      Promise.allSettled([
-        database.transaction(async () => {
-          await items.insert(named('sibling undone'));
-          return undone();
-        }),
-        database.transaction(() => items.insert(named('sibling kept'))),
-        dataSource.transaction((manager) => manager.insert(Item, named('sibling kept too'))),
-      ]),
-    );
-    const siblings = await items.find({ where: { name: Like('sibling%') }, order: { name: 'ASC' } });
-    expect(siblings.map(({ name }) => name)).toEqual(['sibling kept', 'sibling kept too']);
+  it('has in it, or refuses, what is not awaited', async () => {
+    const late: Promise<unknown>[] = [];
+    const outer = database.transaction(async () => {
+      await items.insert(named('late'));
+      late.push(
+        items.query(`INSERT INTO items (id, name) VALUES ($1, 'late')`, [newId()]),
+        items.insert(named('late')),
+        dataSource.transaction((manager) => manager.insert(Item, named('late'))),
+      );
+      return undone();
+    });
+    await expect(outer).rejects.toThrow('undone');
+    await Promise.allSettled(late);
+    expect(await items.countBy({ name: 'late' })).toBe(0);
+  });
+
+  it('may have others in it, of which one is undone, and calls back after its commit', async () => {
+    const called: string[] = [];
+    const write = async (name: string) => {
+      await items.insert(named(name));
+      database.afterCommit(() => called.push(name));
+    };
+    await database.transaction(async () => {
+      await write('part 1');
+      await expect(database.transaction(() => write('undone').then(undone))).rejects.toThrow('undone');
+      await database.transaction(() => write('part 2'));
+      await dataSource.transaction((manager) => manager.insert(Item, named('part 3')));
+      expect(called).toEqual([]);
+    });
+    expect(called).toEqual(['part 1', 'part 2']);
+    const kept = await items.find({ where: [{ name: Like('part%') }, { name: 'undone' }], order: { name: 'ASC' } });
+    expect(kept.map(({ name }) => name)).toEqual(['part 1', 'part 2', 'part 3']);
   });
 
   it('cannot go on after a statement in it failed', async () => {
     const ignoring = database.transaction(async () => {
       await items.query('SELECT nothing').catch(() => undefined);
       await dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
-      await items.insert(named('after a failure'));
+      await items.insert(named('after a failure')).catch(() => undefined);
     });
-    await expect(ignoring).rejects.toThrow();
+    await expect(ignoring).rejects.toThrow('Nothing was written');
     expect(await items.countBy({ name: 'after a failure' })).toBe(0);
+  });
+
+  it('of TypeORM fails, too, when nothing was written', async () => {
+    const ignoring = dataSource.transaction((manager) => manager.query('SELECT nothing').catch(() => undefined));
+    await expect(ignoring).rejects.toThrow('Nothing was written');
   });
 });

@@ -166,12 +166,10 @@ describe('what still runs when its transaction has ended', () => {
     await (failure ? expect(transaction).rejects.toBe(failure) : transaction);
     const before = await repository.count();
     end();
-    // TypeORM has an error of its own for some of these.
     const reasons = (await late).map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'fulfilled'));
     for (const reason of reasons) {
-      expect(reason).toMatch(/^Error: This transaction has ended|^QueryRunnerProviderAlreadyReleasedError: /);
+      expect(reason).toMatch(/^QueryRunner(?:Provider)?AlreadyReleasedError: /);
     }
-    expect(reasons.filter((reason) => reason.startsWith('Error: This transaction')).length).toBeGreaterThanOrEqual(5);
     expect(await repository.count()).toBe(before);
     expect((await service.api.create({ name: 'next' })).status).toBe(201);
   });

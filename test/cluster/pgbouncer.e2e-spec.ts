@@ -3,9 +3,8 @@ import { Client } from 'pg';
 import { Cluster } from '../support/cluster.js';
 import { HttpClient } from '../support/http-client.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
-import { runCli, ServiceProcess } from '../support/process.js';
+import { runCli } from '../support/process.js';
 import { query } from '../support/query.js';
-import { abandonSlowFilter, makeFilterSlow } from '../support/slow-filter.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
@@ -44,19 +43,6 @@ it('starts, creates, lists and filters', async () => {
     const page = await client.list(`filter=${encodeURIComponent(filter)}`);
     expect([filter, page.status, JSON.parse(page.body)]).toEqual([filter, 200, { items: [JSON.parse(body)] }]);
   }
-});
-
-it('cancels the filter of a client that is gone', async () => {
-  const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' };
-  const service = await ServiceProcess.startReady({ ...environment, ...limits });
-  const direct = new Client(url);
-  await direct.connect();
-  await makeFilterSlow(direct, 20_000);
-  await abandonSlowFilter(service.origin, token, direct);
-  expect((await service.client(token).list({ filter: 'name == "pooled"' })).body.items).toHaveLength(1);
-  await direct.query(`DELETE FROM items WHERE name = 'x'`);
-  await direct.end();
-  expect(await service.end('SIGTERM')).toBe(0);
 });
 
 it('serves many at once over two connections, and repeats the answer to a key for those who ask at the same moment', async () => {

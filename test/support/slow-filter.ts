@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { eventually } from './service.js';
 
 /** A filter that takes long to miss each of the texts of {@link makeFilterSlow}. */
 export const SLOW_FILTER = `description.contains("${'a'.repeat(1900)}b")`;
@@ -18,16 +17,4 @@ export async function runningFilters(client: Client): Promise<number> {
      WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'SELECT%items%'`,
   );
   return rows[0]?.count ?? 0;
-}
-
-/** Lists with the slow filter, closes the connection once PostgreSQL runs it, and waits until it is cancelled there. */
-export async function abandonSlowFilter(origin: string, token: string, client: Client): Promise<void> {
-  const abort = new AbortController();
-  const headers = { Authorization: `Bearer ${token}` };
-  const target = `${origin}/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
-  const list = fetch(target, { headers, signal: abort.signal }).catch(() => 'aborted');
-  await eventually(async () => (await runningFilters(client)) === 1);
-  abort.abort();
-  expect(await list).toBe('aborted');
-  await eventually(async () => (await runningFilters(client)) === 0, 10);
 }

@@ -1,28 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { DataSource, EntityManager, type EntityMetadata, type EntityTarget, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, type EntityMetadata, type EntityTarget, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { databaseUnavailable } from './database-problem.js';
 import { checkTables } from './table-name.js';
+import { transactionOf } from './transactions.js';
 
 /** How long connections may take to close, in milliseconds. */
 const CLOSE_TIMEOUT = 2000;
-
-/** First and longest pause between two attempts to connect, in milliseconds. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 5000;
-
-/** A transaction, or a savepoint, that the running code is part of. */
-interface Scope {
-  readonly source: DataSource;
-  readonly runner: QueryRunner;
-  /** Called after a successful commit. */
-  readonly onCommit: (() => void)[];
-  /** Resolves when the latest savepoint has ended: they share a connection. */
-  turn: Promise<unknown>;
-}
-
-const scopes = new AsyncLocalStorage<Scope>();
 
 /** What TypeORM's types leave out of its driver. */
 interface Driver {
@@ -41,14 +25,6 @@ export function poolOf(dataSource: DataSource): Pool {
     throw databaseUnavailable();
   }
   return master;
-}
-
-/** Runs transactions inside of others, which are savepoints, one after the other. */
-class AppEntityManager extends EntityManager {
-  override transaction<T>(...work: [unknown, unknown?]): Promise<T> {
-    const run = () => super.transaction(...(work as unknown as [(manager: EntityManager) => Promise<T>]));
-    return (this.dataSource as AppDataSource).inTurn(run);
-  }
 }
 
 /**
@@ -106,74 +82,6 @@ export class AppDataSource extends DataSource {
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
-    return this.scope?.runner ?? super.createQueryRunner(mode);
-  }
-
-  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
-    return new AppEntityManager(this, queryRunner);
-  }
-
-  /** Whether the running code is part of a transaction. */
-  get isInTransaction(): boolean {
-    return this.scope !== undefined;
-  }
-
-  /**
-   * Makes some work part of a transaction.
-   *
-   * @param onCommit - filled with what is to be called after the commit
-   */
-  runIn<T>(runner: QueryRunner, onCommit: (() => void)[], work: () => Promise<T>): Promise<T> {
-    return scopes.run({ source: this, runner, onCommit, turn: Promise.resolve() }, work);
-  }
-
-  /** Calls back after the commit of the transaction, and never if that fails; outside of a transaction, at once. */
-  afterCommit(callback: () => void): void {
-    if (this.scope) {
-      this.scope.onCommit.push(callback);
-    } else {
-      callback();
-    }
-  }
-
-  private get scope(): Scope | undefined {
-    const scope = scopes.getStore();
-    return scope?.source === this ? scope : undefined;
-  }
-
-  /** Runs a transaction inside of another one when those before it have ended. */
-  async inTurn<T>(transaction: () => Promise<T>): Promise<T> {
-    const { scope } = this;
-    if (!scope) {
-      return transaction();
-    }
-    const onCommit: (() => void)[] = [];
-    const result = scope.turn.then(() => this.runIn(scope.runner, onCommit, transaction));
-    scope.turn = result.catch(() => undefined);
-    const value = await result;
-    scope.onCommit.push(...onCommit);
-    return value;
-  }
-}
-
-/**
- * Attempts something until it succeeds.
- *
- * @param onFailure - called with the error of an attempt, and the milliseconds until the next one; throws to end the attempts
- * @param signal - ends the attempts
- */
-export async function keepTrying(
-  attempt: () => Promise<void>,
-  onFailure: (error: unknown, retryInMs: number) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let pause = FIRST_PAUSE; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-    try {
-      await attempt();
-      return;
-    } catch (error) {
-      onFailure(error, pause);
-      await delay(pause, undefined, { signal }).catch(() => undefined);
-    }
+    return transactionOf(this)?.runner ?? super.createQueryRunner(mode);
   }
 }

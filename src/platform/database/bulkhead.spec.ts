@@ -18,27 +18,26 @@ function tasks(bulkhead: Bulkhead, owners: string, signal?: AbortSignal) {
   return { started, ends, results };
 }
 
-const limits = { total: 2, perOwner: 2, wait: 60_000 };
+const limits = { total: 1, perOwner: 1, wait: 60_000 };
 
 describe('a bulkhead', () => {
-  it('lets so many work at once, and the next ones in their order', async () => {
-    const { started, ends, results } = tasks(new Bulkhead(limits), 'aaaaa');
-    await turn();
-    expect(started).toEqual([0, 1]);
-    ends[1]?.();
-    await turn();
-    expect(started).toEqual([0, 1, 2]);
-    ends[0]?.();
-    ends[2]?.();
-    await turn();
-    expect(started).toEqual([0, 1, 2, 3, 4]);
-    ends[3]?.();
-    ends[4]?.();
-    expect(await Promise.all(results)).toEqual([0, 1, 2, 3, 4]);
+  it.each([
+    ['so many tasks at once, and the next ones in their order', { total: 2, perOwner: 2 }, 'aaaaa', 2, [0, 1, 2, 3, 4]],
+    ['so many of one owner, and those of others before more of them', { total: 3, perOwner: 2 }, 'aaaab', 3, [0, 1, 4, 2, 3]],
+    ['those of owners that wait in turns', { total: 1, perOwner: 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
+  ])('runs %s', async (_name, bounds, owners, atOnce, order) => {
+    const { started, ends, results } = tasks(new Bulkhead({ ...limits, ...bounds }), owners);
+    for (let ended = 0; ended < owners.length; ended += 1) {
+      await turn();
+      expect(started).toHaveLength(Math.min(ended + atOnce, owners.length));
+      ends[started[ended] ?? 0]?.();
+    }
+    expect(await Promise.all(results)).toEqual(order.toSorted());
+    expect(started).toEqual(order);
   });
 
   it('refuses who had to wait too long, and keeps no place for them', async () => {
-    const bulkhead = new Bulkhead({ total: 1, perOwner: 1, wait: 20 });
+    const bulkhead = new Bulkhead({ ...limits, wait: 20 });
     const { ends, results } = tasks(bulkhead, 'aa');
     await expect(results[1]).rejects.toThrow('full');
     ends[0]?.();
@@ -48,35 +47,15 @@ describe('a bulkhead', () => {
   });
 
   it('goes on after a task that failed', async () => {
-    const bulkhead = new Bulkhead({ ...limits, total: 1 });
+    const bulkhead = new Bulkhead(limits);
     const failing = bulkhead.run('a', () => Promise.reject(new Error('broken')), undefined, refuse);
     const next = bulkhead.run('a', () => Promise.resolve('next'), undefined, refuse);
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe('next');
   });
 
-  it('runs so many tasks of one owner, and starts those of others before more of them', async () => {
-    const { started, ends } = tasks(new Bulkhead({ ...limits, total: 3 }), 'aaaab');
-    await turn();
-    expect(started).toEqual([0, 1, 4]);
-    for (const number of [0, 1]) {
-      ends[number]?.();
-      await turn();
-    }
-    expect(started).toEqual([0, 1, 4, 2, 3]);
-  });
-
-  it('gives owners that wait a turn each', async () => {
-    const { started, ends } = tasks(new Bulkhead({ ...limits, total: 1 }), 'aaaabbc');
-    for (let task = 0; task < 7; task += 1) {
-      await turn();
-      ends[started.at(-1) ?? 0]?.();
-    }
-    expect(started).toEqual([0, 1, 4, 6, 2, 5, 3]);
-  });
-
   it('drops waiting tasks when they are aborted', async () => {
-    const bulkhead = new Bulkhead({ ...limits, total: 1 });
+    const bulkhead = new Bulkhead(limits);
     const running = tasks(bulkhead, 'a');
     const controller = new AbortController();
     const { started, results } = tasks(bulkhead, 'ab', controller.signal);

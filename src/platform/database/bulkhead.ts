@@ -11,7 +11,7 @@ export interface BulkheadLimits {
 /** The tasks of one owner. */
 interface Tasks {
   running: number;
-  /** The functions that start those that wait, first come, first served. */
+  /** Functions that start those that wait, first come, first served. */
   readonly waiting: Set<() => void>;
 }
 
@@ -20,16 +20,12 @@ interface Tasks {
  * that wait take turns, one task each.
  */
 export class Bulkhead {
-  /** In the order of their turns; those without a task are left out. */
+  /** Tasks that run. */
+  running = 0;
+  /** In the order of their turns. */
   private readonly owners = new Map<string, Tasks>();
-  private total = 0;
 
   constructor(private readonly limits: BulkheadLimits) {}
-
-  /** Tasks that run. */
-  get running(): number {
-    return this.total;
-  }
 
   /** Tasks that wait. */
   get queued(): number {
@@ -45,75 +41,53 @@ export class Bulkhead {
    * @throws the signal's reason, the error of `refuse`, or what the task throws
    */
   async run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
+    signal?.throwIfAborted();
     const tasks = this.owners.get(owner) ?? { running: 0, waiting: new Set() };
-    if (this.hasRoom(tasks)) {
-      this.enter(owner, tasks);
-    } else {
-      signal?.throwIfAborted();
-      this.owners.set(owner, tasks);
-      await this.turn(owner, tasks, signal, refuse);
-    }
+    this.owners.set(owner, tasks);
+    await this.turn(tasks, signal, refuse);
     try {
       return await task();
     } finally {
+      this.running -= 1;
       tasks.running -= 1;
-      this.total -= 1;
-      this.forgetIdle(owner, tasks);
       this.startNext();
     }
   }
 
-  private hasRoom({ running }: Tasks): boolean {
-    return running < this.limits.perOwner && this.total < this.limits.total;
+  private async turn(tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (reason: Error) => {
+      tasks.waiting.delete(resolve);
+      this.startNext();
+      reject(reason);
+    };
+    const drop = () => leave(signal?.reason as Error);
+    const timer = setTimeout(() => leave(refuse()), this.limits.wait);
+    signal?.addEventListener('abort', drop);
+    tasks.waiting.add(resolve);
+    this.startNext();
+    await promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', drop);
+    });
   }
 
-  /** The owner goes behind all others. */
-  private enter(owner: string, tasks: Tasks): void {
-    tasks.running += 1;
-    this.total += 1;
-    this.owners.delete(owner);
-    this.owners.set(owner, tasks);
-  }
-
+  /** Forgets owners without a task, and starts the next task if there is room for it. */
   private startNext(): void {
     for (const [owner, tasks] of this.owners) {
       const [start] = tasks.waiting;
-      if (start && this.hasRoom(tasks)) {
-        this.enter(owner, tasks);
+      if (!start && tasks.running === 0) {
+        this.owners.delete(owner);
+      } else if (start && tasks.running < this.limits.perOwner && this.running < this.limits.total) {
+        this.running += 1;
+        tasks.running += 1;
+        tasks.waiting.delete(start);
+        // Behind all others.
+        this.owners.delete(owner);
+        this.owners.set(owner, tasks);
         start();
         return;
       }
     }
-  }
-
-  private forgetIdle(owner: string, { running, waiting }: Tasks): void {
-    if (running === 0 && waiting.size === 0) {
-      this.owners.delete(owner);
-    }
-  }
-
-  private turn(owner: string, tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const stopWaiting = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', drop);
-        tasks.waiting.delete(start);
-        this.forgetIdle(owner, tasks);
-      };
-      const start = () => {
-        stopWaiting();
-        resolve();
-      };
-      const drop = () => {
-        stopWaiting();
-        reject(signal?.reason as Error);
-      };
-      const timer = setTimeout(() => {
-        stopWaiting();
-        reject(refuse());
-      }, this.limits.wait);
-      signal?.addEventListener('abort', drop);
-      tasks.waiting.add(start);
-    });
   }
 }

@@ -2,75 +2,57 @@ import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
-import type { StatementObserver } from './database-metrics.js';
+import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } from './database-client.js';
 
 /** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** A URL of the database, of a pooler before it (PgBouncer in transaction mode), or of a streaming replica of it. */
-interface ServerLocation {
-  readonly url: string;
-  readonly kind: 'server' | 'pooler' | 'replica';
-}
-
-/** Where a database is: on a server, or in this process, with what makes `pg` talk to it. */
-export type DatabaseLocation = ServerLocation | { readonly embedded: PoolConfig };
+/** Where a database is: on a server, perhaps behind a pooler (PgBouncer in transaction mode), or in this process, with what `pg` needs. */
+export type DatabaseLocation = { readonly url: string; readonly isPooled: boolean } | PoolConfig;
 
 /** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
 
-/** Part of the time limit of a connection that one to a replica may take: it must leave time to read elsewhere. */
-const REPLICA_SHARE = 0.2;
-
 const logger = new Logger('Database');
 
-/** @param location - undefined while the embedded database is not open */
 export function dataSourceOptions(
   configuration: Configuration,
-  location: DatabaseLocation | undefined,
+  location: DatabaseLocation,
   statementObserver: StatementObserver,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-  const server = location && 'url' in location ? location : undefined;
-  const embedded = location && 'embedded' in location ? location.embedded : undefined;
+  const server = 'url' in location ? location : undefined;
   return {
     type: 'postgres',
     ...(server && { url: server.url }),
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.kind === 'replica' ? REPLICA_SHARE : 1) * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
     // Of `pg`, TypeORM needs no more than this.
     driver: { Pool },
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: { ...(server ? serverOptions(configuration, server.kind) : embedded), Client: DatabaseClient, statementObserver },
+    extra: { ...(server ? serverOptions(configuration, server.isPooled) : location), Client: DatabaseClient, statementObserver },
     installExtensions: false,
-    logging: false,
   };
 }
 
-/** The database of a configuration; undefined for the embedded one. */
-export function primaryOf({ DATABASE_URL: url, DATABASE_DIRECT_URL }: Configuration): DatabaseLocation | undefined {
-  return url === undefined ? undefined : { url, kind: DATABASE_DIRECT_URL === undefined ? 'server' : 'pooler' };
-}
-
 function serverOptions(
-  { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
-  kind: ServerLocation['kind'],
+  { DATABASE_STATEMENT_TIMEOUT: timeout }: Configuration,
+  isPooled: boolean,
 ): PoolConfig & DatabaseClientConfig {
-  // Replicas serve lists alone, of which those with a filter may take longest.
-  const timeout = kind === 'replica' ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    statementLimit: (timeout + (kind === 'replica' ? 0.5 : 1)) * 1000,
+    query_timeout: (timeout + 1) * 1000,
+    // Statements can be sent behind each other, see `runRead`. And only so `pg` closes the connection at `query_timeout`; otherwise the
+    // next statement would wait on it, behind the one that is never answered.
+    pipeline: true,
     // Poolers refuse start-up parameters: there the role has to bring its own.
-    ...(kind !== 'pooler' && {
-      // Statements can be sent behind each other; see `runRead`.
-      pipeline: true,
+    ...(!isPooled && {
+      hasSessions: true,
       statement_timeout: timeout * 1000,
       lock_timeout: timeout * 500,
       // A process that was frozen in a transaction must not keep what it locked from the others.

@@ -1,27 +1,30 @@
 import type { Duplex } from 'node:stream';
-import { Client, type ClientBase, type ClientConfig } from 'pg';
-import type { StatementObserver } from './database-metrics.js';
+import { Client, type ClientBase, type ClientConfig, type QueryResult } from 'pg';
 import { ConnectionFailedError, READ_ONLY } from './database-problem.js';
+
+const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
+
+/**
+ * Called with the text of a SQL statement as it is sent, without parameters.
+ *
+ * @returns called when the statement has ended, with the error if it failed
+ */
+export type StatementObserver = (text: string) => (error?: unknown) => void;
 
 /** What `pg` gives its clients of the options of a pool. */
 export interface DatabaseClientConfig extends ClientConfig {
   statementObserver?: StatementObserver;
-  /** How long a statement may take until its result is here, in milliseconds; without it, as long as it needs. */
-  statementLimit?: number;
+  /** Whether its statements follow each other in one session of a server, and not in those of a pooler or in the embedded database. */
+  hasSessions?: boolean;
 }
 
-type Callback = (error: Error | null | undefined, result?: unknown) => void;
-
-/**
- * A `pg` client that has its statements observed, and closes its connection when one is not answered in time: with `query_timeout`,
- * `pg` keeps the connection, where the next statement waits behind the one that is never answered.
- */
+/** A `pg` client that has its statements observed, and fails with errors that say what went wrong. */
 export class DatabaseClient extends Client {
-  private readonly config: DatabaseClientConfig;
+  private readonly observe: StatementObserver | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
-    this.config = config;
+    this.observe = config.statementObserver;
     // A connection that ends while the pool gives it to TypeORM has no other listener. Its next use fails.
     this.on('error', () => undefined);
   }
@@ -29,7 +32,7 @@ export class DatabaseClient extends Client {
   /** As the pool calls it. The cause of a failure, such as `ECONNREFUSED`, could come from any other server that the service calls. */
   override connect(...[callback]: never[]): never {
     return super.connect((error: Error | null) => {
-      (callback as unknown as Callback)(error && new ConnectionFailedError(error));
+      (callback as unknown as (error: Error | null) => void)(error && new ConnectionFailedError(error));
     }) as never;
   }
 
@@ -40,37 +43,27 @@ export class DatabaseClient extends Client {
     if (typeof text !== 'string' || typeof request.at(-1) === 'function') {
       return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
     }
+    const end = this.observe?.(text);
     return new Promise((resolve, reject) => {
-      this.send(text, request, (error, result) => {
-        if (error) {
-          reject(error);
-        } else {
+      const settle = (failure: Error | null | undefined, result: QueryResult) => {
+        // PostgreSQL answers the commit of a transaction that failed with a rollback, and no error.
+        const isUndone = !failure && text === 'COMMIT' && result.command === 'ROLLBACK';
+        const error = isUndone ? new Error(NOTHING_WRITTEN) : failure;
+        end?.(error ?? undefined);
+        if (!error) {
           resolve(result);
+          return;
         }
-      });
+        if ('code' in error && error.code === READ_ONLY) {
+          // The server has become a replica: the pool makes its next connection to the server that has the address by then.
+          void this.end();
+        }
+        reject(error);
+      };
+      // Without a callback `pg` makes three promises.
+      super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
   }
-
-  /** Without a callback `pg` makes three promises. */
-  private send(text: string, request: readonly unknown[], callback: Callback): void {
-    const { statementObserver, statementLimit } = this.config;
-    const end = statementObserver?.(text);
-    const timer = statementLimit === undefined ? undefined : setTimeout(this.giveUp, statementLimit);
-    const settle: Callback = (error, result) => {
-      clearTimeout(timer);
-      end?.(error ?? undefined);
-      if (error && 'code' in error && error.code === READ_ONLY) {
-        // The server has become a replica: the pool makes its next connection to the server that has the address by then.
-        void this.end();
-      }
-      callback(error, result);
-    };
-    super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
-  }
-
-  private readonly giveUp = (): void => {
-    streamOf(this).destroy(new Error('Query read timeout'));
-  };
 }
 
 /** What a client reads from and writes to, which the types of `pg` leave out. */

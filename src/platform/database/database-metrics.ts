@@ -1,16 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { type DataSource, QueryFailedError } from 'typeorm';
+import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { type DurationHistogram, type EventCounter, Metrics } from '../observability/metrics.js';
-import { poolOf } from './app-data-source.js';
+import { type AppDataSource, poolOf } from './app-data-source.js';
+import type { StatementObserver } from './database-client.js';
 import { type Meaning, meaningOf } from './database-problem.js';
-
-/**
- * Called with the text of a SQL statement as it is sent, without parameters.
- *
- * @returns called when the statement has ended, with the error if it failed
- */
-export type StatementObserver = (text: string) => (error?: unknown) => void;
 
 /** Observers of all statements of this process register here, for metrics and traces. */
 @Injectable()
@@ -38,7 +32,6 @@ type Cause = (typeof CAUSES)[number];
 
 const CAUSE_OF: Readonly<Partial<Record<Meaning, Cause>>> = {
   away: 'connection',
-  silent: 'timeout',
   timeout: 'timeout',
   concurrency: 'conflict',
   contradiction: 'constraint',
@@ -75,14 +68,14 @@ export class DatabaseMetrics {
     statements.add((text) => this.observe(text));
   }
 
-  /** @param dataSources - of the database, then of each of `DATABASE_REPLICA_URLS`; undefined while it is not used */
-  watch(dataSources: () => readonly (DataSource | undefined)[]): void {
+  /** @param dataSources - of the database, then of each of `DATABASE_REPLICA_URLS` */
+  watch(dataSources: () => readonly AppDataSource[]): void {
     const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS } = this.configuration;
     const replicas = DATABASE_REPLICA_URLS.map((_, index) => `replica-${index + 1}`);
     const names = ['primary', ...replicas];
     const poolNamed = (name: string) => {
       const dataSource = dataSources()[names.indexOf(name)];
-      return dataSource && poolOf(dataSource);
+      return dataSource?.isReady ? poolOf(dataSource) : undefined;
     };
     this.metrics.gauge(
       {

@@ -27,7 +27,7 @@ export class ConnectionFailedError extends Error {
   }
 }
 
-export type Meaning = 'away' | 'silent' | 'timeout' | 'concurrency' | 'unavailable' | 'contradiction' | 'refusal';
+export type Meaning = 'away' | 'timeout' | 'concurrency' | 'unavailable' | 'contradiction' | 'refusal';
 
 /**
  * What errors mean by their SQLSTATE (PostgreSQL manual, appendix A), their code of Node, or their message where `pg` gives no
@@ -36,8 +36,7 @@ export type Meaning = 'away' | 'silent' | 'timeout' | 'concurrency' | 'unavailab
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['away', /^(?:08|28|3D)...$|^57P0.$/],
   ['away', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
-  ['away', /^(?:Connection terminated|Client has encountered a connection error|Client was closed)/],
-  ['silent', /^Query read timeout/],
+  ['away', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
   ['timeout', /^57014$/],
   // Rolled back, or a lock was not available in time.
   ['concurrency', /^40...$|^55P03$/],
@@ -81,7 +80,7 @@ function detailsOf(error: unknown): Partial<DatabaseError> {
 
 /** Whether a server cannot be reached, or takes no connections: another server may do better. */
 export function isAway(error: unknown): boolean {
-  return ['away', 'silent'].includes(meaningOf(error) ?? '');
+  return meaningOf(error) === 'away';
 }
 
 /** Whether the database cannot be used now, and may be later. */
@@ -90,17 +89,13 @@ export function isUnavailable(error: unknown): boolean {
   return meaning !== undefined && meaning !== 'contradiction' && meaning !== 'refusal';
 }
 
-/** The database cannot be used now. */
-export function databaseUnavailable(cause?: unknown): Problem {
-  return retryLater('The database cannot be reached now.', cause);
-}
-
 /** The database has too much to do now. */
 export function databaseBusy(): Problem {
-  return retryLater('The database is busy now.');
+  return databaseUnavailable(undefined, 'The database is busy now.');
 }
 
-function retryLater(detail: string, cause?: unknown): Problem {
+/** The database cannot be used now. */
+export function databaseUnavailable(cause?: unknown, detail = 'The database cannot be reached now.'): Problem {
   return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': '5' }, cause });
 }
 

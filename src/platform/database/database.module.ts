@@ -1,8 +1,8 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Configuration } from '../config/configuration.js';
+import { Pool } from 'pg';
 import { AppDataSource } from './app-data-source.js';
-import { dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
+import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { Database } from './database.js';
 import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { Migrations } from './migrations.module.js';
@@ -12,13 +12,8 @@ import { Migrations } from './migrations.module.js';
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
-      inject: [Configuration, StatementObservers],
-      useFactory: (configuration: Configuration, { observe }: StatementObservers) => ({
-        ...dataSourceOptions(configuration, primaryOf(configuration), observe),
-        autoLoadEntities: true,
-        // `Database` connects in the background, as often as it takes.
-        manualInitialization: true,
-      }),
+      // `Database` sets the other options, and connects in the background, as often as it takes.
+      useFactory: () => ({ type: 'postgres', driver: { Pool }, autoLoadEntities: true, manualInitialization: true }),
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
   ],

@@ -5,15 +5,16 @@ import type { EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
-import { AppDataSource, keepTrying } from './app-data-source.js';
+import { AppDataSource } from './app-data-source.js';
 import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions, primaryOf } from './data-source-options.js';
+import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
+import { keepTrying } from './keep-trying.js';
 import { applyMigrations } from './migrate.js';
 import { Migrations, type Tables } from './migrations.module.js';
 import { ReadReplicas } from './read-replicas.js';
-import { type RunStatement, runTransaction } from './transactions.js';
+import { runTransaction, transactionOf } from './transactions.js';
 
 /** The database lacks migrations that this process is not to apply. */
 class MigrationsPendingError extends OperatorError {
@@ -30,7 +31,7 @@ export class Database implements OnApplicationShutdown {
   private readonly shutdown = new AbortController();
   private embedded: EmbeddedDatabase | undefined;
   private connecting: Promise<void> | undefined;
-  private replicas = new ReadReplicas([], this.shutdown.signal);
+  private replicas: ReadReplicas | undefined;
 
   constructor(
     @InjectDataSource() private readonly dataSource: AppDataSource,
@@ -48,15 +49,12 @@ export class Database implements OnApplicationShutdown {
 
   /**
    * Does all of some work or nothing: its statements, also those of injected repositories, become one transaction, which begins with
-   * the first of them. Inside another transaction it is a savepoint. If the connection ends while the database commits, all may be written.
+   * the first of them. Inside another transaction it is a savepoint: await each before the next. If the connection ends while the
+   * database commits, all may be written.
    *
    * @param onBegin - called in the transaction before its first statement
    */
-  async transaction<T>(work: () => Promise<T>, onBegin?: (run: RunStatement) => Promise<void>): Promise<T> {
-    if (this.dataSource.isInTransaction) {
-      return this.dataSource.transaction(work);
-    }
-    this.requireReady();
+  transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
@@ -65,7 +63,12 @@ export class Database implements OnApplicationShutdown {
    * outside of one. Never, if that is rolled back, or if its connection ends while it commits.
    */
   afterCommit(callback: () => void): void {
-    this.dataSource.afterCommit(callback);
+    const transaction = transactionOf(this.dataSource);
+    if (transaction) {
+      transaction.onCommit.push(callback);
+    } else {
+      callback();
+    }
   }
 
   /**
@@ -76,12 +79,14 @@ export class Database implements OnApplicationShutdown {
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);
-    return this.dataSource.isInTransaction ? here() : this.replicas.read(read, here);
+    return this.replicas && !transactionOf(this.dataSource) ? this.replicas.read(read, here) : here();
   }
 
   /** @throws Problem 503 or the database's own error when requests cannot be served */
   async check(): Promise<void> {
-    this.requireReady();
+    if (!this.dataSource.isReady) {
+      throw databaseUnavailable();
+    }
     await this.dataSource.query('SELECT 1');
   }
 
@@ -90,25 +95,25 @@ export class Database implements OnApplicationShutdown {
    * that another process applies. {@link started} has the other errors.
    */
   async start(): Promise<void> {
-    this.metrics.watch(() => [this.dataSource.isReady ? this.dataSource : undefined, ...this.replicas.dataSources]);
+    this.metrics.watch(() => [this.dataSource, ...(this.replicas?.dataSources ?? [])]);
     if (this.isEmbedded) {
       await this.connect();
-    } else {
-      const onFailure = (error: unknown, retryInMs: number) => {
-        if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !this.shutdown.signal.aborted) {
-          throw error;
-        }
-        const hint = 'the command "doctor" says more';
-        this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
-        this.logger.debug({ msg: 'database not ready', err: error });
-      };
-      this.connecting = keepTrying(() => this.connect(), onFailure, this.shutdown.signal);
-      // `started` throws what ends the attempts.
-      this.connecting.catch(() => undefined);
-      const urls = this.configuration.DATABASE_REPLICA_URLS;
-      const options = urls.map((url) => this.optionsFor({ url, kind: 'replica' }));
-      this.replicas = new ReadReplicas(options, this.shutdown.signal);
+      return;
     }
+    const { signal } = this.shutdown;
+    const onFailure = (error: unknown, retryInMs: number) => {
+      if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !signal.aborted) {
+        throw error;
+      }
+      const hint = 'the command "doctor" says more';
+      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
+      this.logger.debug({ msg: 'database not ready', err: error });
+    };
+    this.connecting = keepTrying(() => this.connect(), onFailure, signal);
+    // `started` throws what ends the attempts.
+    this.connecting.catch(() => undefined);
+    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isPooled: false }));
+    this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
   }
 
   /**
@@ -136,23 +141,27 @@ export class Database implements OnApplicationShutdown {
   /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
   async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
-    const options = url === undefined ? await this.options() : this.optionsFor({ url, kind: 'server' });
+    const options = url === undefined ? await this.options() : this.optionsFor({ url, isPooled: false });
     return applyMigrations(options, this.shutdown.signal);
   }
 
   /** How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded. */
   async options(): Promise<PostgresDataSourceOptions> {
-    if (this.isEmbedded && !this.embedded) {
+    const { DATABASE_URL: url, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
+    if (url !== undefined) {
+      return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
+    }
+    if (!this.embedded) {
       // Loaded only by those who use it: it is large.
       const { EmbeddedDatabase } = await import('./embedded-database.js');
-      this.embedded = await EmbeddedDatabase.open(this.configuration.DATA_DIR);
+      this.embedded = await EmbeddedDatabase.open(DATA_DIR);
     }
-    return this.optionsFor(this.embedded ? { embedded: this.embedded.poolOptions() } : primaryOf(this.configuration));
+    return this.optionsFor(this.embedded.poolOptions());
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.shutdown.abort();
-    await Promise.allSettled([this.connecting, this.replicas.stop()]);
+    await Promise.allSettled([this.connecting, this.replicas?.stop()]);
     await this.dataSource.destroy();
     await this.embedded?.close();
   }
@@ -170,14 +179,7 @@ export class Database implements OnApplicationShutdown {
     return { entities: entities as Type[], migrations: this.migrations.all };
   }
 
-  private optionsFor(location: DatabaseLocation | undefined): PostgresDataSourceOptions {
+  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
     return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
-  }
-
-  /** @throws Problem 503 while the database is away or lacks migrations */
-  private requireReady(): void {
-    if (!this.dataSource.isReady) {
-      throw databaseUnavailable();
-    }
   }
 }

@@ -26,7 +26,7 @@ export abstract class IndexMigration extends ForwardMigration {
     await runner.query('SET lock_timeout = 0');
     try {
       if (extension !== undefined) {
-        await this.installExtension(runner, extension);
+        await runner.query(`CREATE EXTENSION IF NOT EXISTS "${extension}"`);
       }
       const unfinished = 'SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid';
       if (((await runner.query(unfinished, [`"${index}"`])) as unknown[]).length > 0) {
@@ -40,17 +40,6 @@ export abstract class IndexMigration extends ForwardMigration {
       new Logger('Migrations').warn({ msg: 'index left out', index, extension, err: error });
     } finally {
       await runner.query('RESET lock_timeout');
-      await runner.query('RESET search_path');
     }
-  }
-
-  /** Also finds what it has in a schema of its own. */
-  private async installExtension(runner: QueryRunner, extension: string): Promise<void> {
-    await runner.query(`CREATE EXTENSION IF NOT EXISTS "${extension}"`);
-    await runner.query(
-      `SELECT set_config('search_path', concat_ws(', ', nullif(current_setting('search_path'), ''), extnamespace::regnamespace), false)
-       FROM pg_extension WHERE extname = $1`,
-      [extension],
-    );
   }
 }

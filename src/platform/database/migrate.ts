@@ -16,7 +16,7 @@ const LOCK_INTERVAL = 200;
  * Statements of migrations may take as long as they need, but give up on a table that another session keeps locked, rather than
  * queue all other queries on it behind the migration. In milliseconds.
  */
-const LIMITS = { statementLimit: undefined, statement_timeout: 0, lock_timeout: 10_000 };
+const LIMITS = { query_timeout: 0, statement_timeout: 0, lock_timeout: 10_000 };
 
 const logger = new Logger('Database');
 
@@ -32,10 +32,9 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   const runner = dataSource.createQueryRunner();
   try {
     await lock(runner, signal);
-    const count = await applyAll(new MigrationExecutor(dataSource, runner), runner);
+    const count = await applyAll(new MigrationExecutor(dataSource, runner));
     // The embedded database keeps its one session, with its settings and locks, for what comes after.
-    await runner.query('RESET ALL');
-    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await runner.query('DISCARD ALL');
     return count;
   } finally {
     await runner.release();
@@ -57,7 +56,7 @@ async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function applyAll(executor: MigrationExecutor, runner: QueryRunner): Promise<number> {
+async function applyAll(executor: MigrationExecutor): Promise<number> {
   executor.transaction = 'each';
   const pending = await executor.getPendingMigrations();
   if (pending.length > 0) {
@@ -66,7 +65,7 @@ async function applyAll(executor: MigrationExecutor, runner: QueryRunner): Promi
   try {
     await executor.executePendingMigrations();
   } catch (error) {
-    if (runner.isReleased || isUnavailable(error)) {
+    if (isUnavailable(error)) {
       throw error;
     }
     const [failed] = await executor.getPendingMigrations();

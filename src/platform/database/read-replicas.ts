@@ -1,21 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
-import type { DataSource, EntityManager } from 'typeorm';
-import { AppDataSource, keepTrying } from './app-data-source.js';
+import type { EntityManager } from 'typeorm';
+import { AppDataSource } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { CONFLICT, isAway, sqlState } from './database-problem.js';
-
-/** A streaming replica of the database. Without a data source it is away, or lacks migrations. */
-interface Replica {
-  readonly host: string;
-  readonly options: PostgresDataSourceOptions;
-  source: AppDataSource | undefined;
-}
+import { keepTrying } from './keep-trying.js';
 
 /** The streaming replicas of the database, in turn. */
 export class ReadReplicas {
+  /** Of each. It is ready unless it is away or lacks migrations. */
+  readonly dataSources: readonly AppDataSource[];
   private readonly logger = new Logger('ReadReplica');
-  private readonly replicas: readonly Replica[];
   private reads = 0;
   /** Runs what goes on beyond the request that gave rise to it. */
   private readonly outside = AsyncLocalStorage.snapshot();
@@ -30,13 +25,8 @@ export class ReadReplicas {
     options: readonly PostgresDataSourceOptions[],
     private readonly signal: AbortSignal,
   ) {
-    this.replicas = options.map((each) => ({ host: new URL(each.url ?? '').host, options: each, source: undefined }));
-    this.replicas.forEach((replica) => void this.connect(replica));
-  }
-
-  /** Of each; undefined for one that cannot be used now. */
-  get dataSources(): readonly (DataSource | undefined)[] {
-    return this.replicas.map(({ source }) => source);
+    this.dataSources = options.map((each) => new AppDataSource(each));
+    this.dataSources.forEach((source) => void this.connect(source));
   }
 
   /**
@@ -45,18 +35,17 @@ export class ReadReplicas {
    * @param otherwise - reads elsewhere, if there is none, or that one failed for reasons of its own
    */
   async read<T>(read: (manager: EntityManager) => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-    const ready = this.replicas.filter((replica) => replica.source);
-    const replica = ready[this.reads++ % ready.length];
-    const source = replica?.source;
+    const ready = this.dataSources.filter(({ isReady }) => isReady);
+    const source = ready[this.reads++ % ready.length];
     if (!source) {
       return otherwise();
     }
     try {
       return await read(source.manager);
     } catch (error) {
-      if (isAway(error) || replica.source !== source) {
-        this.leave(replica, source, error);
-      } else if (sqlState(error) !== CONFLICT) {
+      if (isAway(error)) {
+        this.leave(source, error);
+      } else if (source.isReady && sqlState(error) !== CONFLICT) {
         // It would fail elsewhere, too. What the replica has just received in the middle of a read would not.
         throw error;
       }
@@ -65,33 +54,30 @@ export class ReadReplicas {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.replicas.map(async ({ source }) => source?.destroy()));
+    await Promise.all(this.dataSources.map((source) => source.destroy()));
   }
 
-  private leave(replica: Replica, source: AppDataSource, reason: unknown): void {
-    if (replica.source === source) {
-      replica.source = undefined;
-      this.logger.warn({ msg: 'replica away', host: replica.host, err: reason });
-      this.outside(() => {
-        void source.destroy();
-        void this.connect(replica);
-      });
+  private leave(source: AppDataSource, reason: unknown): void {
+    if (source.isReady) {
+      this.logger.warn({ msg: 'replica away', host: hostOf(source), err: reason });
+      this.outside(() => void source.destroy().then(() => this.connect(source)));
     }
   }
 
-  private connect(replica: Replica): Promise<void> {
-    const { host, options } = replica;
+  private connect(source: AppDataSource): Promise<void> {
     const attempt = async () => {
-      const source = new AppDataSource(options);
       await source.open(refuse, this.signal);
-      replica.source = source;
-      this.logger.log({ msg: 'replica ready', host });
+      this.logger.log({ msg: 'replica ready', host: hostOf(source) });
     };
-    const onFailure = (error: unknown, retryInMs: number) => {
-      this.logger.warn({ msg: 'replica not ready', host, err: error, retryInMs });
+    const onFailure = (err: unknown, retryInMs: number) => {
+      this.logger.warn({ msg: 'replica not ready', host: hostOf(source), err, retryInMs });
     };
     return keepTrying(attempt, onFailure, this.signal);
   }
+}
+
+function hostOf({ options }: AppDataSource): string {
+  return new URL('url' in options ? (options.url ?? '') : '').host;
 }
 
 function refuse(migrations: readonly string[]): Promise<never> {

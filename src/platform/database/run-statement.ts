@@ -1,8 +1,10 @@
+import type { Duplex } from 'node:stream';
 import { type ClientBase, type Pool, type PoolClient, Query, type QueryConfig } from 'pg';
-import { type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
-import { type AppDataSource, poolOf } from './app-data-source.js';
-import { streamOf } from './database-client.js';
+import { type DataSource, type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
+import { poolOf } from './app-data-source.js';
+import { type DatabaseClientConfig, streamOf } from './database-client.js';
 import { sqlState } from './database-problem.js';
+import { transactionOf } from './transactions.js';
 
 /** A statement that is sent past TypeORM, which takes about as long for each as the database does. */
 export interface Statement {
@@ -25,7 +27,6 @@ const MOST = 4;
 interface SharedConnection {
   readonly client: Promise<PoolClient>;
   pending: number;
-  isHeld: boolean;
 }
 
 /** The metadata is that of one data source. */
@@ -56,23 +57,20 @@ export function runStatement<Entity extends ObjectLiteral>(repository: Repositor
  */
 export function runRead<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
   const { manager, metadata } = repository;
-  return hasSessions(manager.dataSource as AppDataSource)
+  return hasSessions(manager.dataSource)
     ? run(repository, statement, (each) => share(metadata, each))
     : runStatement(repository, statement);
 }
 
 async function run<Entity extends ObjectLiteral>({ manager }: Repository<Entity>, statement: Statement, sendAlone: Send) {
-  const dataSource = manager.dataSource as AppDataSource;
+  const { dataSource } = manager;
   const unnamed = { ...statement, name: undefined };
-  if (manager.queryRunner || dataSource.isInTransaction) {
-    const runner = manager.queryRunner ?? dataSource.createQueryRunner();
+  const runner = manager.queryRunner ?? transactionOf(dataSource)?.runner;
+  if (runner) {
     return send((await runner.connect()) as ClientBase, unnamed);
   }
-  if (statement.name === undefined || !hasSessions(dataSource)) {
-    return sendAlone(unnamed);
-  }
   try {
-    return await sendAlone(statement);
+    return await sendAlone(hasSessions(dataSource) ? statement : unnamed);
   } catch (error) {
     if (USELESS_NAME.test(sqlState(error))) {
       return sendAlone(unnamed);
@@ -88,13 +86,13 @@ async function share(metadata: EntityMetadata, statement: Statement): Promise<un
     sharedConnections.set(metadata, connections);
   }
   const pool = poolOf(metadata.dataSource);
-  const connection = freest(connections, pool) ?? { client: pool.connect(), pending: 0, isHeld: false };
+  const connection = freest(connections, pool) ?? { client: pool.connect(), pending: 0 };
   connections.add(connection);
   connection.pending += 1;
   let client: PoolClient | undefined;
   try {
     client = await connection.client;
-    holdUntilEndOfTurn(connection, client);
+    holdUntilEndOfTurn(streamOf(client));
     return await send(client, statement);
   } finally {
     connection.pending -= 1;
@@ -117,13 +115,10 @@ function freest(
 }
 
 /** What is sent in this turn of the event loop goes out in one write, at its end. */
-function holdUntilEndOfTurn(connection: SharedConnection, client: ClientBase): void {
-  if (!connection.isHeld) {
-    const stream = streamOf(client);
-    connection.isHeld = true;
+function holdUntilEndOfTurn(stream: Duplex): void {
+  if (stream.writableCorked === 0) {
     stream.cork();
     setImmediate(() => {
-      connection.isHeld = false;
       stream.uncork();
     });
   }
@@ -166,7 +161,6 @@ async function send(client: ClientBase, { text, values, name, isText }: Statemen
   }
 }
 
-/** Whether its statements follow each other in one session of a server, and not in those of a pooler or in the embedded database. */
-function hasSessions({ options }: AppDataSource): boolean {
-  return (options.extra as { readonly pipeline?: boolean } | undefined)?.pipeline === true;
+function hasSessions({ options }: DataSource): boolean {
+  return (options.extra as DatabaseClientConfig | undefined)?.hasSessions === true;
 }

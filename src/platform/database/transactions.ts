@@ -1,16 +1,96 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import type { Client, QueryResult } from 'pg';
-import { type EntityManager, QueryFailedError, type QueryRunner } from 'typeorm';
-import type { AppDataSource } from './app-data-source.js';
+import type { Client } from 'pg';
+import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { streamOf } from './database-client.js';
-
-const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
 /** How soon the server notices that the connection of a statement was closed, in milliseconds. */
 const CLIENT_CHECK_INTERVAL = 100;
 
-/** Runs a statement of a transaction. @throws QueryFailedError */
-export type RunStatement = (sql: string, parameters?: unknown[]) => Promise<QueryResult>;
+/** A transaction of a data source. */
+interface Transaction {
+  readonly dataSource: DataSource;
+  /** For all statements of its code. */
+  readonly runner: QueryRunner;
+  /** Called after its commit. */
+  readonly onCommit: (() => void)[];
+}
+
+const transactions = new AsyncLocalStorage<Transaction>();
+
+/** The transaction of a data source that the running code is part of. */
+export function transactionOf(dataSource: DataSource): Transaction | undefined {
+  const transaction = transactions.getStore();
+  return transaction?.dataSource === dataSource ? transaction : undefined;
+}
+
+/**
+ * Does all of some work or nothing: its statements become one transaction, which begins with the first of them and holds no connection
+ * until then. What is begun inside of it is a savepoint.
+ *
+ * @param onBegin - called in the transaction before its first statement
+ */
+export async function runTransaction<T>(
+  dataSource: DataSource,
+  work: () => Promise<T>,
+  onBegin?: (manager: EntityManager) => Promise<void>,
+): Promise<T> {
+  const outer = transactionOf(dataSource);
+  if (outer) {
+    return runSavepoint(outer, work);
+  }
+  const own = dataSource.createQueryRunner();
+  const runner = dataSource.createQueryRunner();
+  const onCommit: (() => void)[] = [];
+  let begun: Promise<unknown> | undefined;
+  const begin = async () => {
+    await own.startTransaction();
+    await onBegin?.(own.manager);
+    return (await own.connect()) as unknown;
+  };
+  const connect = async () => {
+    if (runner.isReleased) {
+      throw new QueryRunnerAlreadyReleasedError();
+    }
+    return (begun ??= begin());
+  };
+  // When a savepoint cannot be made, TypeORM rolls back the level above it. At depth 1 that would be the transaction, and the statements
+  // that follow would be committed by themselves. It also releases a runner after each statement.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
+  // TypeORM sends a statement some microtasks after it has looked at the runner, so those that are not awaited go before the commit.
+  const end = () => {
+    Object.assign(runner, { isReleased: true });
+    return endOfTurn();
+  };
+  let result: T;
+  try {
+    result = await transactions.run({ dataSource, runner, onCommit }, work);
+    await begun;
+    await end();
+    if (begun) {
+      await own.commitTransaction();
+    }
+    await own.release();
+  } catch (error) {
+    // Without waiting for the database.
+    void Promise.allSettled([begun, end()]).then(() => rollBack(own, () => own.rollbackTransaction()));
+    throw error;
+  }
+  onCommit.forEach((callback) => {
+    callback();
+  });
+  return result;
+}
+
+async function runSavepoint<T>({ dataSource, onCommit }: Transaction, work: () => Promise<T>): Promise<T> {
+  const { length } = onCommit;
+  try {
+    return await dataSource.transaction(work);
+  } catch (error) {
+    onCommit.length = length;
+    throw error;
+  }
+}
 
 /**
  * Reads in a transaction of its own settings, which end with it.
@@ -26,7 +106,7 @@ export async function readOnly<T>(
   read: (manager: EntityManager) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  if (manager.queryRunner ?? (manager.dataSource as AppDataSource).isInTransaction) {
+  if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
     return read(manager);
   }
   const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
@@ -45,99 +125,12 @@ export async function readOnly<T>(
   } finally {
     signal?.removeEventListener('abort', cancel);
     // Nothing was written, and the caller need not wait.
-    void rollBack(client, () => runner.release());
+    void rollBack(runner, () => runner.query('ROLLBACK'));
   }
 }
 
-/**
- * Does all of some work or nothing: its statements become one transaction, which begins with the first of them and holds no connection
- * until then. What TypeORM begins meanwhile is a savepoint.
- *
- * @param onBegin - called in the transaction before its first statement
- */
-export async function runTransaction<T>(
-  dataSource: AppDataSource,
-  work: () => Promise<T>,
-  onBegin?: (run: RunStatement) => Promise<void>,
-): Promise<T> {
-  const runner = dataSource.createQueryRunner();
-  const connect = runner.connect.bind(runner) as () => Promise<Client>;
-  const release = runner.release.bind(runner);
-  let client: Client | undefined;
-  let begun: Promise<Client> | undefined;
-  const begin = async () => {
-    const connected = await connect();
-    client = connected;
-    await send(connected, 'START TRANSACTION');
-    await onBegin?.((sql, parameters) => send(connected, sql, parameters));
-    return connected;
-  };
-  Object.assign(runner, {
-    isTransactionActive: true,
-    transactionDepth: 1,
-    connect: async () => {
-      throwIfUndone(runner);
-      return (begun ??= begin());
-    },
-    // TypeORM releases it after each statement; only a data source that closes is to have its way.
-    release: () => (dataSource.isReady ? Promise.resolve() : release()),
-  });
-  const onCommit: (() => void)[] = [];
-  let result: T;
-  try {
-    result = await dataSource.runIn(runner, onCommit, work);
-    await begun;
-    throwIfUndone(runner);
-    await refuseMore(runner);
-    // PostgreSQL answers the commit of a transaction that failed with a rollback, and no error.
-    if (client && (await send(client, 'COMMIT')).command !== 'COMMIT') {
-      throw new Error(NOTHING_WRITTEN);
-    }
-    await release();
-  } catch (error) {
-    // Without waiting for the database.
-    void Promise.allSettled([begun, refuseMore(runner)]).then(() => rollBack(client, release));
-    throw error;
-  }
-  onCommit.forEach((callback) => {
-    callback();
-  });
-  return result;
-}
-
-/** TypeORM undoes all when a savepoint cannot be made, because a statement before it failed; what follows would be written at once. */
-function throwIfUndone(runner: QueryRunner): void {
-  if (!runner.isTransactionActive) {
-    throw new Error(NOTHING_WRITTEN);
-  }
-}
-
-async function send(client: Client, sql: string, parameters: unknown[] = []): Promise<QueryResult> {
-  try {
-    return await client.query(sql, parameters);
-  } catch (error) {
-    throw new QueryFailedError(sql, parameters, error as Error);
-  }
-}
-
-const refuse = () => Promise.reject(new Error('This transaction has ended: await all work inside of it.'));
-
-/**
- * What still works for a transaction that ends would write behind its end, outside of it. TypeORM sends a statement some microtasks
- * after it was asked to: at the end of the turn all are sent.
- */
-async function refuseMore(runner: QueryRunner): Promise<void> {
-  Object.assign(runner, { query: refuse, connect: refuse });
-  await endOfTurn();
-}
-
-async function rollBack(client: Client | undefined, release: () => Promise<void>): Promise<void> {
-  try {
-    await client?.query('ROLLBACK');
-  } catch {
-    // The transaction may still be open: the pool must not use the connection again.
-    void client?.end();
-  } finally {
-    await release();
-  }
+/** A rollback fails only with its connection, which the pool does not use again. */
+async function rollBack(runner: QueryRunner, send: () => Promise<unknown>): Promise<void> {
+  await send().catch(() => undefined);
+  await runner.release();
 }

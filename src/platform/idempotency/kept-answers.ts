@@ -1,9 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { type EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
-import type { RunStatement } from '../database/transactions.js';
 import { type EventCounter, Metrics } from '../observability/metrics.js';
 import { KeptAnswer } from './kept-answer.entity.js';
 
@@ -106,9 +105,9 @@ export class KeptAnswers implements OnApplicationBootstrap, OnApplicationShutdow
   private async carryOutUnlessTaken(request: RepeatableRequest, carryOut: () => Promise<Answer>): Promise<Outcome> {
     const { ownerId, key, digest } = request;
     let kept: (Answer & Pick<KeptAnswer, 'digest'>) | undefined;
-    const claim = async (run: RunStatement) => {
-      const { rows } = await run(CLAIM, [ownerId, key, digest, this.configuration.IDEMPOTENCY_TTL]);
-      const [{ status, ...rest }] = rows as [Pick<KeptAnswer, 'digest' | 'status' | 'body'>];
+    const claim = async (manager: EntityManager) => {
+      const parameters = [ownerId, key, digest, this.configuration.IDEMPOTENCY_TTL];
+      const [{ status, ...rest }] = await manager.query<[Pick<KeptAnswer, 'digest' | 'status' | 'body'>]>(CLAIM, parameters);
       if (status !== null) {
         kept = { status, ...rest };
         throw new Error('This request is not carried out, as its Idempotency-Key is taken.');

@@ -5,7 +5,8 @@ import type { Request } from 'express';
 import { DatabaseError } from 'pg';
 import { hideCredentials } from '../auth/hide-credentials.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
-import { type StatementObserver, StatementObservers } from '../database/database-metrics.js';
+import type { StatementObserver } from '../database/database-client.js';
+import { StatementObservers } from '../database/database-metrics.js';
 import { within } from '../time/within.js';
 import { currentSpan, failSpan } from './traced.js';
 
