@@ -1,5 +1,5 @@
 import { reasonOf } from '../observability/describe-error.js';
-import { within } from '../time/within.js';
+import { within } from '../time/duration.js';
 
 /** What a check found. */
 export interface Finding {
