@@ -3,7 +3,6 @@ import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
 import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
-import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
@@ -24,7 +23,7 @@ export class PageQuery<Entity = never> {
   @DecimalInteger(1, LIMIT_MAXIMUM)
   readonly limit: number = LIMIT_DEFAULT;
 
-  /** Where the page begins; see {@link PageQuery.after}. */
+  /** Key of the row after which the page begins, read from the cursor; undefined for the first page. */
   @ApiPropertyOptional({
     type: String,
     maxLength: CURSOR_MAXIMUM_LENGTH,
@@ -32,44 +31,11 @@ export class PageQuery<Entity = never> {
       'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.',
   })
   @IsOptional()
-  @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isCursor)
+  @Parsed(keyIn)
   readonly cursor?: string;
 
   /** What the rows of the list have in common; undefined for all rows. */
-  get filtered(): Filter<Entity> | undefined {
-    return undefined;
-  }
-
-  /** The filter as the client wrote it, which the cursors of the list belong to; empty for none. */
-  get filterExpression(): string {
-    return this.filtered?.expression ?? '';
-  }
-
-  /** Key of the row after which the page begins; undefined for the first page. */
-  get after(): string | undefined {
-    return this.cursor === undefined ? undefined : keyIn(this.cursor, this);
-  }
-}
-
-/** Whether it is one cannot be known while the filter, which it depends on, is itself at fault. */
-function isCursor(value: unknown, query: object): boolean {
-  if ('filter' in query && query.filter instanceof RefusedValue) {
-    return true;
-  }
-  return typeof value === 'string' && keyIn(value, query as PageQuery) !== undefined;
-}
-
-/** The keys in cursors, so that each is decoded once. */
-const keys = new WeakMap<object, { readonly cursor: string; readonly key: string | undefined }>();
-
-function keyIn(cursor: string, query: Pick<PageQuery<unknown>, 'filterExpression'>): string | undefined {
-  const known = keys.get(query);
-  if (known?.cursor === cursor) {
-    return known.key;
-  }
-  const key = decodeCursor(cursor, query.filterExpression);
-  keys.set(query, { cursor, key });
-  return key;
+  declare readonly filter?: Filter<Entity>;
 }
 
 /** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
@@ -85,13 +51,16 @@ export function PageQueryOf<Entity extends object>(definition: FilterDefinition<
     })
     @IsOptional()
     @Parsed((expression) => parse(expression, definition))
-    readonly filter?: Filter<Entity> | RefusedValue;
-
-    override get filtered(): Filter<Entity> | undefined {
-      return this.filter instanceof RefusedValue ? undefined : this.filter;
-    }
+    declare readonly filter?: Filter<Entity>;
   }
   return FilteredPageQuery;
+}
+
+/** A cursor belongs to the filter as the client wrote it. */
+function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | RefusedValue {
+  const expression = typeof filter === 'string' && filter.trim() !== '' ? filter : '';
+  const detail = 'must be the nextCursor of a list with the same filter, unchanged';
+  return decodeCursor(cursor, expression) ?? new RefusedValue({ code: 'cursor', detail });
 }
 
 function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {

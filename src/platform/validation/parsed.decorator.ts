@@ -11,12 +11,12 @@ export class RefusedValue {
 /**
  * A text that becomes what a parser makes of it.
  *
- * @param parse - returns a `RefusedValue` for a text that it cannot parse
+ * @param parse - returns a `RefusedValue` for a text that it cannot parse; `input` is the whole input as it was sent
  */
-export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
+export function Parsed(parse: (text: string, input: object) => unknown): PropertyDecorator {
   return applyDecorators(
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' ? parse(value) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
+    Transform(({ value, obj }: { value: unknown; obj: object }) =>
+      typeof value === 'string' ? parse(value, obj) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
     ),
     Rule('parsed', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
   );
