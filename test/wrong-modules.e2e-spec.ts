@@ -4,7 +4,6 @@ import { AppModule } from '../src/app.module.js';
 import { createApp } from '../src/app.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import {
-  defineFilter,
   defineProblemType,
   MigrationsModule,
   Operation,
@@ -191,14 +190,6 @@ describe('cannot even be written:', () => {
     // @ts-expect-error types come from defineProblemType, which documents them
     const type: ProblemType = { name: 'loose', status: 409, title: 'Loose', remedy: 'Fasten it.' };
     expect(new Problem(type, 'It is loose.').type.name).toBe('loose');
-  });
-
-  it('a field that can be filtered by, with neither an index nor a reason', () => {
-    // @ts-expect-error one of indexes and unindexed is needed
-    const define = () => defineFilter(Thing, { name: { type: 'string' } }, {});
-    expect(define).toThrow(
-      "Thing.name can be filtered by and names no index: add indexes: ['things_name_idx'] with a migration that builds it, or unindexed: 'why reading every row is acceptable'.",
-    );
   });
 });
 
