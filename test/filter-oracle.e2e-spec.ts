@@ -2,8 +2,9 @@ import { v7 } from 'uuid';
 import { DataSource } from 'typeorm';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
+import type { Statement } from '../src/platform/database/run-statement.js';
 import { constant } from '../src/platform/lists/filter/condition.js';
-import { KeyStatements } from '../src/platform/lists/find-filtered.js';
+import { keyStatements } from '../src/platform/lists/find-filtered.js';
 import type { ProblemBody } from './support/api.js';
 import { type ItemRow, matchesOf } from './support/cel-oracle.js';
 import { hostileFilter } from './support/hostile-filter.js';
@@ -63,7 +64,7 @@ it(
 );
 
 /** The keys that statements find, in their order, for a filter of any list. */
-async function idsOf({ text, values }: ReturnType<KeyStatements['all']>): Promise<string[]> {
+async function idsOf({ text, values }: Statement): Promise<string[]> {
   return (await service.app.get(DataSource).query<{ id: string }[]>(text, values)).map(({ id }) => id);
 }
 
@@ -82,8 +83,8 @@ it(
         .toSorted()
         .toReversed()
         .slice(0, 7);
-      const statements = new KeyStatements(metadata, condition ?? constant(true), after, 7);
-      for (const statement of [statements.planned(), statements.recent(), statements.fenced()]) {
+      const statements = keyStatements(metadata, condition ?? constant(true), after, 7);
+      for (const statement of [statements.planned, statements.recent, statements.fenced]) {
         const ids = await idsOf(statement);
         if (ids.join() !== expected.join()) {
           differences.push({ expression, after, expected, ids, sql: statement.text });
@@ -105,7 +106,7 @@ it(
     for (let number = 0; number < FILTERS / 2; number += 1) {
       const { condition, expression } = sampleFilter.parse(new RandomFilter(random, samples).expression());
       const expected = matchesOf(expression, samples).map(({ id }) => id);
-      const statement = new KeyStatements(metadata, condition ?? constant(true), undefined, 100).fenced();
+      const statement = keyStatements(metadata, condition ?? constant(true), undefined, 100).fenced;
       const ids = await idsOf(statement);
       if (ids.toSorted().join() !== expected.toSorted().join()) {
         differences.push({ expression, expected, ids, sql: statement.text });

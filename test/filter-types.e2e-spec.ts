@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { v7 } from 'uuid';
 import { constant } from '../src/platform/lists/filter/condition.js';
 import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
-import { explain, KeyStatements } from '../src/platform/lists/find-filtered.js';
+import { explain, keyStatements } from '../src/platform/lists/find-filtered.js';
 import type { PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
@@ -303,8 +303,8 @@ it('finds fields of every type by their indexes, whatever the value', async () =
   const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
-    const statements = new KeyStatements(samples.metadata, condition ?? constant(true), undefined, 21);
-    return (await explain(samples, statements.all())).readsTable;
+    const statements = keyStatements(samples.metadata, condition ?? constant(true), undefined, 21);
+    return (await explain(samples, statements.all)).readsTable;
   };
   const indexed = [
     'count == 5',
