@@ -13,7 +13,7 @@ describe('a timestamp', () => {
     ['0001-01-01T00:00:00Z', -62_135_596_800_000_000_000n],
     ['9999-12-31T23:59:59.999999999Z', 253_402_300_799_999_999_999n],
   ])('is %s, to the nanosecond', (text, nanoseconds) => {
-    expect(parseTimestamp(text)).toBe(nanoseconds);
+    expect(parseTimestamp(text)?.epochNanoseconds).toBe(nanoseconds);
   });
 
   it.each([

@@ -1,24 +1,21 @@
 /** RFC 3339, section 5.6, with at most the nanoseconds that CEL knows. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** In nanoseconds, like all times here. */
-export const MILLISECOND = 1_000_000n;
-
 /** CEL's timestamps are of the years 1 to 9999, in UTC. */
 const YEAR = /^(?!0000)\d{4}-/;
 
 /**
- * The nanoseconds since 1970, negative before, of CEL's `timestamp("…")`.
+ * The moment of CEL's `timestamp("…")`.
  *
  * @returns undefined for a text that is no RFC 3339 time with a zone, or no day of the calendar that CEL has
  */
-export function parseTimestamp(text: string): bigint | undefined {
+export function parseTimestamp(text: string): Temporal.Instant | undefined {
   if (!RFC_3339.test(text)) {
     return undefined;
   }
   try {
     const instant = Temporal.Instant.from(text);
-    return YEAR.test(instant.toString()) ? instant.epochNanoseconds : undefined;
+    return YEAR.test(instant.toString()) ? instant : undefined;
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { isUuid } from '../database/id.js';
-import { MILLISECOND, parseTimestamp } from '../time/timestamp.js';
+import { parseTimestamp } from '../time/timestamp.js';
 import { codePoints } from './code-points.js';
 import { Converted } from './parsed.decorator.js';
 import { Rule } from './rule.js';
@@ -117,6 +117,6 @@ export function Timestamp(options: PropertyOptions<string>): PropertyDecorator {
 }
 
 function toDate(text: string): unknown {
-  const nanoseconds = parseTimestamp(text) ?? 1n;
-  return nanoseconds % MILLISECOND === 0n ? new Date(Number(nanoseconds / MILLISECOND)) : text;
+  const time = parseTimestamp(text);
+  return time && time.epochNanoseconds % 1_000_000n === 0n ? new Date(time.epochMilliseconds) : text;
 }

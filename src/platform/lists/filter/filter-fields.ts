@@ -40,7 +40,7 @@ export function notationOf({ type, values = [] }: FilterField): { readonly noun:
 }
 
 /** Texts as an expression has them. */
-export function quoted(texts: readonly string[]): string {
+function quoted(texts: readonly string[]): string {
   return texts.map((text) => JSON.stringify(text)).join(', ');
 }
 
