@@ -68,6 +68,7 @@ const NODES_311 = Array.from({ length: 3 }, () => `name in [${Array(100).fill('"
 
 describe('a filter of items finds', () => {
   it.each([
+    ['', ALL],
     [' \n\t', ALL],
     ['true // not false', ALL],
     ['true && false || true', ALL],
