@@ -120,7 +120,7 @@ it.each([
 it('refuses what this list cannot be filtered by', async () => {
   const { status, body } = await listNotes<ProblemBody>({ filter: 'name == "x"' });
   expect(status).toBe(400);
-  expect(body.errors?.[0]?.detail).toBe('knows no field name: there are title, written');
+  expect(body.errors?.[0]?.detail).toBe('has the unknown field name: there are title, written');
 });
 
 it('is filtered within a transaction of TypeORM, also where that has the only connection', async () => {

@@ -159,7 +159,7 @@ class Compiler {
     const name = node.args;
     const field = Object.hasOwn(this.fields, name) ? this.fields[name] : undefined;
     if (!field) {
-      throw new FilterError('unknown_field', node, `knows no field ${name}${adviceFor(name, Object.keys(this.fields))}`);
+      throw new FilterError('unknown_field', node, `has the unknown field ${name}${adviceFor(name, Object.keys(this.fields))}`);
     }
     return { ...field, name, lowerAscii: false };
   }
@@ -168,7 +168,7 @@ class Compiler {
   private requireLiteral(node: Node, operand: Operand): void {
     if (node.op === 'id' && !Object.hasOwn(this.fields, node.args)) {
       const { noun, example } = notationOf(operand);
-      const message = `knows no field ${node.args}; ${operand.name} is ${noun}, which is written \`${example}\``;
+      const message = `has the unknown field ${node.args}; ${operand.name} is ${noun}, written \`${example}\``;
       throw new FilterError('unknown_field', node, message);
     }
     if (!isLiteral(node)) {
@@ -208,7 +208,7 @@ function unsupported(node: Node): FilterError {
   const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
   const message =
     called === undefined || FUNCTIONS.includes(called)
-      ? 'has what is not supported here: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
+      ? 'uses what filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
       : `calls ${called}, which is not supported${adviceFor(called, FUNCTIONS)}`;
   return new FilterError('unsupported', node, message);
 }

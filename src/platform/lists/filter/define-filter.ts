@@ -41,7 +41,7 @@ export function filterDefinitions(): readonly FilterDefinition[] {
  * and either `indexes`, the names of those that find rows by it, or `unindexed`, the reason why reading every row is
  * acceptable; and `creationTime` under any other name, which needs neither, as `id` does not
  * @param examples - filters for the documentation, by what they do
- * @throws Error when a field does not fit its column or says nothing of indexes, or when an example is refused
+ * @throws Error when a field does not fit its column, or when an example is refused
  */
 export function defineFilter<Entity extends { id: string }, Name extends string>(
   entity: Type<Entity>,
