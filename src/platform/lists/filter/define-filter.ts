@@ -49,22 +49,20 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   examples: Readonly<Record<string, string>>,
 ): FilterDefinition<Entity> {
   checkFields(entity, fields);
-  const parse = (expression: string) => ({ entity, ...parseFilter(expression, fields) });
+  const parse = (expression: string): Filter<Entity> => {
+    if (expression.trim() === '') {
+      return { entity, expression: '', condition: undefined };
+    }
+    try {
+      return { entity, expression, condition: compileExpression(parseExpression(expression), fields) };
+    } catch (error) {
+      throw error instanceof FilterError ? inCharacters(error, expression) : error;
+    }
+  };
+  Object.values(examples).forEach(parse);
   const definition = { entity, fields, examples, parse };
-  Object.values(examples).forEach((example) => definition.parse(example));
   definitions.push(definition);
   return definition;
-}
-
-function parseFilter(expression: string, fields: FilterFields): Omit<Filter, 'entity'> {
-  if (/^[ \t\r\n]*$/.test(expression)) {
-    return { expression: '', condition: undefined };
-  }
-  try {
-    return { expression, condition: compileExpression(parseExpression(expression), fields) };
-  } catch (error) {
-    throw error instanceof FilterError ? inCharacters(error, expression) : error;
-  }
 }
 
 /** The same error with offsets that count code points instead of UTF-16 units. */
