@@ -157,6 +157,7 @@ const TIME = 'timestamp("2026-01-01T00:00:00Z")';
 /** A filter, in which the faulty part stands between two ¦; then the code and a part of the advice. */
 const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice: string][] = [
   ['items', 'name ¦=¦ "x"', 'syntax', 'cannot be read from "=" on; did you mean `==`?'],
+  ['items', 'name ¦items_1234567890¦', 'syntax', 'cannot be read from "items_12" on'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
   ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
   ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'cannot be read from ";" on'],
@@ -235,9 +236,12 @@ describe('a filter is refused, with the place and how to fix it:', () => {
     expect(body.detail).toMatch(/^filter .*[.?]$/s);
   });
 
-  it('is refused once when it is given twice', async () => {
+  it('is refused once when it is given twice, and alone when the cursor depends on it', async () => {
     const twice = await service.api.call('GET', '/v1/items?filter=true&filter=true');
     expect(twice.body.errors).toEqual([{ parameter: 'filter', code: 'repeated', detail: expect.any(String) }]);
+    const { nextCursor = '' } = (await service.api.list({ limit: '1' })).body;
+    const { body } = await service.api.list<ProblemBody>({ cursor: nextCursor, filter: 'nam == "x"' });
+    expect(body.errors?.map(({ parameter }) => parameter)).toEqual(['filter']);
   });
 
   it('is read behind a thousand empty parameters too', async () => {

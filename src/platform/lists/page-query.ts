@@ -2,7 +2,8 @@ import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { DecimalInteger } from '../validation/decimal-integer.decorator.js';
-import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
+import { Converted, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
+import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
@@ -31,7 +32,8 @@ export class PageQuery<Entity = never> {
       'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.',
   })
   @IsOptional()
-  @Parsed(keyIn)
+  @Converted(keyIn)
+  @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isKey)
   readonly cursor?: string;
 
   /** What the rows of the list have in common; undefined for all rows. */
@@ -57,10 +59,14 @@ export function PageQueryOf<Entity extends object>(definition: FilterDefinition<
 }
 
 /** A cursor belongs to the filter as the client wrote it. */
-function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | RefusedValue {
+function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | false {
   const expression = typeof filter === 'string' && filter.trim() !== '' ? filter : '';
-  const detail = 'must be the nextCursor of a list with the same filter, unchanged';
-  return decodeCursor(cursor, expression) ?? new RefusedValue({ code: 'cursor', detail });
+  return decodeCursor(cursor, expression) ?? false;
+}
+
+/** With a filter that is itself at fault, nothing can be said of the cursor. */
+function isKey(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
+  return typeof value === 'string' || filter instanceof RefusedValue;
 }
 
 function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {

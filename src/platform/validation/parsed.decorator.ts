@@ -11,18 +11,24 @@ export class RefusedValue {
 /**
  * A text that becomes what a parser makes of it.
  *
- * @param parse - returns a `RefusedValue` for a text that it cannot parse; `input` is the whole input as it was sent
+ * @param parse - returns a `RefusedValue` for a text that it cannot parse
  */
-export function Parsed(parse: (text: string, input: object) => unknown): PropertyDecorator {
+export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
   return applyDecorators(
-    Transform(({ value, obj }: { value: unknown; obj: object }) =>
-      typeof value === 'string' ? parse(value, obj) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' ? parse(value) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
     ),
     Rule('parsed', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
   );
 }
 
-/** A text becomes what is made of it; other values stay, for a rule to refuse. */
-export function Converted(convert: (text: string) => unknown): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? convert(value) : value));
+/**
+ * A text becomes what is made of it; other values stay, for a rule to refuse.
+ *
+ * @param convert - its `input` is the whole input, as it was sent
+ */
+export function Converted(convert: (text: string, input: object) => unknown): PropertyDecorator {
+  return Transform(({ value, obj }: { value: unknown; obj: object }) =>
+    typeof value === 'string' ? convert(value, obj) : value,
+  );
 }

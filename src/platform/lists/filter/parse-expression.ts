@@ -116,6 +116,9 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   '‘': "'",
 };
 
+/** Characters that are quoted, at most: a client may have sent a secret by mistake. */
+const LONGEST_QUOTE = 8;
+
 function unreadable(code: string, summary: string, expression: string, { start, end }: Span): string {
   if (start >= expression.length) {
     return 'ends too soon: something is missing at its end';
@@ -126,5 +129,5 @@ function unreadable(code: string, summary: string, expression: string, { start, 
   const [first = ''] = expression.slice(start);
   const found = expression.slice(start, Math.max(end, start + first.length));
   const replacement = REPLACEMENTS[found.toLowerCase()];
-  return `cannot be read from ${JSON.stringify(found)} on${replacement ? `; did you mean \`${replacement}\`?` : ''}`;
+  return `cannot be read from ${JSON.stringify(found.slice(0, LONGEST_QUOTE))} on${replacement ? `; did you mean \`${replacement}\`?` : ''}`;
 }
