@@ -146,23 +146,11 @@ describe('a key', () => {
     const old = await service.newClient('to be rotated');
     const original = await create(key, { name: 'rotated' }, old);
     const tokens = service.app.get(AccessTokensService);
-    const rotate = async (id = '') => new Api(old.origin, await tokens.rotate(id, { overlap: 60_000 }, TESTER));
-    const idsOf = async () => (await tokens.list()).flatMap(({ id, name }) => (name === 'to be rotated' ? id : []));
-    const second = await rotate((await idsOf())[0]);
-    expectReplay(await create(key, { name: 'rotated' }, second), original);
-    expectReplay(await create(key, { name: 'rotated' }, await rotate((await idsOf())[1])), original);
+    const { id = '' } = (await tokens.list()).find(({ name }) => name === 'to be rotated') ?? {};
+    const rotated = new Api(old.origin, await tokens.rotate(id, { overlap: 60_000 }, TESTER));
+    expectReplay(await create(key, { name: 'rotated' }, rotated), original);
     expectReplay(await create(key, { name: 'rotated' }, old), original);
     expect(await countItems('rotated')).toBe(1);
-  });
-
-  it('makes one item of 200 requests at once', async () => {
-    const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 200 }, () => create(key, { name: 'together' })));
-    const originals = answers.filter(({ headers }) => headers.get('idempotent-replayed') === null);
-    expect(originals).toHaveLength(1);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toHaveProperty('size', 1);
-    expect(await countItems('together')).toBe(1);
   });
 
   it('stays free after a request that is refused', async () => {

@@ -5,13 +5,6 @@ import { type Timestamp, timestampFromMs, TimestampSchema } from '@bufbuild/prot
 import { creationTime } from '../../src/platform/database/id.js';
 import type { SampleRow } from './samples.js';
 
-/** What a filter sees of an item. */
-export interface ItemRow {
-  id: string;
-  name: string;
-  description: string | null;
-}
-
 /** The one function that is not CEL's. */
 const icontains = celMethod('icontains', CelScalar.STRING, [CelScalar.STRING], CelScalar.BOOL, function (text) {
   return this.toLowerCase().includes(text.toLowerCase());
@@ -20,21 +13,17 @@ const icontains = celMethod('icontains', CelScalar.STRING, [CelScalar.STRING], C
 const environment = celEnv({ funcs: [...strings, icontains] });
 
 /** The rows for which another implementation of CEL finds a filter true, neither false nor an error. */
-export function matchesOf<Row extends ItemRow | SampleRow>(filter: string, rows: readonly Row[]): Row[] {
+export function matchesOf(filter: string, rows: readonly SampleRow[]): SampleRow[] {
   const evaluate = plan(environment, parse(filter)) as (values: Record<string, CelInput>) => unknown;
   return rows.filter((row) => evaluate(bindingsOf(row)) === true);
 }
 
 /** What an expression can name, with the values that it has for a row. */
-function bindingsOf(row: ItemRow | SampleRow): Record<string, CelInput> {
-  const createdAt = timestampFromMs(creationTime(row.id).getTime());
-  if (!('count' in row)) {
-    return { ...row, createdAt };
-  }
+function bindingsOf(row: SampleRow): Record<string, CelInput> {
   const { count, rank, seenAt, leftAt } = row;
   return {
     ...row,
-    createdAt,
+    createdAt: timestampFromMs(creationTime(row.id).getTime()),
     count: BigInt(count),
     rank: rank === null ? null : BigInt(rank),
     seenAt: timestampOf(seenAt),

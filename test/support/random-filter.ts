@@ -1,6 +1,5 @@
 import { v7 } from 'uuid';
 import { creationTime } from '../../src/platform/database/id.js';
-import type { ItemRow } from './cel-oracle.js';
 import type { Random } from './random.js';
 import { COLORS, type SampleRow, SIZES } from './samples.js';
 
@@ -10,7 +9,7 @@ import { COLORS, type SampleRow, SIZES } from './samples.js';
  */
 const CHARACTERS = [...Array.from('abAB%_*\\"\' éÉß😀\n\u200B;'), '$1', ':a'];
 
-export function randomText(random: Random, longest = 4): string {
+function randomText(random: Random, longest = 4): string {
   return random.list(random.below(longest + 1), () => random.of(CHARACTERS)).join('');
 }
 
@@ -53,14 +52,14 @@ const EXACT_AS_DOUBLES = NUMBERS.filter(
 
 const NULLABLE = ['description', 'rank', 'height', 'approved', 'color', 'leftAt'];
 
-/** Filters that are valid, within the bounds, and often about the rows that there are: items, or samples with all their fields. */
+/** Filters that are valid, within the bounds, and often about the rows that there are. */
 export class RandomFilter {
   private conditions = 0;
   private searches = 0;
 
   constructor(
     private readonly random: Random,
-    private readonly rows: readonly (ItemRow | SampleRow)[],
+    private readonly rows: readonly SampleRow[],
   ) {}
 
   expression(depth = 0): string {
@@ -83,23 +82,14 @@ export class RandomFilter {
     const { random } = this;
     const row = random.of(this.rows);
     this.conditions += 1;
-    const ofItems = [
+    const leaves = [
       () => random.of(['true', 'false']),
-      () => this.absence('description'),
       () => this.about('id', () => `"${row.id}"`),
       () => this.about('createdAt', () => this.timestampNear(creationTime(row.id).getTime())),
       () => this.about(this.text(), () => this.literal(row)),
       () => this.about(this.text(), () => this.literal(row)),
       () => this.search(row),
       () => this.search(row),
-    ];
-    return random.of('count' in row ? [...ofItems.slice(1), ...this.leavesOf(row)] : ofItems)();
-  }
-
-  /** Conditions about what only samples have. */
-  private leavesOf(row: SampleRow): (() => string)[] {
-    const { random } = this;
-    return [
       () => this.about(random.of(['count', 'rank']), () => this.int(random.of([row.count, row.rank ?? 0]))),
       () => this.about(random.of(['weight', 'height']), () => this.double(random.of([row.weight, row.height ?? 0]))),
       () => random.of(['active', 'approved', '!active', '!approved', '!!approved', '(active)']),
@@ -109,6 +99,7 @@ export class RandomFilter {
       () => this.about(random.of(['seenAt', 'leftAt']), () => this.instant(random.of([row.seenAt, row.leftAt ?? row.seenAt]))),
       () => this.absence(random.of(NULLABLE)),
     ];
+    return random.of(leaves)();
   }
 
   /** A comparison, in either direction, or a list that the field may be in. */
@@ -129,7 +120,7 @@ export class RandomFilter {
     return this.random.of([`${field} ${operator} null`, `null ${operator} ${field}`, `${field} in [null]`]);
   }
 
-  private search(row: ItemRow): string {
+  private search(row: SampleRow): string {
     this.searches += 1;
     const name = this.searches > 4 ? 'startsWith' : this.random.of(['contains', 'startsWith', 'endsWith', 'icontains']);
     return `${this.text()}.${name}(${this.literal(row)})`;
@@ -140,7 +131,7 @@ export class RandomFilter {
   }
 
   /** A value of a row, a part of one, or something new; in one of the ways in which CEL writes strings. */
-  private literal({ name, description }: ItemRow): string {
+  private literal({ name, description }: SampleRow): string {
     const { random } = this;
     const whole = random.of([name, description ?? '', randomText(random)]);
     const characters = Array.from(whole);

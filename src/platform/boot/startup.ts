@@ -5,6 +5,7 @@ import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
 import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
 import { Database } from '../database/database.js';
 import { expressRoutes } from '../http/fallback.controller.js';
+import { KeptAnswers } from '../idempotency/kept-answers.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 import { checkPaths } from './boot-checks.js';
@@ -19,6 +20,7 @@ export class Startup implements OnApplicationBootstrap {
     private readonly tokens: DeclaredTokens,
     private readonly jwt: JwtVerifier,
     private readonly database: Database,
+    private readonly keptAnswers: KeptAnswers,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
     private readonly host: HttpAdapterHost,
   ) {}
@@ -36,6 +38,7 @@ export class Startup implements OnApplicationBootstrap {
       await this.tracing.start(this.version);
       await this.tokens.start();
       this.jwt.keys?.start();
+      this.keptAnswers.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parse, v7 } from 'uuid';
-import { isoText } from '../time/iso-text.js';
+import { isoText } from '../time/timestamp.js';
 
 /** Of what the latest key was made. */
 const latest = { milliseconds: -Infinity, sequence: 0 };

@@ -1,31 +1,16 @@
 import type { Type } from '@nestjs/common';
-import { type ColumnOptions, type DataSource, DefaultNamingStrategy, type EntityMetadata, getMetadataArgsStorage } from 'typeorm';
+import { type ColumnOptions, type DataSource, type EntityMetadata, getMetadataArgsStorage } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { sqlState } from './database-problem.js';
 
-/** How TypeORM names what an entity does not name itself. */
-const naming = new DefaultNamingStrategy();
-
 /** SQLSTATE of a column and of a table that are not there. */
 const MISSING = /^42(?:703|P01)$/;
-
-/** The table of an entity; undefined for a class that is none, or that shares the table of another entity. */
-export function tableNameOf(entity: Type): string | undefined {
-  const table = getMetadataArgsStorage().tables.findLast(({ target, type }) => target === entity && type !== 'entity-child');
-  return table && naming.tableName(entity.name, table.name);
-}
 
 /** What is declared of the column that keeps a property of an entity, in the entity or in a class that it extends. */
 export function columnOptionsOf(entity: Type, property: string): ColumnOptions | undefined {
   return getMetadataArgsStorage().columns.findLast(
     ({ target, propertyName }) => propertyName === property && isOf(entity, target),
   )?.options;
-}
-
-/** The name of that column. */
-export function columnNameOf(entity: Type, property: string): string | undefined {
-  const options = columnOptionsOf(entity, property);
-  return options && naming.columnName(property, options.name ?? '', []);
 }
 
 /** Whether what was declared of a class holds for an entity: it is the entity or extended by it. */

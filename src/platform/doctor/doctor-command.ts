@@ -6,7 +6,7 @@ import type { Configuration } from '../config/configuration.js';
 import { loadEnvironment, readConfiguration } from '../config/read-configuration.js';
 import { Database } from '../database/database.js';
 import { reasonOf } from '../observability/describe-error.js';
-import { within } from '../time/within.js';
+import { within } from '../time/duration.js';
 import type { Check, Finding } from './check.js';
 import { databaseChecks } from './database-checks.js';
 import { serviceChecks } from './service-checks.js';

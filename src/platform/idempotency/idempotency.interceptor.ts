@@ -56,10 +56,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
 /** @throws Problem 400 */
 function keyOf(request: Request): string | undefined {
-  const [key, ...more] = request.headersDistinct[IDEMPOTENCY_KEY.toLowerCase()] ?? [];
-  if (more.length > 0) {
-    throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'repeated', detail: 'is given more than once: keep one' }]);
-  }
+  // Node joins the values of a header that is given twice with a comma and a space.
+  const key = request.get(IDEMPOTENCY_KEY);
   if (key !== undefined && !(/^[!-~]+$/.test(key) && key.length <= KEY_MAXIMUM_LENGTH)) {
     const detail = `must have 1 to ${KEY_MAXIMUM_LENGTH} visible ASCII characters, and no space`;
     throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);

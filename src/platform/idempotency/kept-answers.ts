@@ -1,4 +1,4 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
@@ -18,8 +18,7 @@ type Outcome = (Answer & { readonly isReplay: boolean }) | undefined;
 /** Expired answers deleted by one statement: it holds its locks for a short time only. */
 const BATCH = 1000;
 
-/** Expired answers are deleted this many times within the time for which answers are kept, at most every 15 minutes. */
-const CLEANUPS = 100;
+/** Seconds between two deletions of expired answers, at most. */
 const LONGEST_PAUSE = 900;
 
 /** Takes a key that is free or has expired, of which the status is null then. Waits while another request is about to take it. */
@@ -43,7 +42,7 @@ const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
 
 /** Keeps the answers to requests that may be repeated, so that each is carried out once. */
 @Injectable()
-export class KeptAnswers implements OnApplicationBootstrap, OnApplicationShutdown {
+export class KeptAnswers implements OnApplicationShutdown {
   private readonly logger = new Logger('KeptAnswers');
   private readonly requests: EventCounter<{ readonly outcome: typeof OUTCOMES }>;
   private cleaning: NodeJS.Timeout | undefined;
@@ -88,14 +87,13 @@ export class KeptAnswers implements OnApplicationBootstrap, OnApplicationShutdow
     } while (deleted === BATCH);
   }
 
-  onApplicationBootstrap(): void {
-    const seconds = Math.min(Math.max(this.configuration.IDEMPOTENCY_TTL / CLEANUPS, 1), LONGEST_PAUSE);
-    const clean = async () => {
-      await this.deleteExpired().catch((error: unknown) => {
+  /** Deletes expired answers from time to time. */
+  start(): void {
+    const clean = () =>
+      this.deleteExpired().catch((error: unknown) => {
         this.logger.warn({ msg: 'expired answers not deleted', err: error });
       });
-    };
-    this.cleaning = setInterval(() => void clean(), seconds * 1000).unref();
+    this.cleaning = setInterval(() => void clean(), Math.min(this.configuration.IDEMPOTENCY_TTL, LONGEST_PAUSE) * 1000).unref();
   }
 
   onApplicationShutdown(): void {

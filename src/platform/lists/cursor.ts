@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
-import { stringify } from 'uuid';
 
 const VERSION = 1;
 const POSITION_LENGTH = 1 + 16;
 const DIGEST_LENGTH = 16;
 const LENGTH = POSITION_LENGTH + DIGEST_LENGTH;
 
-/** Longest text that is looked at as a cursor. */
+/** Longest cursor, as it is documented: those of later versions may be longer than this one. */
 export const CURSOR_MAXIMUM_LENGTH = 512;
 
 /**
@@ -26,28 +25,17 @@ export function encodeCursor(key: string, filter: string): string {
 }
 
 /**
- * @returns the key that {@link encodeCursor} was given, or undefined for anything that it did not make for this filter
+ * @returns the key that {@link encodeCursor} was given, in hexadecimal digits, which PostgreSQL takes for a UUID; or undefined for
+ * anything that it did not make for this filter
  */
 export function decodeCursor(cursor: string, filter: string): string | undefined {
-  if (cursor.length > CURSOR_MAXIMUM_LENGTH) {
-    return undefined;
-  }
   const bytes = Buffer.from(cursor, 'base64url');
   // Encoding again refuses every other spelling of the same bytes.
   if (bytes.length !== LENGTH || bytes[0] !== VERSION || bytes.toString('base64url') !== cursor) {
     return undefined;
   }
   const position = bytes.subarray(0, POSITION_LENGTH);
-  return digest(position, filter).equals(bytes.subarray(POSITION_LENGTH)) ? stringifyKey(position.subarray(1)) : undefined;
-}
-
-/** Undefined for bytes that are no UUID of any version. */
-function stringifyKey(bytes: Uint8Array): string | undefined {
-  try {
-    return stringify(bytes);
-  } catch {
-    return undefined;
-  }
+  return digest(position, filter).equals(bytes.subarray(POSITION_LENGTH)) ? position.toString('hex', 1) : undefined;
 }
 
 function digest(position: Buffer, filter: string): Buffer {

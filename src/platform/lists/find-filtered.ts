@@ -1,14 +1,13 @@
 import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
-
 import { runStatement, type Statement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
-import { absence, before, type Condition } from './filter/condition.js';
-import { findByKeys } from './rows.js';
+import { absence, before, type Condition, type SqlWriter } from './filter/condition.js';
+import { columnOf, findByKeys } from './rows.js';
 
 /** Cost of a plan that is not worth avoiding: it reads about as much as the newest rows take that are tried otherwise. */
 const LOW_COST = 1000;
 
-/** Rows that {@link KeyStatements.recent} looks at. */
+/** Rows that the statement `recent` looks at. */
 export const WINDOW = 10_000;
 
 /**
@@ -27,119 +26,74 @@ export async function findFiltered<Entity extends { id: string }>(
   after: string | undefined,
   limit: number,
 ): Promise<Entity[]> {
-  const statements = new KeyStatements(repository.metadata, condition, after, limit + 1);
+  const statements = keyStatements(repository.metadata, condition, after, limit + 1);
   if (statements.needKeyAlone) {
-    return findByKeys(repository, statements.planned());
+    return findByKeys(repository, statements.planned);
   }
-  const plan = await explain(repository, statements.all());
+  const plan = await explain(repository, statements.all);
   if (plan.readsTable) {
-    return findByKeys(repository, statements.planned());
+    return findByKeys(repository, statements.planned);
   }
   if (plan.cost > LOW_COST) {
-    const recent = await findByKeys(repository, statements.recent());
+    const recent = await findByKeys(repository, statements.recent);
     if (recent.length > limit) {
       return recent;
     }
   }
-  return findByKeys(repository, statements.fenced());
+  return findByKeys(repository, statements.fenced);
 }
 
-/** Several statements that find the same thing, the keys of the rows of one page, in ways that differ in cost. */
-export class KeyStatements {
-  /** What bounds a walk along the primary key. */
-  private readonly bounds: readonly Condition[];
-  /** What must be looked at in every row, or found with another index. */
-  private readonly rest: readonly Condition[];
-  private readonly key: string;
-  private readonly table: string;
+/**
+ * Several statements that find the same thing, the keys of the rows of one page, in ways that differ in cost.
+ *
+ * @param metadata - of an entity whose key is `id`, a UUIDv7
+ * @param after - key of the row after which the page begins, if it is not the first
+ * @param count - rows wanted
+ */
+export function keyStatements(metadata: EntityMetadata, condition: Condition, after: string | undefined, count: number) {
+  const values: unknown[] = [];
+  const writer: SqlWriter = {
+    column: (property) => `r.${columnOf(metadata, property)}`,
+    parameter: (value) => `$${values.push(value)}`,
+  };
+  const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
+  const parts = conjunctsOf(condition);
+  // Rows that TypeORM hides must not be counted.
+  const { deleteDateColumn } = metadata;
+  const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
+  // What must be looked at in every row, or found with another index than that of the key.
+  const rest = write([...parts.filter(({ boundsKey }) => !boundsKey), ...presence]);
+  const valuesOfRest = [...values];
+  // What bounds a walk along the primary key.
+  const bounds = write([...parts.filter(({ boundsKey }) => boundsKey), ...(after === undefined ? [] : [before(after)])]);
+  const key = writer.column('id');
+  const table = `${quotedTable(metadata)} r`;
+  const matches = `${table} ${where([...bounds, ...rest])}`;
+  const recent = `SELECT * FROM ${table} ${where(bounds)} ORDER BY ${key} DESC LIMIT ${WINDOW}`;
+  const newest = (from: string): Statement => ({
+    text: `SELECT ${key} FROM ${from} ORDER BY ${key} DESC LIMIT ${count}`,
+    values,
+  });
+  return {
+    /** Whether the primary key alone answers it. */
+    needKeyAlone: rest.length === 0,
+    /** The keys of all rows that match, of any page. */
+    all: { text: `SELECT ${key} FROM ${table} ${where(rest)}`, values: valuesOfRest } satisfies Statement,
+    /** As the planner likes, which often is to walk along the primary key until enough rows matched. */
+    planned: newest(matches),
+    /** Among the newest rows only: it may miss some, and its cost has a bound. */
+    recent: newest(`(${recent}) r ${where(rest)}`),
+    /** Finding all rows that match, and then the newest of them: `OFFSET 0` keeps the planner from walking instead. */
+    fenced: newest(`(SELECT ${key} FROM ${matches} OFFSET 0) r`),
+  };
+}
 
-  /**
-   * @param metadata - of an entity whose key is `id`, a UUIDv7
-   * @param after - key of the row after which the page begins, if it is not the first
-   * @param count - rows wanted
-   */
-  constructor(
-    private readonly metadata: EntityMetadata,
-    condition: Condition,
-    after: string | undefined,
-    private readonly count: number,
-  ) {
-    const { deleteDateColumn } = metadata;
-    const parts = conjunctsOf(condition);
-    this.bounds = [...parts.filter(({ boundsKey }) => boundsKey), ...(after === undefined ? [] : [before(after)])];
-    // Rows that TypeORM hides must not be counted.
-    const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
-    this.rest = [...parts.filter(({ boundsKey }) => !boundsKey), ...presence];
-    this.key = this.column('id');
-    this.table = `${quotedTable(metadata)} r`;
-  }
-
-  /** Whether the primary key alone answers it. */
-  get needKeyAlone(): boolean {
-    return this.rest.length === 0;
-  }
-
-  /** The keys of all rows that match, of any page. */
-  all(): Statement {
-    return this.statement((where) => `SELECT ${this.key} FROM ${this.table} ${where(this.rest)}`);
-  }
-
-  /** As the planner likes, which often is to walk along the primary key until enough rows matched. */
-  planned(): Statement {
-    return this.statement((where) => this.newest(`${this.table} ${where([...this.bounds, ...this.rest])}`));
-  }
-
-  /** Among the newest rows only: it may miss some, and its cost has a bound. */
-  recent(): Statement {
-    return this.statement((where) => {
-      const rows = `SELECT * FROM ${this.table} ${where(this.bounds)} ORDER BY ${this.key} DESC LIMIT ${WINDOW}`;
-      return this.newest(`(${rows}) r ${where(this.rest)}`);
-    });
-  }
-
-  /** Finding all rows that match, and then the newest of them: `OFFSET 0` keeps the planner from walking instead. */
-  fenced(): Statement {
-    return this.statement((where) => {
-      const matches = `SELECT ${this.key} FROM ${this.table} ${where([...this.bounds, ...this.rest])} OFFSET 0`;
-      return this.newest(`(${matches}) r`);
-    });
-  }
-
-  private newest(from: string): string {
-    return `SELECT ${this.key} FROM ${from} ORDER BY ${this.key} DESC LIMIT ${this.count}`;
-  }
-
-  private statement(write: (where: (conditions: readonly Condition[]) => string) => string): Statement {
-    const values: unknown[] = [];
-    const writer = {
-      column: (property: string) => this.column(property),
-      parameter: (value: unknown) => `$${values.push(value)}`,
-    };
-    const text = write((conditions) =>
-      conditions.length > 0 ? `WHERE ${conditions.map((condition) => condition.write(writer)).join(' AND ')}` : '',
-    );
-    return { text, values };
-  }
-
-  private column(property: string): string {
-    const column = this.metadata.findColumnWithPropertyName(property);
-    if (!column) {
-      throw new Error(`${this.metadata.name} has no column ${property}: give its lists a filter that was defined for it.`);
-    }
-    return `r.${this.metadata.dataSource.driver.escape(column.databaseName)}`;
-  }
+function where(conditions: readonly string[]): string {
+  return conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
 }
 
 function conjunctsOf(condition: Condition): readonly Condition[] {
   return condition.conjuncts?.flatMap(conjunctsOf) ?? [condition];
-}
-
-/** What PostgreSQL expects of a statement. */
-interface QueryPlan {
-  /** In the planner's unit: 1 is about one page of 8 KiB read in sequence. */
-  cost: number;
-  /** Whether no index helps: it reads some table from end to end. */
-  readsTable: boolean;
 }
 
 /** A node of `EXPLAIN (FORMAT JSON)`, with what is of interest here. */
@@ -150,8 +104,11 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The plan of a statement, which is not run. */
-export async function explain(repository: Repository<ObjectLiteral>, { text, values }: Statement): Promise<QueryPlan> {
+/**
+ * What PostgreSQL expects of a statement, which is not run: its cost, of which 1 is about one page of 8 KiB read in sequence, and
+ * whether it reads some table from end to end, because no index helps.
+ */
+export async function explain(repository: Repository<ObjectLiteral>, { text, values }: Statement) {
   const rows = await runStatement(repository, { text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
   return { cost: plan['Total Cost'], readsTable: readsTable(plan) };

@@ -75,19 +75,19 @@ export class Lists {
     repository: Repository<Entity>,
     query: PageQuery<NoInfer<Entity>>,
   ): Promise<Page<Entity>> {
-    const { limit, after, filtered, filterExpression } = query;
-    if (filtered && filtered.entity !== repository.target) {
+    const { limit, cursor: after, filter } = query;
+    if (filter && filter.entity !== repository.target) {
       throw new Error(
-        `A list of ${repository.metadata.name} was given a filter of ${filtered.entity.name}: give it a PageQueryOf its own.`,
+        `A list of ${repository.metadata.name} was given a filter of ${filter.entity.name}: give it a PageQueryOf its own.`,
       );
     }
     // One more than asked for tells whether there is a next page.
-    const rows = filtered?.condition
-      ? await this.findWithinLimits(repository, filtered.condition, after, query)
+    const rows = filter?.condition
+      ? await this.findWithinLimits(repository, filter.condition, query)
       : await this.read(repository, after, (source) => findNewest(source, after, limit + 1));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filterExpression) } : { items };
+    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filter?.expression ?? '') } : { items };
   }
 
   /**
@@ -130,8 +130,7 @@ export class Lists {
   private async findWithinLimits<Entity extends { id: string }>(
     repository: Repository<Entity>,
     condition: Condition,
-    after: string | undefined,
-    { limit, filterExpression }: PageQuery<Entity>,
+    { limit, cursor: after, filter }: PageQuery<Entity>,
   ): Promise<Entity[]> {
     const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
     const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
@@ -161,7 +160,7 @@ export class Lists {
       }
       this.filterTimeouts.inc({});
       this.logger.warn({ msg: 'filter took too long', entity: repository.metadata.name, seconds: timeout });
-      throw tooSlow(filterExpression, timeout);
+      throw tooSlow(filter?.expression ?? '', timeout);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
+import { Converted, DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';
@@ -23,7 +23,7 @@ export class PageQuery<Entity = never> {
   @DecimalInteger(1, LIMIT_MAXIMUM)
   readonly limit: number = LIMIT_DEFAULT;
 
-  /** Where the page begins; see {@link PageQuery.after}. */
+  /** Key of the row after which the page begins, read from the cursor; undefined for the first page. */
   @ApiPropertyOptional({
     type: String,
     maxLength: CURSOR_MAXIMUM_LENGTH,
@@ -31,44 +31,12 @@ export class PageQuery<Entity = never> {
       'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.',
   })
   @IsOptional()
-  @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isCursor)
+  @Converted(keyIn)
+  @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isKey)
   readonly cursor?: string;
 
   /** What the rows of the list have in common; undefined for all rows. */
-  get filtered(): Filter<Entity> | undefined {
-    return undefined;
-  }
-
-  /** The filter as the client wrote it, which the cursors of the list belong to; empty for none. */
-  get filterExpression(): string {
-    return this.filtered?.expression ?? '';
-  }
-
-  /** Key of the row after which the page begins; undefined for the first page. */
-  get after(): string | undefined {
-    return this.cursor === undefined ? undefined : keyIn(this.cursor, this);
-  }
-}
-
-/** Whether it is one cannot be known while the filter, which it depends on, is itself at fault. */
-function isCursor(value: unknown, query: object): boolean {
-  if ('filter' in query && query.filter instanceof RefusedValue) {
-    return true;
-  }
-  return typeof value === 'string' && keyIn(value, query as PageQuery) !== undefined;
-}
-
-/** The keys in cursors, so that each is decoded once. */
-const keys = new WeakMap<object, { readonly cursor: string; readonly key: string | undefined }>();
-
-function keyIn(cursor: string, query: Pick<PageQuery<unknown>, 'filterExpression'>): string | undefined {
-  const known = keys.get(query);
-  if (known?.cursor === cursor) {
-    return known.key;
-  }
-  const key = decodeCursor(cursor, query.filterExpression);
-  keys.set(query, { cursor, key });
-  return key;
+  declare readonly filter?: Filter<Entity>;
 }
 
 /** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
@@ -84,13 +52,20 @@ export function PageQueryOf<Entity extends object>(definition: FilterDefinition<
     })
     @IsOptional()
     @Parsed((expression) => parse(expression, definition))
-    readonly filter?: Filter<Entity> | RefusedValue;
-
-    override get filtered(): Filter<Entity> | undefined {
-      return this.filter instanceof RefusedValue ? undefined : this.filter;
-    }
+    declare readonly filter?: Filter<Entity>;
   }
   return FilteredPageQuery;
+}
+
+/** A cursor belongs to the filter as the client wrote it. */
+function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | false {
+  const expression = typeof filter === 'string' && filter.trim() !== '' ? filter : '';
+  return decodeCursor(cursor, expression) ?? false;
+}
+
+/** With a filter that is itself at fault, nothing can be said of the cursor. */
+function isKey(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
+  return typeof value === 'string' || filter instanceof RefusedValue;
 }
 
 function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {

@@ -35,7 +35,7 @@ export async function findNewest<Entity extends { id: string }>(
 ): Promise<Entity[]> {
   const statements = statementsOf(repository);
   if (statements) {
-    return statements.rows(await runRead(repository, statements.newest(after, count)));
+    return statements.rows(await runRead(repository, statements.newest(after, count))) as Entity[];
   }
   return repository.find({
     ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
@@ -51,7 +51,7 @@ export async function findByKeys<Entity extends { id: string }>(
 ): Promise<Entity[]> {
   const statements = statementsOf(repository);
   if (statements) {
-    return statements.rows(await runStatement(repository, statements.byKeys(keys)));
+    return statements.rows(await runStatement(repository, statements.byKeys(keys))) as Entity[];
   }
   const ids = (await runStatement(repository, keys)).flat() as string[];
   return repository.find({
@@ -70,16 +70,14 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
   }
 }
 
-const known = new WeakMap<EntityMetadata, RowStatements<ObjectLiteral> | null>();
+const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
 /** Undefined for an entity of which TypeORM does more than to read and write columns. */
-function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements<Entity> | undefined {
-  let statements = known.get(metadata);
-  if (statements === undefined) {
-    statements = isPlain(metadata) ? new RowStatements<ObjectLiteral>(metadata) : null;
-    known.set(metadata, statements);
+function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
+  if (!known.has(metadata)) {
+    known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
   }
-  return (statements as RowStatements<Entity> | null) ?? undefined;
+  return known.get(metadata);
 }
 
 function isPlain(metadata: EntityMetadata): boolean {
@@ -97,78 +95,67 @@ function isPlain(metadata: EntityMetadata): boolean {
   );
 }
 
-/**
- * The statements of lists by key, prepared once for an entity: TypeORM builds them anew for each query, which takes longer than the
- * database does.
- */
-class RowStatements<Entity extends ObjectLiteral> {
-  private readonly entity: Type<Entity>;
-  private readonly table: string;
-  private readonly key: string;
-  private readonly select: string;
-  private readonly isText: boolean;
-  private readonly names = new Map<string, string>();
+type RowStatements = ReturnType<typeof rowStatements>;
 
-  constructor(private readonly metadata: EntityMetadata) {
-    const { columns, target } = metadata;
-    this.entity = target as Type<Entity>;
-    this.table = quotedTable(metadata);
-    this.key = this.driver.escape(metadata.findColumnWithPropertyName('id')?.databaseName ?? 'id');
-    this.select = `SELECT ${columns.map(({ databaseName }) => this.driver.escape(databaseName)).join(', ')} FROM ${this.table}`;
-    this.isText = columns.every((column) => TEXTS.has(this.driver.normalizeType(column)) && !column.isArray);
-  }
-
-  /** @param count - part of the text: not knowing it, the server would plan for a tenth of the table */
-  newest(after: string | undefined, count: number): Statement {
-    const where = after === undefined ? '' : ` WHERE ${this.key} < $1`;
-    const text = `${this.select}${where} ORDER BY ${this.key} DESC LIMIT ${count}`;
-    return { text, name: this.nameOf(text), isText: this.isText, values: after === undefined ? [] : [after] };
-  }
-
-  /** Has no name: it is planned for its values. */
-  byKeys({ text, values }: Statement): Statement {
-    return {
-      text: `${this.select} WHERE ${this.key} = ANY(ARRAY(${text})) ORDER BY ${this.key} DESC`,
-      isText: this.isText,
-      values,
-    };
-  }
-
-  /** What is undefined gets what the table has for it. */
-  insert(fields: Fields): Statement {
-    const given = this.metadata.columns.filter(({ propertyName }) => fields[propertyName] !== undefined);
-    const columns = given.map(({ databaseName }) => this.driver.escape(databaseName)).join(', ');
-    const places = given.map((_, place) => `$${place + 1}`).join(', ');
-    const text = `INSERT INTO ${this.table} (${columns}) VALUES (${places})`;
-    const values = given.map((column) => this.driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
-    // It gives no rows.
-    return { text, name: this.nameOf(text), isText: true, values };
-  }
-
-  /** What TypeORM makes of rows. */
-  rows(found: readonly (readonly unknown[])[]): Entity[] {
-    const { columns } = this.metadata;
-    return found.map((values) => {
-      const row: Record<string, unknown> = new this.entity();
-      columns.forEach((column, place) => {
-        const value = values[place];
-        row[column.propertyName] = this.isText ? value : (this.driver.prepareHydratedValue(value, column) as unknown);
-      });
-      return row as Entity;
-    });
-  }
-
-  private get driver() {
-    return this.metadata.dataSource.driver;
-  }
+/** The statements of an entity, prepared once: TypeORM builds them anew for each query, which takes longer than the database does. */
+function rowStatements(metadata: EntityMetadata) {
+  const { columns } = metadata;
+  const { driver } = metadata.dataSource;
+  const entity = metadata.target as Type<Record<string, unknown>>;
+  const table = quotedTable(metadata);
+  const key = columnOf(metadata, 'id');
+  const select = `SELECT ${columns.map(({ databaseName }) => driver.escape(databaseName)).join(', ')} FROM ${table}`;
+  const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
+  const names = new Map<string, string>();
 
   /** A connection keeps the plan of a statement under its name, of which the server reads 63 bytes. */
-  private nameOf(text: string): string | undefined {
-    let name = this.names.get(text);
-    if (name === undefined && this.names.size < MOST_NAMES) {
+  const nameOf = (text: string) => {
+    let name = names.get(text);
+    if (name === undefined && names.size < MOST_NAMES) {
       name = hash('sha256', text, 'base64url');
-      this.names.set(text, name);
+      names.set(text, name);
     }
     return name;
-  }
+  };
+
+  return {
+    /** @param count - part of the text: not knowing it, the server would plan for a tenth of the table */
+    newest(after: string | undefined, count: number): Statement {
+      const where = after === undefined ? '' : ` WHERE ${key} < $1`;
+      const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
+      return { text, name: nameOf(text), isText, values: after === undefined ? [] : [after] };
+    },
+
+    /** Has no name: it is planned for its values. */
+    byKeys({ text, values }: Statement): Statement {
+      return { text: `${select} WHERE ${key} = ANY(ARRAY(${text})) ORDER BY ${key} DESC`, isText, values };
+    },
+
+    /** What is undefined gets what the table has for it. */
+    insert(fields: Fields): Statement {
+      const given = columns.filter(({ propertyName }) => fields[propertyName] !== undefined);
+      const places = given.map((_, place) => `$${place + 1}`).join(', ');
+      const text = `INSERT INTO ${table} (${given.map(({ databaseName }) => driver.escape(databaseName)).join(', ')}) VALUES (${places})`;
+      const values = given.map((column) => driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
+      // It gives no rows.
+      return { text, name: nameOf(text), isText: true, values };
+    },
+
+    /** What TypeORM makes of rows. */
+    rows(found: readonly (readonly unknown[])[]): object[] {
+      return found.map((values) => {
+        const row = new entity();
+        columns.forEach((column, place) => {
+          const value = values[place];
+          row[column.propertyName] = isText ? value : (driver.prepareHydratedValue(value, column) as unknown);
+        });
+        return row;
+      });
+    },
+  };
+}
+
+/** The column of a property, as SQL names it. */
+export function columnOf(metadata: EntityMetadata, property: string): string {
+  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
 }

@@ -3,7 +3,7 @@ import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/request-context.js';
-import { isoText } from '../time/iso-text.js';
+import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
 import { LogOutput } from './log-output.js';
 

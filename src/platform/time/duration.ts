@@ -14,3 +14,23 @@ export function parseDuration(text: string): number | undefined {
 export function dateIn(milliseconds: number, from: number = Date.now()): Date | null {
   return milliseconds === Infinity ? null : new Date(from + milliseconds);
 }
+
+/**
+ * The result of some work, with a time limit.
+ *
+ * @param milliseconds - of time. What has arrived by then counts, even if this process was too busy to look at it.
+ * @throws an error after that time, or what the work throws
+ */
+export function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // Timers come first in a turn of the event loop, arrivals then, and this last.
+      setImmediate(() => {
+        reject(new Error(`No answer within ${milliseconds} ms.`));
+      });
+    }, milliseconds);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}

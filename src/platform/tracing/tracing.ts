@@ -7,7 +7,7 @@ import { hideCredentials } from '../auth/hide-credentials.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
 import type { StatementObserver } from '../database/database-client.js';
 import { StatementObservers } from '../database/database-metrics.js';
-import { within } from '../time/within.js';
+import { within } from '../time/duration.js';
 import { currentSpan, failSpan } from './traced.js';
 
 /** Quoted names, parameters, strings, comments and numbers, also unclosed ones (PostgreSQL manual, "Lexical Structure"). */

@@ -22,9 +22,15 @@ export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
   );
 }
 
-/** A text becomes what is made of it; other values stay, for a rule to refuse. */
-export function Converted(convert: (text: string) => unknown): PropertyDecorator {
-  return Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? convert(value) : value));
+/**
+ * A text becomes what is made of it; other values stay, for a rule to refuse.
+ *
+ * @param convert - its `input` is the whole input, as it was sent
+ */
+export function Converted(convert: (text: string, input: object) => unknown): PropertyDecorator {
+  return Transform(({ value, obj }: { value: unknown; obj: object }) =>
+    typeof value === 'string' ? convert(value, obj) : value,
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { closestMatch } from 'leven';
 import {
   absence,
   and,
@@ -10,12 +11,13 @@ import {
   type Operand,
   or,
   search,
+  TEXT_SEARCHES,
+  type TextSearch,
   truth,
 } from './condition.js';
 import { type FilterFields, notationOf } from './filter-fields.js';
-import { FilterError, isLiteral, isNull, MAXIMUM_DEPTH, type Node, type Span, TOO_DEEP } from './parse-expression.js';
-import { closest, isSearch, unknownFunction, unsupported } from './unsupported.js';
-import { operatorFor, valueOf } from './values.js';
+import { FilterError, isLiteral, isNull, type Node, type Span } from './parse-expression.js';
+import { valueOf } from './values.js';
 
 /** Comparisons, lists and searches of one expression, at most. */
 export const MAXIMUM_CONDITIONS = 32;
@@ -23,7 +25,12 @@ export const MAXIMUM_CONDITIONS = 32;
 /** Searches that can match anywhere in a text, at most: every one reads whole texts. */
 export const MAXIMUM_SEARCHES = 4;
 
+const FUNCTIONS = [...TEXT_SEARCHES, 'lowerAscii', 'timestamp'];
+
 const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
+
+/** How columns are compared with a value that was rounded down, because they cannot keep it: none is equal to it. */
+const ROUNDED = { '==': undefined, '!=': undefined, '<': '<=', '<=': '<=', '>': '>', '>=': '>' } as const;
 
 /**
  * Checks the names and types of an expression against the fields that can be filtered by.
@@ -31,7 +38,7 @@ const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=':
  * @throws FilterError with code `unknown_field`, `type`, `value`, `limit` or `unsupported`
  */
 export function compileExpression(expression: Node, fields: FilterFields): Condition {
-  return new Compiler(fields).compile(expression, 0);
+  return new Compiler(fields).compile(expression);
 }
 
 class Compiler {
@@ -40,18 +47,14 @@ class Compiler {
 
   constructor(private readonly fields: FilterFields) {}
 
-  compile(node: Node, depth: number): Condition {
-    if (depth > MAXIMUM_DEPTH) {
-      throw new FilterError('limit', node, TOO_DEEP);
-    }
-    const compilePart = (part: Node) => this.compile(part, depth + 1);
+  compile(node: Node): Condition {
     switch (node.op) {
       case '&&':
-        return and(chain(node).map(compilePart));
+        return and(node.args.map((part) => this.compile(part)));
       case '||':
-        return or(chain(node).map(compilePart));
+        return or(node.args.map((part) => this.compile(part)));
       case '!_':
-        return not(compilePart(node.args));
+        return not(this.compile(node.args));
       case '==':
       case '!=':
       case '<':
@@ -62,7 +65,7 @@ class Compiler {
       case 'in':
         return this.membership(node);
       case 'rcall':
-        return this.search(node);
+        return isSearch(node.args[0]) ? this.search(node, node.args[0]) : this.truth(node);
       default:
         return this.truth(node);
     }
@@ -76,28 +79,21 @@ class Compiler {
     const operand = this.operandOf(subject);
     this.countCondition(node);
     this.requireLiteral(literal, operand);
-    const isOrder = operator !== '==' && operator !== '!=';
-    if (isNull(literal)) {
-      if (isOrder) {
-        throw new FilterError('type', node, 'compares the order with null: only `==` and `!=` know it');
-      }
+    const isEquality = operator === '==' || operator === '!=';
+    if (isEquality && isNull(literal)) {
       const isAbsent = absenceOf(operand, literal);
       return operator === '==' ? isAbsent : not(isAbsent);
     }
-    if (isOrder && operand.type === 'enum') {
+    if (!isEquality && operand.type === 'enum') {
       throw new FilterError('type', node, `compares the order of ${operand.name}, which has none: use \`==\`, \`!=\` or \`in\``);
     }
-    const value = valueOf(literal, operand);
-    const exactOperator = operatorFor(value, operator);
-    return exactOperator ? comparison(operand, exactOperator, value.text) : constant(operator === '!=');
+    const { text, isRounded } = valueOf(literal, operand);
+    const exactOperator = isRounded ? ROUNDED[operator] : operator;
+    return exactOperator ? comparison(operand, exactOperator, text) : constant(operator === '!=');
   }
 
   private membership(node: Node<'in'>): Condition {
     const [subject, list] = node.args;
-    if (isLiteral(subject)) {
-      const message = 'looks for a value in a field: use `.contains("…")`, or write the field before `in`';
-      throw new FilterError('unsupported', node, message);
-    }
     const operand = this.operandOf(subject);
     if (list.op !== 'list') {
       const example = `${operand.name} in [${notationOf(operand).example}]`;
@@ -112,7 +108,7 @@ class Compiler {
     for (const counted of operand.type === 'creationTime' ? literals : [node]) {
       this.countCondition(counted);
     }
-    const values = literals.map((literal) => valueOf(literal, operand)).filter(({ side }) => side === 0);
+    const values = literals.map((literal) => valueOf(literal, operand)).filter(({ isRounded }) => !isRounded);
     const isAmong = membership(
       operand,
       values.map(({ text }) => text),
@@ -120,27 +116,11 @@ class Compiler {
     return isAbsent ? or([isAmong, isAbsent]) : isAmong;
   }
 
-  private search(node: Node<'rcall'>): Condition {
-    const [name, subject, parameters] = node.args;
-    if (name === 'lowerAscii') {
-      const message = 'has a text where a condition is needed: compare it, as in `name.lowerAscii() == "…"`';
-      throw new FilterError('type', node, message);
-    }
-    if (!isSearch(name)) {
-      throw unknownFunction(name, node);
-    }
-    if (isLiteral(subject)) {
-      throw new FilterError('unsupported', node, `searches a fixed text: begin with the field, as in \`name.${name}("…")\``);
-    }
+  private search(node: Node<'rcall'>, name: TextSearch): Condition {
+    const [, subject, [literal, ...more]] = node.args;
     const operand = this.operandOf(subject);
-    if (operand.type !== 'string') {
-      const noText = operand.type === 'enum' ? '' : ' and no text';
-      const message = `searches ${operand.name}, which is ${notationOf(operand).noun}${noText}: compare it instead`;
-      throw new FilterError('type', node, message);
-    }
-    const [literal, ...more] = parameters;
-    if (!literal || more.length > 0) {
-      throw new FilterError('type', node, `must give ${name} one text: write \`.${name}("…")\``);
+    if (operand.type !== 'string' || !literal || more.length > 0) {
+      throw new FilterError('type', node, `must call ${name} on a field of text, with one text: write \`name.${name}("…")\``);
     }
     this.requireLiteral(literal, operand);
     this.countCondition(node);
@@ -155,15 +135,9 @@ class Compiler {
     if (node.op === 'value' && typeof node.args === 'boolean') {
       return constant(node.args);
     }
-    if (isLiteral(node)) {
-      throw new FilterError('type', node, 'has a value where a condition is needed: compare a field with it');
-    }
-    const operand = this.operandOf(node);
-    if (operand.type !== 'bool') {
-      const { name, nullable } = operand;
-      const example = `${name} ${nullable ? '!= null' : `== ${notationOf(operand).example}`}`;
-      const message = `has the field ${name} where a condition is needed: compare it, as in \`${example}\``;
-      throw new FilterError('type', node, message);
+    const operand = isLiteral(node) ? undefined : this.operandOf(node);
+    if (operand?.type !== 'bool') {
+      throw new FilterError('type', node, 'needs a condition here: compare a field with a value, as in `name == "…"`');
     }
     this.countCondition(node);
     return truth(operand);
@@ -171,14 +145,11 @@ class Compiler {
 
   /** The field that a node stands for. */
   private operandOf(node: Node): Operand {
-    if (node.op === 'rcall') {
-      const [name, subject, parameters] = node.args;
-      if (name !== 'lowerAscii') {
-        throw isSearch(name) ? unsupported(node) : unknownFunction(name, node);
-      }
+    if (node.op === 'rcall' && node.args[0] === 'lowerAscii') {
+      const [, subject, parameters] = node.args;
       const operand = this.operandOf(subject);
       if (operand.type !== 'string' || parameters.length > 0) {
-        throw new FilterError('type', node, `must use ${name} on a field of text and give it nothing: write \`name.${name}()\``);
+        throw new FilterError('type', node, 'must call lowerAscii on a field of text: write `name.lowerAscii()`');
       }
       return { ...operand, lowerAscii: true };
     }
@@ -188,30 +159,21 @@ class Compiler {
     const name = node.args;
     const field = Object.hasOwn(this.fields, name) ? this.fields[name] : undefined;
     if (!field) {
-      const names = Object.keys(this.fields);
-      const similar = closest(name, names);
-      const advice = similar ? `; did you mean ${similar}?` : `: there are ${names.join(', ')}`;
-      throw new FilterError('unknown_field', node, `knows no field ${name}${advice}`);
+      throw new FilterError('unknown_field', node, `has the unknown field ${name}${adviceFor(name, Object.keys(this.fields))}`);
     }
     return { ...field, name, lowerAscii: false };
   }
 
   /** @throws FilterError for what stands where a value is needed that a field is compared with */
   private requireLiteral(node: Node, operand: Operand): void {
-    if (isLiteral(node)) {
-      return;
-    }
-    const { example } = notationOf(operand);
     if (node.op === 'id' && !Object.hasOwn(this.fields, node.args)) {
-      const constantMeant = ['true', 'false', 'null'].find((word) => word === node.args.toLowerCase());
-      const meant = constantMeant ?? (example.startsWith('"') ? `the text "${node.args}"` : `a value, as in ${example}`);
-      throw new FilterError('unknown_field', node, `knows no field ${node.args}; did you mean ${meant}?`);
+      const { noun, example } = notationOf(operand);
+      const message = `has the unknown field ${node.args}; ${operand.name} is ${noun}, written \`${example}\``;
+      throw new FilterError('unknown_field', node, message);
     }
-    if (node.op === 'id' || (node.op === 'rcall' && node.args[0] === 'lowerAscii')) {
-      const message = `compares ${operand.name} with another field: compare it with a value, as in ${example}`;
-      throw new FilterError('unsupported', node, message);
+    if (!isLiteral(node)) {
+      throw unsupported(node);
     }
-    throw unsupported(node);
   }
 
   private countCondition(node: Span): void {
@@ -230,6 +192,10 @@ class Compiler {
   }
 }
 
+function isSearch(name: string): name is TextSearch {
+  return TEXT_SEARCHES.some((known) => known === name);
+}
+
 function absenceOf(operand: Operand, literal: Span): Condition {
   if (!operand.nullable || operand.lowerAscii) {
     throw new FilterError('type', literal, `compares ${operand.name} with null, which it never is: leave that out`);
@@ -237,12 +203,18 @@ function absenceOf(operand: Operand, literal: Span): Condition {
   return absence(operand);
 }
 
-/** `a && b && c` is one list, however the parser nests it. */
-function chain(node: Node<'&&' | '||'>): Node[] {
-  const parts: Node[] = [];
-  let rest: Node = node;
-  for (; rest.op === node.op; [rest] = (rest as Node<'&&' | '||'>).args) {
-    parts.unshift((rest as Node<'&&' | '||'>).args[1]);
-  }
-  return [rest, ...parts];
+/** The error for what CEL has and this subset has not. */
+function unsupported(node: Node): FilterError {
+  const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
+  const message =
+    called === undefined || FUNCTIONS.includes(called)
+      ? 'uses what filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
+      : `calls ${called}, which is not supported${adviceFor(called, FUNCTIONS)}`;
+  return new FilterError('unsupported', node, message);
+}
+
+/** The name that was probably meant, of which a third of the characters may differ, or all names. */
+function adviceFor(name: string, names: readonly string[]): string {
+  const similar = closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
+  return similar ? `; did you mean ${similar}?` : `: there are ${names.join(', ')}`;
 }

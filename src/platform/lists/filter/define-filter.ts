@@ -41,7 +41,7 @@ export function filterDefinitions(): readonly FilterDefinition[] {
  * and either `indexes`, the names of those that find rows by it, or `unindexed`, the reason why reading every row is
  * acceptable; and `creationTime` under any other name, which needs neither, as `id` does not
  * @param examples - filters for the documentation, by what they do
- * @throws Error when a field does not fit its column or says nothing of indexes, or when an example is refused
+ * @throws Error when a field does not fit its column, or when an example is refused
  */
 export function defineFilter<Entity extends { id: string }, Name extends string>(
   entity: Type<Entity>,
@@ -49,22 +49,20 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   examples: Readonly<Record<string, string>>,
 ): FilterDefinition<Entity> {
   checkFields(entity, fields);
-  const parse = (expression: string) => ({ entity, ...parseFilter(expression, fields) });
+  const parse = (expression: string): Filter<Entity> => {
+    if (expression.trim() === '') {
+      return { entity, expression: '', condition: undefined };
+    }
+    try {
+      return { entity, expression, condition: compileExpression(parseExpression(expression), fields) };
+    } catch (error) {
+      throw error instanceof FilterError ? inCharacters(error, expression) : error;
+    }
+  };
+  Object.values(examples).forEach(parse);
   const definition = { entity, fields, examples, parse };
-  Object.values(examples).forEach((example) => definition.parse(example));
   definitions.push(definition);
   return definition;
-}
-
-function parseFilter(expression: string, fields: FilterFields): Omit<Filter, 'entity'> {
-  if (/^[ \t\r\n]*$/.test(expression)) {
-    return { expression: '', condition: undefined };
-  }
-  try {
-    return { expression, condition: compileExpression(parseExpression(expression), fields) };
-  } catch (error) {
-    throw error instanceof FilterError ? inCharacters(error, expression) : error;
-  }
 }
 
 /** The same error with offsets that count code points instead of UTF-16 units. */

@@ -40,7 +40,7 @@ export function notationOf({ type, values = [] }: FilterField): { readonly noun:
 }
 
 /** Texts as an expression has them. */
-export function quoted(texts: readonly string[]): string {
+function quoted(texts: readonly string[]): string {
   return texts.map((text) => JSON.stringify(text)).join(', ');
 }
 
@@ -62,7 +62,7 @@ type PlainType<Type extends FieldType> = { readonly type: Type; readonly values?
 type EnumType<Value> = { readonly type: 'enum'; readonly values: readonly [Value, ...Value[]] };
 
 /** Either the names of the indexes that find rows by a field, or why reading every row is acceptable. */
-export type Indexing =
+type Indexing =
   | { readonly indexes: readonly [string, ...string[]]; readonly unindexed?: never }
   | { readonly unindexed: string; readonly indexes?: never };
 

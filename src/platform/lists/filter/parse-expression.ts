@@ -4,11 +4,8 @@ import { codePoints } from '../../validation/code-points.js';
 /** Characters (code points) of an expression, at most. */
 export const MAXIMUM_LENGTH = 2000;
 
-/** Parentheses, lists, calls or negations around one another, at most. */
-export const MAXIMUM_DEPTH = 16;
-
-/** How to fix an expression that nests deeper. */
-export const TOO_DEEP = `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`;
+/** Parentheses, lists or calls around one another, at most. */
+const MAXIMUM_DEPTH = 16;
 
 /** How to fix a number that needs more bits. */
 export const TOO_LARGE = 'has a number that needs more than 64 bits: write one closer to 0';
@@ -62,7 +59,7 @@ export class FilterError extends Error implements Span {
 const LIMITS = { maxDepth: MAXIMUM_DEPTH + 1, maxAstNodes: MAXIMUM_NODES, maxListElements: MAXIMUM_LIST };
 
 const LIMIT_MESSAGES: Readonly<Record<keyof typeof LIMITS, string>> = {
-  maxDepth: TOO_DEEP,
+  maxDepth: `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`,
   maxAstNodes: `has more than ${MAXIMUM_NODES} names, values and operators: make it shorter`,
   maxListElements: `has a list of more than ${MAXIMUM_LIST} values: split it into several requests`,
 };
@@ -101,42 +98,25 @@ function refuse({ code, summary, range }: ParseError, expression: string): Filte
     case 'limit_exceeded':
     case 'invalid_macro_argument':
       return new FilterError('unsupported', span, 'calls a function that is not supported: see the documentation');
-    case 'unterminated_string':
-    case 'unterminated_triple_quoted_string':
-      return new FilterError('syntax', span, unterminated(expression.slice(0, span.start)));
-    case 'newline_in_string':
-      return new FilterError('syntax', span, String.raw`has a line break in a text: write \n for it`);
     default:
       return new FilterError('syntax', span, unreadable(code, summary, expression, span));
   }
 }
 
-function unterminated(before: string): string {
-  const advice = /\br$/i.test(before.slice(-2)) ? '; in a raw text no backslash may stand before a quote' : '';
-  return `has a text that is not closed: end it with the quote that begins it${advice}`;
-}
-
-const STRAIGHT_QUOTES = 'straight quotes, `"`';
-
 /** What people write who know other languages, and what CEL has for it. */
 const REPLACEMENTS: Readonly<Record<string, string>> = {
-  '=': '`==`',
-  '<>': '`!=`',
-  '&': '`&&`',
-  '|': '`||`',
-  and: '`&&`',
-  or: '`||`',
-  not: '`!`',
-  is: '`==`',
-  like: '`.contains("…")`',
-  '“': STRAIGHT_QUOTES,
-  '”': STRAIGHT_QUOTES,
-  '‘': STRAIGHT_QUOTES,
-  '’': STRAIGHT_QUOTES,
-  '`': STRAIGHT_QUOTES,
+  '=': '==',
+  '&': '&&',
+  '|': '||',
+  and: '&&',
+  or: '||',
+  is: '==',
+  like: '.contains("…")',
+  '“': '"',
+  '‘': "'",
 };
 
-/** Characters of an expression that are quoted, at most: `start` and `end` show the rest. */
+/** Characters that are quoted, at most: a client may have sent a secret by mistake. */
 const LONGEST_QUOTE = 8;
 
 function unreadable(code: string, summary: string, expression: string, { start, end }: Span): string {
@@ -147,11 +127,7 @@ function unreadable(code: string, summary: string, expression: string, { start, 
     return `cannot be read: ${summary}`;
   }
   const [first = ''] = expression.slice(start);
-  const found = Array.from(expression.slice(start, Math.max(end, start + first.length)));
-  const quote = found.slice(0, LONGEST_QUOTE).join('') + (found.length > LONGEST_QUOTE ? '…' : '');
-  // The parser stops behind these two.
-  const [misleading] = /(?:\bnot|<)$/i.exec(expression.slice(0, start).trimEnd().slice(-4)) ?? [];
-  const word = misleading === '<' ? `<${first}` : (misleading ?? found.join(''));
-  const replacement = REPLACEMENTS[word.toLowerCase()];
-  return `cannot be read from ${JSON.stringify(quote)} on${replacement ? `; did you mean ${replacement}?` : ''}`;
+  const found = expression.slice(start, Math.max(end, start + first.length));
+  const replacement = REPLACEMENTS[found.toLowerCase()];
+  return `cannot be read from ${JSON.stringify(found.slice(0, LONGEST_QUOTE))} on${replacement ? `; did you mean \`${replacement}\`?` : ''}`;
 }
