@@ -54,7 +54,6 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'an unknown method': { method: 'BREW' },
     'a method in lower case': { method: 'get' },
     'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
-    'two Hosts': withHeaders('Host: y'),
     'a space before the colon': withHeaders('X-Space : y'),
     'a header without a colon': withHeaders('Nonsense'),
     'a folded header': withHeaders('X-Folded: a\r\n b'),

@@ -143,7 +143,7 @@ export class Lists {
       plan_cache_mode: 'force_custom_plan',
       max_parallel_workers_per_gather: 0,
     };
-    const request = currentRequest()?.request;
+    const request = currentRequest();
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
     const signal = request && !this.database.isEmbedded ? clientGone(request) : undefined;
     try {

@@ -40,7 +40,7 @@ export class NestLogger implements LoggerService {
       formatters: { level: (level: string) => ({ level }) },
       mixin: () => {
         const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
-        return { requestId: currentRequest()?.request.id, traceId, spanId };
+        return { requestId: currentRequest()?.id, traceId, spanId };
       },
       serializers: { err: describeError },
     };

@@ -91,7 +91,7 @@ function takeUnsettable(plain: object, type: Type<object>): InputFault[] {
 
 /** @throws Problem 400 without a body */
 function textFaults(body: unknown): InputFault[] {
-  const request = currentRequest()?.request;
+  const request = currentRequest();
   if (request && request.body === undefined) {
     throw missingBody(request);
   }
