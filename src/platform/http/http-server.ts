@@ -44,7 +44,7 @@ export function configureHttpServer(server: Server, connections: Connections, me
       code === 'ERR_HTTP_REQUEST_TIMEOUT' ? requestTimeout : code === 'HPE_HEADER_OVERFLOW' ? headerFieldsTooLarge : badRequest;
     const { status } = type;
     const requestId = randomUUID();
-    unreadable.inc({ status: String(status) as '400' });
+    unreadable.inc({ status: String(status) });
     logger.log({ msg: 'request refused', requestId, status, type: type.name });
     const body = problemJson(new Problem(type, 'The request could not be read.'), '/', requestId);
     const head = [

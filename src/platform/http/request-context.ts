@@ -36,19 +36,6 @@ export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
-/** A signal that is aborted when the client of a request has closed its connection, or has its response. */
-export function clientGone({ res: response }: Request): AbortSignal {
-  const controller = new AbortController();
-  const abort = () => {
-    controller.abort(new Error('The client has closed its connection.'));
-  };
-  if (response?.closed) {
-    abort();
-  }
-  response?.once('close', abort);
-  return controller.signal;
-}
-
 /** Middleware: HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
 export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
   if (headers.host === undefined && httpVersion === '1.1') {

@@ -4,7 +4,7 @@ import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import type { RunStatement } from '../database/transactions.js';
-import { type EventCounter, Metrics } from '../observability/metrics.js';
+import { Metrics } from '../observability/metrics.js';
 import { KeptAnswer } from './kept-answer.entity.js';
 
 /** A request that may be repeated: its owner's `familyId`, its key and its digest. */
@@ -46,7 +46,7 @@ const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
 @Injectable()
 export class KeptAnswers implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('KeptAnswers');
-  private readonly requests: EventCounter<{ readonly outcome: typeof OUTCOMES }>;
+  private readonly requests;
   private cleaning: NodeJS.Timeout | undefined;
   /** Requests of this process, by owner and key. */
   private readonly underWay = new Map<string, Promise<unknown>>();
