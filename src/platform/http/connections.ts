@@ -28,6 +28,7 @@ interface Connection {
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
   private readonly cut;
+  private isEnding = false;
 
   constructor(
     private readonly server: Server,
@@ -77,6 +78,9 @@ export class Connections {
       if (connection.pending === 0 && request.complete) {
         connection.latest = undefined;
       }
+      if (connection.pending === 0 && this.isEnding) {
+        socket.destroySoon();
+      }
     });
     next();
   };
@@ -100,8 +104,9 @@ export class Connections {
     }
   }
 
-  /** Closes connections on which no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
+  /** Closes each connection once no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
   closeIdle(): void {
+    this.isEnding = true;
     for (const [socket, { pending }] of this.open) {
       if (pending === 0) {
         socket.destroy();

@@ -8,9 +8,6 @@ import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem
 import { isDecodable } from './percent-encoding.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
-/** The client hung up, in the middle of a request perhaps. */
-const CLIENT_GONE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
-
 /** Gives a problem to what Node and Express would respond to by themselves, before any guard. */
 export function configureHttpServer(server: Server, connections: Connections, metrics: Metrics): void {
   const logger = new Logger('HttpServer');
@@ -35,8 +32,8 @@ export function configureHttpServer(server: Server, connections: Connections, me
     request.url = isDecodable(path) ? target : path.replaceAll('%', '%25') + target.slice(path.length);
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-    // What follows a request must not take the place of its response.
-    if (CLIENT_GONE.has(code) || !socket.writable || !connections.expectsResponse(socket)) {
+    // The client hung up, or what follows a request would take the place of its response.
+    if (code === 'HPE_INVALID_EOF_STATE' || !socket.writable || !connections.expectsResponse(socket)) {
       socket.destroy();
       return;
     }

@@ -14,10 +14,10 @@ export class JsonAdapter extends ExpressAdapter {
   }
 }
 
-/** @param mediaType - unless the response has one already */
-export function sendJson(response: Response, json: string, mediaType = 'application/json'): Response {
+/** Sends a text in JSON, as `application/json` unless the response has another type. */
+export function sendJson(response: Response, json: string): Response {
   if (!response.hasHeader('Content-Type')) {
-    response.setHeader('Content-Type', `${mediaType}; charset=utf-8`);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
   const length = Buffer.byteLength(json);
   response.setHeader('Content-Length', length);

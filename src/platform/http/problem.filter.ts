@@ -26,9 +26,8 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(problem.headers)) {
       response.setHeader(name, value);
     }
-    // It was meant for another body.
-    response.removeHeader('Content-Type');
-    sendJson(response, problemJson(problem, request.path, request.id), PROBLEM_MEDIA_TYPE);
+    response.setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
+    sendJson(response, problemJson(problem, request.path, request.id));
   }
 
   private log(problem: Problem): void {
