@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.js';
 import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
 import { ServiceProcess } from '../support/process.js';
-import { type ActiveAlert, Prometheus } from '../support/prometheus.js';
+import { Prometheus } from '../support/prometheus.js';
 import { RedisServer } from '../support/redis-server.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
@@ -49,8 +49,8 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-const stateOf = async (name: string): Promise<ActiveAlert | undefined> =>
-  (await prometheus.alerts()).find(({ labels }) => labels['alertname'] === name);
+const activeAlerts = async () => (await prometheus.rules()).flatMap(({ alerts = [] }) => alerts);
+const stateOf = async (name: string) => (await activeAlerts()).find(({ labels }) => labels['alertname'] === name);
 
 describe('promtool', () => {
   it('finds nothing wrong with the rules, and that each alert fires when it should, and only then', async () => {
@@ -73,16 +73,14 @@ describe('Prometheus', () => {
     const names = rules().map(({ record, alert }) => record ?? alert);
     expect(evaluated.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
     // On a busy machine the event loop is late, and the requests of this test are slow.
-    const loud = (await prometheus.alerts()).filter(({ labels }) => !/Latency|EventLoop/.test(labels['alertname'] ?? ''));
+    const loud = (await activeAlerts()).filter(({ labels }) => !/Latency|EventLoop/.test(labels['alertname'] ?? ''));
     expect(loud).toEqual([]);
   });
 
   it('has recorded what the objectives are measured by', async () => {
-    const names = new Set(rules().flatMap(({ record }) => record ?? []));
-    expect(names.size).toBe(21);
-    for (const name of names) {
+    for (const name of rules().flatMap(({ record }) => record ?? [])) {
       const found = await prometheus.query(name);
-      expect([name, found.map(({ metric }) => metric)]).toEqual([name, [{ __name__: name, namespace: 'test' }]]);
+      expect(found.map(({ metric }) => metric)).toEqual([{ __name__: name, namespace: 'test' }]);
       expect(Number(found[0]?.value[1])).toBeGreaterThanOrEqual(0);
     }
   });
@@ -119,6 +117,6 @@ describe('Prometheus', () => {
     await eventually(async () => (await prometheus.query(draining)).length === 1);
     expect(await ended).toBe(0);
     await eventually(async () => (await stateOf('ItemsAbsent'))?.state === 'firing');
-    for (const { annotations } of await prometheus.alerts()) expect(JSON.stringify(annotations)).not.toContain('<error');
+    for (const { annotations } of await activeAlerts()) expect(JSON.stringify(annotations)).not.toContain('<error');
   });
 });

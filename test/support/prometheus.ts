@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { Daemon, serverDirectory } from './daemon.js';
 import { freePort } from './free-port.js';
 
-export interface ActiveAlert {
+interface ActiveAlert {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   state: 'pending' | 'firing';
 }
 
 type Found = { metric: Record<string, string>; value: [time: number, value: string] }[];
-type Rules = { name: string; health: 'ok' | 'err' | 'unknown' }[];
+type Rules = { name: string; health: 'ok' | 'err' | 'unknown'; alerts?: ActiveAlert[] }[];
 
 /** A Prometheus that scrapes each second. */
 export class Prometheus {
@@ -41,10 +41,6 @@ scrape_configs:
   /** @throws Error with what Prometheus finds wrong with the expression */
   async query(expr: string): Promise<Found> {
     return (await this.ask<{ result: Found }>(`query?${new URLSearchParams({ query: expr }).toString()}`)).result;
-  }
-
-  async alerts(): Promise<ActiveAlert[]> {
-    return (await this.ask<{ alerts: ActiveAlert[] }>('alerts')).alerts;
   }
 
   async rules(): Promise<Rules> {
