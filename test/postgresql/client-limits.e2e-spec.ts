@@ -171,25 +171,6 @@ describe('costly filters', () => {
   });
 });
 
-it('serves requests under way to their end when a rejection is not handled, and exits with 1', async () => {
-  // What a feature does that forgets to await.
-  const stray = `process.on('SIGUSR2', () => void Promise.reject(new Error('stray')))`;
-  const { service, port } = await start({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(stray)}` });
-  const body = '{"name":"under way"}';
-  const socket = await open(port);
-  let response = '';
-  socket.on('data', (data: Buffer) => (response += data.toString()));
-  socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`);
-  socket.write(`Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
-  await delay(200);
-  const ended = service.end('SIGUSR2');
-  await eventually(() => service.has('shutting down'));
-  socket.write(body.slice(5));
-  expect(await ended).toBe(1);
-  expect(response).toMatch(/^HTTP\/1\.1 201 /);
-  expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({ err: { message: 'stray' } });
-});
-
 it('closes connections beyond MAX_CONNECTIONS', async () => {
   const { service, port } = await start({ MAX_CONNECTIONS: '3' });
   const sockets = await Promise.all(Array.from({ length: 8 }, () => open(port)));
