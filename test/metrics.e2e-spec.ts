@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
-import { Database, Metrics } from '../src/platform/index.js';
+import { Metrics } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Api } from './support/api.js';
@@ -98,18 +97,15 @@ describe('requests', () => {
 });
 
 it('authentication counts who was let in, and why others were not', async () => {
-  const tokens = service.app.get(AccessTokensService);
-  const [revoked, rotated] = [(await service.newClient()).token, (await service.newClient('rotated')).token];
-  await tokens.revoke({ digest: digestOf(revoked) }, TESTER);
-  const id = (await tokens.list()).find(({ name }) => name === 'rotated')?.id ?? '';
-  await tokens.rotate(id, { overlap: 0 }, TESTER);
-  const refused = ['x', generateToken(), 'items_0123456789012345678901234567890123456789', revoked, rotated];
+  const revoked = (await service.newClient()).token;
+  await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked) }, TESTER);
   const work = async () => {
     await service.api.list();
     await service.api.send('GET', '/v1/items');
+    const refused = ['x', generateToken(), 'items_0123456789012345678901234567890123456789', revoked];
     for (const token of refused) await new Api(service.api.origin, token).list();
   };
-  const reasons = ['missing', 'malformed', 'unknown', 'checksum', 'revoked', 'rotated'];
+  const reasons = ['missing', 'malformed', 'unknown', 'checksum', 'revoked'];
   await expectGrowth(
     () => expectGrowth(work, 'items_authentications_total', [[{ kind: 'token' }, 1]]),
     'items_authentication_refusals_total',
@@ -174,42 +170,19 @@ describe('rows', () => {
     await manager.query('ALTER TABLE idempotency_keys DROP CONSTRAINT no_answer');
     expect((await createWidget('Doomed')).status).toBe(201);
   });
-
-  it('of a transaction count after it, and not if it fails', async () => {
-    const database = service.app.get(Database);
-    const done: string[] = [];
-    const note = (what: string) => database.afterCommit(() => done.push(what));
-    await database.transaction(async () => {
-      note('outer');
-      await database.transaction(() => Promise.resolve(note('inner')));
-      expect(done).toEqual([]);
-    });
-    const failing = database.transaction(() => {
-      note('rolled back');
-      return Promise.reject(new Error('no'));
-    });
-    await expect(failing).rejects.toThrow('no');
-    note('outside');
-    expect(done).toEqual(['outer', 'inner', 'outside']);
-  });
 });
 
 it('the database counts statements by what they do, and why they fail', async () => {
-  await service.api.list();
-  const before = await service.scrape();
-  await createWidget('Taken');
-  await createWidget('Taken');
-  await createWidget('With a key', { 'Idempotency-Key': 'counted' });
-  const work = () => service.api.list({ filter: 'name == "x"' });
-  await expectGrowth(work, 'items_database_statement_errors_total', []);
-  const after = await service.scrape();
-  const grown = (name: string, labels?: Labels) => after.sum(name, labels) - before.sum(name, labels);
-  const counts = ['insert', 'update', 'begin', 'commit'].map((operation) =>
-    grown('items_database_statement_duration_seconds_count', { operation }),
-  );
-  // Two widgets of one name; a key, a widget, and the response under it; a list in a transaction that is rolled back.
-  expect(counts).toEqual([4, 1, 2, 1]);
-  expect(grown('items_database_statement_errors_total', { operation: 'insert', cause: 'constraint' })).toBe(1);
+  const durations = 'items_database_statement_duration_seconds_count';
+  const before = (await service.scrape()).sum(durations, { operation: 'insert' });
+  const work = async () => {
+    await createWidget('Taken');
+    await createWidget('Taken');
+    // Its transaction is rolled back.
+    await service.api.list({ filter: 'name == "x"' });
+  };
+  await expectGrowth(work, 'items_database_statement_errors_total', [[{ operation: 'insert', cause: 'constraint' }, 1]]);
+  expect((await service.scrape()).sum(durations, { operation: 'insert' })).toBe(before + 2);
 });
 
 it('readiness is as probes see it, by the indicator that fails, and where nothing probes', async () => {
@@ -228,16 +201,9 @@ it('readiness is as probes see it, by the indicator that fails, and where nothin
 });
 
 it('the process shows what it is, and what it takes of the machine', async () => {
-  // The time before the first look is not counted.
-  await delay(50);
-  const until = Date.now() + 300;
-  while (Date.now() < until);
-  await delay(50);
   const scrape = await service.scrape();
-  expect(scrape.of('items_build_info')).toEqual([
-    expect.objectContaining({ labels: { version: expect.stringMatching(/^\d+\.\d+\.\d+/), node: process.version }, value: 1 }),
-  ]);
-  expect(scrape.sum('nodejs_eventloop_lag_max_seconds')).toBeGreaterThan(0.2);
+  const labels = { version: expect.stringMatching(/^\d+\.\d+\.\d+/), node: process.version };
+  expect(scrape.of('items_build_info')).toEqual([expect.objectContaining({ labels, value: 1 })]);
   expect(scrape.sum('process_resident_memory_bytes')).toBeLessThanOrEqual(scrape.sum('items_memory_limit_bytes'));
   expect(scrape.sum('nodejs_heap_size_used_bytes')).toBeLessThan(scrape.sum('nodejs_heap_size_limit_bytes'));
 });
@@ -257,24 +223,13 @@ it('a feature has metrics of its own, with a series for each listed label value 
   expect(values('items_widgets_in_stock')).toEqual([5, 5]);
 });
 
-describe('the port of the metrics', () => {
-  it.each([
-    ['GET', '/metrics', 200],
-    ['GET', '/', 404],
-    ['POST', '/metrics', 404],
-    ['POST', '/v1/items', 404],
-  ])('responds to %s %s with %i', async (method, path, status) => {
-    const response = await fetch(`http://127.0.0.1:${service.metricsPort}${path}`, { method });
-    expect(response.status).toBe(status);
-    expect((await response.text()).includes('items_build_info')).toBe(status === 200);
-  });
-
-  it('fails a scrape with a metric that cannot be read, and no other', async () => {
-    let isBroken = true;
-    service.app.get(Metrics).gauge({ name: 'items_broken', help: 'x' }, () => (isBroken ? Promise.reject(new Error('no')) : 1));
-    const status = async () => (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).status;
-    expect(await status()).toBe(500);
-    isBroken = false;
-    expect(await status()).toBe(200);
-  });
+it.each([
+  ['GET', '/metrics', 200],
+  ['GET', '/', 404],
+  ['POST', '/metrics', 404],
+  ['POST', '/v1/items', 404],
+])('the port of the metrics responds to %s %s with %i', async (method, path, status) => {
+  const response = await fetch(`http://127.0.0.1:${service.metricsPort}${path}`, { method });
+  expect(response.status).toBe(status);
+  expect((await response.text()).includes('items_build_info')).toBe(status === 200);
 });

@@ -25,7 +25,7 @@ export { defineFilter, type FilterDefinition } from './lists/filter/define-filte
 export { Lists } from './lists/lists.js';
 export { mapPage, type Page, PageOf, type Row, type Values } from './lists/page.js';
 export { PageQuery, PageQueryOf } from './lists/page-query.js';
-export { type DurationHistogram, type EventCounter, Metrics } from './observability/metrics.js';
+export { Metrics } from './observability/metrics.js';
 export { Operation } from './openapi/operation.decorator.js';
 export { Section } from './openapi/section.decorator.js';
 export { traced, tracedFetch } from './tracing/traced.js';

@@ -21,14 +21,11 @@ afterAll(async () => {
   await database.drop();
 });
 
-it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])(
-  'no package of OpenTelemetry is loaded with %j',
-  async (environment) => {
-    const loaded = await loadedBy(environment);
-    expect(loaded).toContain('dist/start.js');
-    expect(loaded.filter((name) => name.startsWith('@opentelemetry/'))).toEqual([]);
-  },
-);
+it('no package of OpenTelemetry is loaded when the SDK is disabled', async () => {
+  const loaded = await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' });
+  expect(loaded).toContain('dist/start.js');
+  expect(loaded.filter((name) => name.startsWith('@opentelemetry/'))).toEqual([]);
+});
 
 it('all spans are exported before the service ends, and log lines have their ids', async () => {
   const [traceId, key, password] = Array.from({ length: 3 }, () => randomBytes(16).toString('hex'));

@@ -7,7 +7,7 @@ export const RULE_TESTS = 'deploy/observability/items-service.rules.test.yaml';
 const DASHBOARD = 'deploy/observability/items-service.dashboard.json';
 
 /** A recording rule or an alert. */
-export interface Rule {
+interface Rule {
   record?: string;
   alert?: string;
   expr: string;
@@ -15,20 +15,8 @@ export interface Rule {
   annotations?: Record<string, string>;
 }
 
-/** A panel of the dashboard, as far as tests look at it. */
-interface Panel {
-  type: string;
-  title: string;
-  description?: string;
-  datasource?: { uid: string };
-  fieldConfig?: { defaults: { unit?: string } };
-  options?: { yAxis?: { unit?: string } };
-  targets?: { expr: string }[];
-}
-
 interface Dashboard {
-  panels: Panel[];
-  templating: { list: { name: string; definition?: string }[] };
+  panels: { title: string; targets?: { expr: string }[] }[];
   annotations: { list: { expr: string }[] };
 }
 
@@ -37,19 +25,14 @@ export function rules(): Rule[] {
   return groups.flatMap((group) => group.rules);
 }
 
-/** The cases of the unit tests of the rules. */
-export function ruleCases(): { exp_samples: { labels: string }[] }[] {
-  const { tests } = parse(readFileSync(RULE_TESTS, 'utf8')) as { tests: { promql_expr_test: ReturnType<typeof ruleCases> }[] };
-  return tests.flatMap((test) => test.promql_expr_test);
-}
-
-export function dashboard(): Dashboard {
-  return JSON.parse(readFileSync(DASHBOARD, 'utf8')) as Dashboard;
+/** The alerts that the unit tests of the rules expect to fire. */
+export function testedAlerts(): ReadonlySet<string> {
+  return new Set([...readFileSync(RULE_TESTS, 'utf8').matchAll(/alertname="(\w+)"/g)].map(([, alert = '']) => alert));
 }
 
 /** Every query of the dashboard with what Grafana puts in the place of its variables, by the title of its panel. */
 export function dashboardQueries(): { title: string; expr: string }[] {
-  const { panels, annotations } = dashboard();
+  const { panels, annotations } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as Dashboard;
   const ofPanels = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
   const ofAnnotations = annotations.list.map(({ expr }) => ({ title: 'annotation', expr }));
   return [...ofPanels, ...ofAnnotations].map(({ title, expr }) => ({
@@ -66,10 +49,4 @@ export function selectorsOf(expr: string): { metric: string; labels: string[] }[
     metric,
     labels: [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),
   }));
-}
-
-/** The labels that an expression groups or joins by. */
-export function groupingsOf(expr: string): string[] {
-  const lists = expr.matchAll(/\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/g);
-  return [...lists].flatMap(([, list = '']) => list.split(',').map((label) => label.trim()));
 }

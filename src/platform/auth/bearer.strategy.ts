@@ -8,7 +8,7 @@ import { Strategy } from 'passport-http-bearer';
 import { Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { Bulkhead } from '../database/bulkhead.js';
-import { type EventCounter, Metrics } from '../observability/metrics.js';
+import { Metrics } from '../observability/metrics.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { clientAddress, FailureBudget, networksOf } from './failure-budget.js';
@@ -45,8 +45,8 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   private readonly budget: FailureBudget;
   /** Look-ups of new credentials by network: without a bound, those that begin at once would all be within the budget. */
   private readonly newcomers: Bulkhead;
-  private readonly refusals: EventCounter<{ readonly reason: typeof REFUSAL_REASONS }>;
-  private readonly successes: EventCounter<{ readonly kind: readonly ['token', 'jwt'] }>;
+  private readonly refusals;
+  private readonly successes;
 
   constructor(
     private readonly tokens: AccessTokensService,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
-import { type DurationHistogram, type EventCounter, Metrics } from '../observability/metrics.js';
+import { Metrics } from '../observability/metrics.js';
 import { type AppDataSource, poolOf } from './app-data-source.js';
 import type { StatementObserver } from './database-client.js';
 import { type Meaning, meaningOf } from './database-problem.js';
@@ -44,8 +44,8 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** Statements by their first word, as their text is partly the clients', and connections to the database and its replicas. */
 @Injectable()
 export class DatabaseMetrics {
-  private readonly durations: DurationHistogram<{ readonly operation: typeof OPERATIONS }>;
-  private readonly errors: EventCounter<{ readonly operation: typeof OPERATIONS; readonly cause: typeof CAUSES }>;
+  private readonly durations;
+  private readonly errors;
 
   constructor(
     private readonly metrics: Metrics,

@@ -1,33 +1,59 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
+import type { Configuration } from '../config/configuration.js';
+import type { Metrics } from '../observability/metrics.js';
 
 /** Requests of one connection that may wait for their responses. Clients that pipeline send a few at a time. */
-const MAX_UNANSWERED = 16;
+const MAX_PENDING = 16;
 
-/** How often connections are looked for whose client does not read, in milliseconds. */
-const PAUSE_INTERVAL = 5000;
+/** How much longer a request may take to arrive whole than its headers may, in milliseconds: its body has 64 KiB at most. */
+const BODY_TIME = 15_000;
 
-/** The open connections of a server, each with the responses that are not sent yet, which Node does not tell. */
+/** How long a client may read nothing of its response before its connection is closed, in milliseconds. */
+const STALL_TIMEOUT = 30_000;
+
+/** How long a client has to read a response to a request that is not read, in milliseconds. */
+const LINGER = 1000;
+
+/** What Node does not tell of an open connection. */
+interface Connection {
+  /** How many requests have no complete response. */
+  pending: number;
+  /** The latest request, until it has arrived whole and has its response. */
+  latest?: Request | undefined;
+}
+
+/** The open connections of a server, and what one client may take of it. */
 export class Connections {
-  private readonly open = new Map<Socket, Set<ServerResponse>>();
-  /** Those of which the latest response was sent before its request had arrived whole. */
-  private readonly early = new WeakSet<Socket>();
-  private isClosing = false;
+  private readonly open = new Map<Socket, Connection>();
+  private readonly cut;
+  private isEnding = false;
 
-  /** @param onPipelined - called when a connection is closed because of more than {@link MAX_UNANSWERED} requests */
   constructor(
-    server: Server,
-    private readonly onPipelined: () => void,
+    private readonly server: Server,
+    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration,
+    metrics: Metrics,
   ) {
-    const sweep = setInterval(() => {
-      this.open.forEach(pauseUnlessRead);
-    }, PAUSE_INTERVAL).unref();
-    server.once('close', () => {
-      clearInterval(sweep);
+    this.cut = metrics.counter({
+      name: 'items_http_connections_cut_total',
+      help: 'Connections refused at MAX_CONNECTIONS, closed with more than 16 requests unanswered, or closed because nothing was read for 30 s',
+      labels: { limit: ['max-connections', 'pipelined', 'stalled'] },
+    });
+    const help = 'Connections that clients have open to the API';
+    metrics.gauge({ name: 'items_http_connections', help }, () => this.open.size);
+
+    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
+    // Also counted from the start of a connection, which load balancers may open before they have a request for it.
+    server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
+    server.requestTimeout = server.headersTimeout + BODY_TIME;
+    server.setTimeout(STALL_TIMEOUT, this.endSilent);
+    server.maxConnections = MAX_CONNECTIONS;
+    server.on('drop', () => {
+      this.cut.inc({ limit: 'max-connections' });
     });
     server.on('connection', (socket: Socket) => {
-      this.open.set(socket, new Set());
+      this.open.set(socket, { pending: 0 });
       socket.once('close', () => this.open.delete(socket));
     });
   }
@@ -35,53 +61,54 @@ export class Connections {
   /** The first middleware: closes a connection with too many requests, and skips those that arrived in one packet with them. */
   readonly track: RequestHandler = (request, response, next) => {
     const { socket } = request;
-    const pending = this.open.get(socket);
-    if (!pending) {
+    const connection = this.open.get(socket);
+    if (!connection) {
       return;
     }
-    if (pending.size === MAX_UNANSWERED) {
+    if (connection.pending === MAX_PENDING) {
       this.open.delete(socket);
       socket.destroy();
-      this.onPipelined();
+      this.cut.inc({ limit: 'pipelined' });
       return;
     }
-    pending.add(response);
-    this.early.delete(socket);
+    connection.pending += 1;
+    connection.latest = request;
     response.once('close', () => {
-      pending.delete(response);
-      if (!request.complete) this.early.add(socket);
+      connection.pending -= 1;
+      if (connection.pending === 0 && request.complete) {
+        connection.latest = undefined;
+      }
+      if (connection.pending === 0 && this.isEnding) {
+        socket.destroySoon();
+      }
     });
-    if (this.isClosing) {
-      closeBehindLatest(pending);
-    }
     next();
   };
 
-  /** How many are open. */
-  get count(): number {
-    return this.open.size;
+  /** Whether an error in what arrives on it can have a response: one that follows those to earlier requests, and is the only one. */
+  expectsResponse(socket: Socket): boolean {
+    const { pending = 0, latest } = this.open.get(socket) ?? {};
+    return !latest || (pending === 1 && !latest.complete && latest.res?.headersSent === false);
   }
 
-  /** The responses that are not sent yet, in the order of their requests. */
-  pendingOn(socket: Socket): ServerResponse[] {
-    return [...(this.open.get(socket) ?? [])];
-  }
-
-  /** Whether what arrives on it now belongs to a request that has its response. */
-  isAnsweredEarly(socket: Socket): boolean {
-    return this.early.has(socket);
-  }
-
-  /** From now on responses close their connections, those to requests under way too. */
+  /**
+   * From now on each connection ends with its next response, which says `Connection: close`. Of a client that does not wait for its
+   * responses Node refuses the requests behind it.
+   */
   closeAfterResponses(): void {
-    this.isClosing = true;
-    this.open.forEach(closeBehindLatest);
+    this.server.maxRequestsPerSocket = 1;
+    for (const { latest } of this.open.values()) {
+      if (latest?.res) {
+        latest.res.shouldKeepAlive = false;
+      }
+    }
   }
 
-  /** Closes connections on which no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
+  /** Closes each connection once no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
   closeIdle(): void {
-    for (const [socket, pending] of this.open) {
-      if (pending.size === 0) {
+    this.isEnding = true;
+    for (const [socket, { pending }] of this.open) {
+      if (pending === 0) {
         socket.destroy();
       }
     }
@@ -89,28 +116,45 @@ export class Connections {
 
   /** Closes all connections, be it in the middle of a response. */
   closeAll(): void {
-    for (const socket of this.open.keys()) {
+    this.server.closeAllConnections();
+  }
+
+  /** A new connection has `headersTimeout`, and a response that is not ready yet is not the client's fault. */
+  private readonly endSilent = (socket: Socket): void => {
+    const isStalled = socket.writableLength > 0;
+    if (isStalled) {
+      this.cut.inc({ limit: 'stalled' });
+    }
+    if (isStalled || (socket.bytesWritten > 0 && this.open.get(socket)?.pending === 0)) {
       socket.destroy();
     }
-  }
+  };
 }
 
-/** Closes a connection behind the response to its latest request, and not behind one before it: Node would send no more then. */
-function closeBehindLatest(pending: ReadonlySet<ServerResponse>): void {
-  const [latest, previous] = [...pending].toReversed();
-  if (previous?.getHeader('Connection') === 'close' && !previous.headersSent) {
-    previous.setHeader('Connection', 'keep-alive');
+/**
+ * Prepares the response to a request whose body has not been read to its end: `Connection: close`, no more of it is read, and the
+ * connection is cut a second later. Node would read the rest, however long it is, to use the connection again.
+ */
+export function closeBehindUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+  // `complete` is set after the response when a short body arrives in one packet with its head.
+  if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
+    return;
   }
-  if (latest && !latest.headersSent) {
-    latest.setHeader('Connection', 'close');
-  }
+  response.setHeader('Connection', 'close');
+  const { socket } = request;
+  // Node discards a body of which nothing was read. This reads what its buffer holds, and no more.
+  request.read(0);
+  // Node calls this behind the last response of a connection.
+  socket.destroySoon = () => {
+    request.pause();
+    closeUnread(socket);
+  };
 }
 
-/** Reads nothing more from a client that does not read its response: what it sends would count as progress. */
-function pauseUnlessRead(_pending: unknown, socket: Socket): void {
-  if (socket.writableNeedDrain && !socket.isPaused()) {
-    socket.pause().once('drain', () => {
-      socket.resume();
-    });
-  }
+/** Closes a connection on which data may still arrive. It is not read: closing at once would lose the response on its way. */
+export function closeUnread(socket: Socket): void {
+  socket.pause();
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -5,9 +5,6 @@ import { HealthIndicators } from '../health/health-indicators.js';
 import { Metrics } from '../observability/metrics.js';
 import type { Connections } from './connections.js';
 
-/** How often connections that have become idle are closed while the server closes, in milliseconds. */
-const SWEEP_INTERVAL = 50;
-
 /**
  * Ends the service without losing a request. After SIGTERM load balancers go on sending until they have seen that this replica is
  * not ready. For `SHUTDOWN_DELAY` requests are served as before, but each response closes its connection, so that its client opens
@@ -19,7 +16,6 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
   private connections: Connections | undefined;
   private begun = false;
   private deadline: NodeJS.Timeout | undefined;
-  private sweep: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly configuration: Configuration,
@@ -62,14 +58,11 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
     if (signal === 'SIGTERM') {
       await delay(configuration.SHUTDOWN_DELAY * 1000);
     }
-    this.sweep = setInterval(() => {
-      connections.closeIdle();
-    }, SWEEP_INTERVAL);
+    connections.closeIdle();
   }
 
   /** The server has closed. */
   onApplicationShutdown(): void {
     clearTimeout(this.deadline);
-    clearInterval(this.sweep);
   }
 }

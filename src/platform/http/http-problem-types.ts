@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { defineProblemType, type ProblemType, type ProblemTypeDefinition } from './problem-type.js';
+import { defineProblemType, type ProblemType } from './problem-type.js';
 
 export const badRequest = defineProblemType({
   name: 'bad-request',
@@ -80,6 +80,5 @@ const byStatus = new Map(
 
 /** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
 export function typeOfStatus(status: number): ProblemType {
-  const blank: ProblemTypeDefinition = { name: 'about:blank', status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
-  return byStatus.get(status) ?? (blank as ProblemType);
+  return byStatus.get(status) ?? { name: 'about:blank', status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
 }

@@ -1,15 +1,8 @@
-import { createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import type { Express, Response } from 'express';
-import { expressMessages } from './express-messages.js';
+import type { Response } from 'express';
 
 /** Express, with a shorter way for JSON: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
-  override initHttpServer(): void {
-    const express = this.getInstance<Express>();
-    this.httpServer = createServer(expressMessages(express), express);
-  }
-
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
     const isBodiless = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
@@ -21,10 +14,10 @@ export class JsonAdapter extends ExpressAdapter {
   }
 }
 
-/** @param mediaType - unless the response has one already */
-export function sendJson(response: Response, json: string, mediaType = 'application/json'): Response {
+/** Sends a text in JSON, as `application/json` unless the response has another type. */
+export function sendJson(response: Response, json: string): Response {
   if (!response.hasHeader('Content-Type')) {
-    response.setHeader('Content-Type', `${mediaType}; charset=utf-8`);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
   const length = Buffer.byteLength(json);
   response.setHeader('Content-Length', length);

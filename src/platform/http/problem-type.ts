@@ -1,7 +1,5 @@
-declare const DEFINED: unique symbol;
-
-/** What is documented of one kind of error. */
-export interface ProblemTypeDefinition {
+/** One kind of error that clients can rely on, and its documentation. */
+export interface ProblemType {
   /** Last part of the `type` URI, kebab-case, stable within `/v1`. */
   readonly name: string;
   /** HTTP status code of every problem of this type. */
@@ -12,11 +10,6 @@ export interface ProblemTypeDefinition {
   readonly remedy: string;
   /** Name of a constraint or unique index: where the database refuses a statement because of it, the client gets this problem. */
   readonly constraint?: string;
-}
-
-/** One kind of error that clients can rely on. Comes from `defineProblemType` alone. */
-export interface ProblemType extends ProblemTypeDefinition {
-  readonly [DEFINED]: true;
 }
 
 const registry = new Map<string, ProblemType>();
@@ -30,15 +23,14 @@ export const PROBLEMS_PATH = '/docs/problems';
  *
  * @throws Error when another type has that name, or the status is not that of an error
  */
-export function defineProblemType(definition: ProblemTypeDefinition): ProblemType {
-  const { name, status } = definition;
+export function defineProblemType(type: ProblemType): ProblemType {
+  const { name, status } = type;
   if (registry.has(name)) {
     throw new Error(`The problem type "${name}" is defined twice: give one of them another name.`);
   }
   if (!Number.isInteger(status) || status < 400 || status > 599) {
     throw new Error(`The problem type "${name}" has the status ${status}: problems have one from 400 to 599.`);
   }
-  const type = definition as ProblemType;
   registry.set(name, type);
   return type;
 }

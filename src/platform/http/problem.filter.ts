@@ -3,10 +3,10 @@ import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { describeError } from '../observability/describe-error.js';
+import { closeBehindUnreadBody } from './connections.js';
 import { internalError, typeOfStatus } from './http-problem-types.js';
 import { sendJson } from './json-adapter.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
-import { closeBehindUnreadBody } from './unread-body.js';
 
 /** Every error becomes a problem. What the service is to blame for goes to the log with its cause, not to the client. */
 @Catch()
@@ -26,9 +26,8 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(problem.headers)) {
       response.setHeader(name, value);
     }
-    // It was meant for another body.
-    response.removeHeader('Content-Type');
-    sendJson(response, problemJson(problem, request.path, request.id), PROBLEM_MEDIA_TYPE);
+    response.setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
+    sendJson(response, problemJson(problem, request.path, request.id));
   }
 
   private log(problem: Problem): void {

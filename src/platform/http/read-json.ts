@@ -61,14 +61,9 @@ async function readBytes(request: Request): Promise<Buffer> {
   try {
     return await getRawBody(request, { limit: BODY_LIMIT, length });
   } catch (error) {
-    const type = Error.isError(error) && 'type' in error ? error.type : undefined;
-    if (type === 'entity.too.large') {
-      throw contentTooLargeProblem();
-    }
-    // The client is gone: this response is not read.
-    throw type === 'request.aborted' || type === 'stream.not.readable'
-      ? new Problem(badRequest, 'The request ended before its body did.')
-      : error;
+    const isTooLarge = Error.isError(error) && 'type' in error && error.type === 'entity.too.large';
+    // Otherwise the client is gone: this response is not read.
+    throw isTooLarge ? contentTooLargeProblem() : new Problem(badRequest, 'The request ended before its body did.');
   }
 }
 

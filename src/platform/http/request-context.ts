@@ -15,12 +15,7 @@ declare global {
   }
 }
 
-/** What is known of the request that the running code serves. */
-interface RequestContext {
-  readonly request: Request;
-}
-
-const storage = new AsyncLocalStorage<RequestContext>();
+const storage = new AsyncLocalStorage<Request>();
 
 /** Short enough to log and free of anything that could break out of a log line or a header. */
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
@@ -33,32 +28,18 @@ export function rememberRequest(request: Request, response: Response, next: Next
   const given = request.get('X-Request-Id') ?? '';
   request.id = SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
   response.setHeader('X-Request-Id', request.id);
-  storage.run({ request }, next);
+  storage.run(request, next);
 }
 
 /** The request that the running code serves, if it serves one. */
-export function currentRequest(): RequestContext | undefined {
+export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
-/** A signal that is aborted when the client of a request has closed its connection, or has its response. */
-export function clientGone({ res: response }: Request): AbortSignal {
-  const controller = new AbortController();
-  const abort = () => {
-    controller.abort(new Error('The client has closed its connection.'));
-  };
-  if (response?.closed) {
-    abort();
-  }
-  response?.once('close', abort);
-  return controller.signal;
-}
-
-/** Middleware: HTTP/1.1 requires one `Host` header (RFC 9112, section 3.2). */
-export function requireHost({ headersDistinct, httpVersion }: Request, _response: Response, next: NextFunction): void {
-  const { length } = headersDistinct['host'] ?? [];
-  if (length > 1 || (length === 0 && httpVersion === '1.1')) {
-    throw new Problem(badRequest, 'The Host header is missing, or given more than once.');
+/** Middleware: HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
+export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem(badRequest, 'The Host header is missing.');
   }
   next();
 }

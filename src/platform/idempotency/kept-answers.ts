@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
-import { type EventCounter, Metrics } from '../observability/metrics.js';
+import { Metrics } from '../observability/metrics.js';
 import { KeptAnswer } from './kept-answer.entity.js';
 
 /** A request that may be repeated: its owner's `familyId`, its key and its digest. */
@@ -44,7 +44,7 @@ const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
 @Injectable()
 export class KeptAnswers implements OnApplicationShutdown {
   private readonly logger = new Logger('KeptAnswers');
-  private readonly requests: EventCounter<{ readonly outcome: typeof OUTCOMES }>;
+  private readonly requests;
   private cleaning: NodeJS.Timeout | undefined;
   /** Requests of this process, by owner and key. */
   private readonly underWay = new Map<string, Promise<unknown>>();

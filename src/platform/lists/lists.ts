@@ -9,8 +9,8 @@ import { readOnly } from '../database/transactions.js';
 import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
 import { Problem } from '../http/problem.js';
-import { type EventCounter, Metrics } from '../observability/metrics.js';
-import { clientGone, currentRequest } from '../http/request-context.js';
+import { Metrics } from '../observability/metrics.js';
+import { currentRequest } from '../http/request-context.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { encodeCursor } from './cursor.js';
@@ -29,8 +29,8 @@ export class Lists {
   private readonly logger = new Logger('Lists');
   private readonly bulkhead: Bulkhead;
   private readonly created: Counter<'table'>;
-  private readonly filterTimeouts: EventCounter;
-  private readonly filterRejections: EventCounter;
+  private readonly filterTimeouts;
+  private readonly filterRejections;
 
   constructor(
     private readonly database: Database,
@@ -142,9 +142,9 @@ export class Lists {
       plan_cache_mode: 'force_custom_plan',
       max_parallel_workers_per_gather: 0,
     };
-    const request = currentRequest()?.request;
+    const request = currentRequest();
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
-    const signal = request && !this.database.isEmbedded ? clientGone(request) : undefined;
+    const signal = this.database.isEmbedded ? undefined : request?.signal;
     try {
       const find = (reader: EntityManager) =>
         findFiltered(reader.getRepository<Entity>(repository.target), condition, after, limit);

@@ -1,50 +1,38 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
 
-type LabelValues = Readonly<Record<string, readonly string[]>>;
-type LabelSet<Labels extends LabelValues> = { readonly [Label in keyof Labels]: Labels[Label][number] };
-type None = Readonly<Record<string, never>>;
-
-/** A name as in https://prometheus.io/docs/practices/naming/, and all values of each label, so that no client can add a time series. */
-interface MetricDefinition<Labels extends LabelValues = LabelValues> {
+/** A name as in https://prometheus.io/docs/practices/naming/, and all values of each label. Values that clients choose are none. */
+interface MetricDefinition<Label extends string> {
   readonly name: string;
   readonly help: string;
-  readonly labels?: Labels;
+  readonly labels?: Readonly<Record<Label, readonly string[]>>;
 }
 
-/** prom-client's `Counter`, for the listed label values. */
-export type EventCounter<Labels extends LabelValues = LabelValues> = { inc(labels: LabelSet<Labels>, times?: number): void };
-
-/** prom-client's `Histogram`, for the listed label values. */
-export type DurationHistogram<Labels extends LabelValues = LabelValues> = {
-  observe(labels: LabelSet<Labels>, seconds: number): void;
-};
-
-/** The metrics of one application, kept by prom-client. Modules add theirs in their constructors; all series exist from the start. */
+/**
+ * The metrics of one application, kept by prom-client. Modules add theirs in their constructors. All series exist from the start:
+ * Prometheus cannot see an increase to the first value of a series.
+ */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
 
-  counter<const Labels extends LabelValues = None>(definition: MetricDefinition<Labels>): EventCounter<Labels> {
+  counter<Label extends string = never>(definition: MetricDefinition<Label>): Counter<Label> {
     const counter = new Counter(this.configure(definition));
     for (const labels of labelSetsOf(definition)) counter.inc(labels, 0);
     return counter;
   }
 
   /** @param buckets - upper bounds in seconds; each is another time series */
-  histogram<const Labels extends LabelValues = None>(
-    definition: MetricDefinition<Labels>,
-    buckets: readonly number[],
-  ): DurationHistogram<Labels> {
+  histogram<Label extends string = never>(definition: MetricDefinition<Label>, buckets: readonly number[]): Histogram<Label> {
     const histogram = new Histogram({ ...this.configure(definition), buckets: [...buckets] });
     for (const labels of labelSetsOf(definition)) histogram.zero(labels);
     return histogram;
   }
 
   /** @param read - gives the number of each series at each scrape, which waits for it and fails with it */
-  gauge<const Labels extends LabelValues = None>(
-    definition: MetricDefinition<Labels>,
-    read: (labels: LabelSet<Labels>) => number | Promise<number>,
+  gauge<Label extends string = never>(
+    definition: MetricDefinition<Label>,
+    read: (labels: Readonly<Record<Label, string>>) => number | Promise<number>,
   ): void {
     const collect = async () => {
       await Promise.all(labelSetsOf(definition).map(async (labels) => gauge.set(labels, await read(labels))));
@@ -52,15 +40,15 @@ export class Metrics {
     const gauge = new Gauge({ ...this.configure(definition), collect });
   }
 
-  private configure({ name, help, labels = {} }: MetricDefinition) {
-    return { name, help, labelNames: Object.keys(labels), registers: [this.registry] };
+  private configure<Label extends string>({ name, help, labels }: MetricDefinition<Label>) {
+    return { name, help, labelNames: Object.keys(labels ?? {}) as Label[], registers: [this.registry] };
   }
 }
 
-function labelSetsOf<Labels extends LabelValues>({ labels }: MetricDefinition<Labels>): LabelSet<Labels>[] {
+function labelSetsOf<Label extends string>({ labels }: MetricDefinition<Label>) {
   let sets: object[] = [{}];
-  for (const [label, values] of Object.entries(labels ?? {})) {
+  for (const [label, values] of Object.entries<readonly string[]>(labels ?? {})) {
     sets = sets.flatMap((set) => values.map((value) => Object.assign({}, set, { [label]: value })));
   }
-  return sets as LabelSet<Labels>[];
+  return sets as (Record<Label, string> & LabelValues<Label>)[];
 }

@@ -3,28 +3,27 @@ import { hostname } from 'node:os';
 import { Logger } from '@nestjs/common';
 import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { parseKeyPairsIntoRecord, setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 
 /** The least time between two warnings, in milliseconds: each batch fails while the collector is away. */
 const WARNING_INTERVAL = 60_000;
 
-/** Starts the SDK of OpenTelemetry for this process. The usual exporter reads its settings from the environment. */
+/** Starts the SDK of OpenTelemetry for this process. The exporter and the resource read their settings from the environment. */
 export function startSdk(settings: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
-  const { OTEL_SERVICE_NAME: name, OTEL_RESOURCE_ATTRIBUTES: attributes = '' } = settings;
   const resource = resourceFromAttributes({
     'service.name': SERVICE_NAME,
     'service.version': version,
     'service.instance.id': `${hostname()}:${process.pid}`,
     'host.name': hostname(),
-    ...parseKeyPairsIntoRecord(attributes),
-    ...(name !== undefined && { 'service.name': name }),
   });
   const provider = new sdk.TracerProvider({
-    resource: defaultResource().merge(resource),
+    resource: defaultResource()
+      .merge(resource)
+      .merge(detectResources({ detectors: [envDetector] })),
     sampler: samplerOf(settings),
     spanLimits: { attributeValueLengthLimit: 4096 },
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter })],

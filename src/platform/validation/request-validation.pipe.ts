@@ -87,7 +87,7 @@ function takeUnsettable(plain: object, type: Type<object>): InputFault[] {
 
 /** @throws Problem 400 without a body */
 function bodyFaults(body: unknown): InputFault[] {
-  const request = currentRequest()?.request;
+  const request = currentRequest();
   if (request && request.body === undefined) {
     throw missingBody(request);
   }
