@@ -3,20 +3,20 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { MigrationsModule } from '../database/migrations.module.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
-import { BearerStrategy } from './bearer.strategy.js';
+import { Authenticator } from './authenticator.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
 
-/** Who may call: access tokens, declared tokens and JWTs, and the Passport strategy that accepts them. */
+/** Who may call: access tokens, declared tokens and JWTs, and what verifies them. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([AccessToken]),
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
-  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
-  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
+  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, Authenticator],
+  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, Authenticator],
 })
 export class AuthModule {}

@@ -11,9 +11,14 @@ export interface Principal {
 }
 
 declare global {
-  // Passport's own hook for the type of `request.user`.
+  // Express' own hook for properties that middleware adds.
   namespace Express {
     interface User extends Principal {}
+    interface Request {
+      user?: User | undefined;
+      /** Why it was not let in, with whose token if that is known, and from where: for the log. */
+      refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
+    }
   }
 }
 
