@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet } from 'jose';
 import type { Configuration } from '../../config/configuration.js';
@@ -11,18 +10,16 @@ export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 
 
 /** Keys of the issuer of JWTs, fetched on a timer and for a JWT of an unknown key. A failure leaves the known ones. */
 export class IssuerKeys {
-  /** Finds the key that a JWT names. Rejects with an error of jose, or with that of a fetch. */
+  /** Finds the key that a JWT names. Rejects with an error of jose. */
   readonly find;
   private readonly logger = new Logger('IssuerKeys');
   private readonly refreshes;
-  private readonly stopping = new AbortController();
-  /** Keeps the context of the request that causes a fetch out of the timer. */
-  private readonly outside = AsyncLocalStorage.snapshot();
-  private timer: NodeJS.Timeout | undefined;
+  private known: JSONWebKeySet = { keys: [] };
   private isFailing = true;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl }: Configuration,
+    private readonly configuration: Configuration,
     metrics: Metrics,
     private readonly times = RENEWAL_TIMES,
   ) {
@@ -31,55 +28,40 @@ export class IssuerKeys {
       help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
       labels: { result: ['success', 'failure'] },
     });
-    this.find = createRemoteJWKSet(new URL(keysUrl ?? issuer), {
+    const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl = issuer } = configuration;
+    this.find = createRemoteJWKSet(new URL(keysUrl), {
       cacheMaxAge: Infinity,
       cooldownDuration: times.pause,
       timeoutDuration: times.deadline,
-      [customFetch]: (_url, { signal }) =>
-        this.fetch(() => fetchKeySet(issuer, keysUrl, AbortSignal.any([signal, this.stopping.signal]))),
+      // jose pauses after a success alone, and drops its keys after a failure.
+      [customFetch]: async (_url, { signal }) => Response.json(await this.fetchOrKeep(signal)),
     });
   }
 
   /** Fetches the keys in the background, now and on a timer. */
   start(): void {
-    this.timer = undefined;
-    // `fetch` logs the error.
-    this.find.reload().catch(() => undefined);
+    this.timer = setInterval(() => void this.find.reload(), this.times.interval).unref();
+    void this.find.reload();
   }
 
-  /** Ends the timer and a fetch. The known keys stay. */
   stop(): void {
-    this.stopping.abort();
-    clearTimeout(this.timer);
+    clearInterval(this.timer);
   }
 
-  private async fetch(fetchKeys: () => Promise<JSONWebKeySet>): Promise<Response> {
-    // jose pauses after a success alone: after a failure, only the timer fetches.
-    if (this.isFailing && this.timer) {
-      throw new Error('The last fetch failed a moment ago.');
-    }
-    clearTimeout(this.timer);
+  private async fetchOrKeep(signal: AbortSignal): Promise<JSONWebKeySet> {
+    const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = this.configuration;
     try {
-      const keySet = await fetchKeys();
+      this.known = await fetchKeySet(issuer, keysUrl, signal);
       if (this.isFailing) {
-        this.logger.log({ msg: 'keys of the issuer fetched', keys: keySet.keys.length });
+        this.logger.log({ msg: 'keys of the issuer fetched', keys: this.known.keys.length });
       }
-      this.ended('success');
-      return Response.json(keySet);
+      this.isFailing = false;
     } catch (err) {
-      if (!this.stopping.signal.aborted) {
-        this.logger.warn({ msg: 'keys of the issuer not fetched', err, retryInMs: this.times.pause });
-        this.ended('failure');
-      }
-      throw err;
+      this.logger.warn({ msg: 'keys of the issuer not fetched', err });
+      this.isFailing = true;
     }
-  }
-
-  private ended(result: 'success' | 'failure'): void {
-    this.refreshes.inc({ result });
-    this.isFailing = result === 'failure';
-    const milliseconds = this.isFailing ? this.times.pause : this.times.interval;
-    this.timer = this.outside(() => setTimeout(() => this.start(), milliseconds)).unref();
+    this.refreshes.inc({ result: this.isFailing ? 'failure' : 'success' });
+    return this.known;
   }
 }
 
