@@ -75,10 +75,10 @@ export class AccessTokensService {
       const end = old.expiresAt?.getTime() ?? Infinity;
       const expiresAt = dateIn(lifetime ?? end - old.createdAt.getTime());
       const replacement = newToken({ name: old.name, scopes: old.scopes, expiresAt, familyId: old.familyId ?? id });
-      const replacedExpiresAt = dateIn(Math.min(overlap, end - Date.now()));
+      const oldExpiresAt = dateIn(Math.min(overlap, end - Date.now()));
       await this.tokens.insert(replacement.row);
-      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: replacedExpiresAt });
-      return { ...replacement, replacedExpiresAt };
+      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: oldExpiresAt });
+      return { ...replacement, replacedExpiresAt: oldExpiresAt };
     });
     audit('token.rotated', by, { ...describe(row), replaces: id, replacedExpiresAt });
     return token;

@@ -64,39 +64,35 @@ export class Authenticator {
     if (principal) {
       return { principal };
     }
-    if (credential.startsWith(TOKEN_PREFIX) ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
-      return { refused: credential.startsWith(TOKEN_PREFIX) ? 'checksum' : 'malformed' };
+    const isToken = credential.startsWith(TOKEN_PREFIX);
+    if (isToken ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
+      return { refused: isToken ? 'checksum' : 'malformed' };
     }
     const address = clientAddress(request);
-    if (!this.wasValid(key) && this.budget.isSpent(address)) {
+    const wasValid = this.accepted.peek(key, { allowStale: true }) !== undefined;
+    if (!wasValid && this.budget.isSpent(address)) {
       return { refused: 'budget' };
     }
     let verdict = this.lookUps.get(key);
     if (!verdict) {
-      const lookUp = () => this.lookUp(key, credential, address);
-      verdict = traced('authenticate', lookUp).finally(() => this.lookUps.delete(key));
+      const lookUp = () => this.lookUp(isToken ? this.tokens : this.jwt, credential, key, address);
+      const run = () => (wasValid ? lookUp() : this.lookUpNewcomer(lookUp, address));
+      verdict = traced('authenticate', run).finally(() => this.lookUps.delete(key));
       this.lookUps.set(key, verdict);
     }
     return verdict;
   }
 
-  private async lookUp(key: string, credential: string, address: string): Promise<Verdict> {
-    if (this.wasValid(key)) {
-      return this.verify(key, credential, address);
-    }
-    const verify = async (): Promise<Verdict> =>
-      this.budget.isSpent(address) ? { refused: 'budget' } : this.verify(key, credential, address);
-    return this.newcomers.run(networksOf(address).at(-1) ?? '', verify, undefined, databaseBusy);
+  private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
+    const refused: Verdict = { refused: 'budget' };
+    const run = async () => (this.budget.isSpent(address) ? refused : lookUp());
+    return this.newcomers.run(networksOf(address).at(-1) ?? '', run, undefined, databaseBusy);
   }
 
-  private wasValid(key: string): boolean {
-    return this.accepted.peek(key, { allowStale: true }) !== undefined;
-  }
-
-  private async verify(key: string, credential: string, address: string): Promise<Verdict> {
+  private async lookUp(verifier: AccessTokensService | JwtVerifier, credential: string, key: string, address: string) {
     // What was read is as old as the question.
     const asked = Date.now();
-    const verdict = await (credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt).verify(credential);
+    const verdict = await verifier.verify(credential);
     if ('principal' in verdict) {
       const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
       this.accepted.set(key, verdict.principal, { ttl: Math.max(1, until - Date.now()) });

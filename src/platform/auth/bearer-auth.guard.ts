@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { type EventCounter, Metrics } from '../observability/metrics.js';
+import { Metrics } from '../observability/metrics.js';
 import { currentSpan } from '../tracing/traced.js';
 import { Authenticator } from './authenticator.js';
 import { clientAddress } from './failure-budget.js';
@@ -37,8 +37,8 @@ export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem 
 /** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard implements CanActivate {
-  private readonly refusals: EventCounter<{ readonly reason: typeof REFUSAL_REASONS }>;
-  private readonly successes: EventCounter<{ readonly kind: readonly ['token', 'jwt'] }>;
+  private readonly refusals;
+  private readonly successes;
 
   constructor(
     private readonly authenticator: Authenticator,

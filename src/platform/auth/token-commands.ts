@@ -134,8 +134,10 @@ function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revoke
 }
 
 function table(tokens: readonly ReturnType<typeof describe>[]): string {
-  const cell = (value: string | string[] | Date | null) =>
-    value instanceof Date ? value.toISOString() : [value ?? '-'].flat().join(' ');
   const rows = tokens.map((token) => Object.values(token).slice(0, COLUMNS.length).map(cell));
   return [COLUMNS, ...rows].map((row) => row.join('\t')).join('\n');
+}
+
+function cell(value: string | string[] | Date | null): string {
+  return value instanceof Date ? value.toISOString() : [value ?? '-'].flat().join(' ');
 }

@@ -36,7 +36,7 @@ export class Startup implements OnApplicationBootstrap {
       this.checks.checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start(this.version);
       await this.tokens.start();
-      this.jwt.keys?.start();
+      this.jwt.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }

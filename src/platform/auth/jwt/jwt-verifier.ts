@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
 import { Metrics } from '../../observability/metrics.js';
 import type { Principal, RefusalReason, Verdict } from '../principal.js';
 import { isPrintableLine } from '../token-format.js';
-import { IssuerKeys, type RENEWAL_TIMES } from './issuer-keys.js';
+import { issuerKeys, RENEWAL_TIMES } from './issuer-keys.js';
 
 /** Algorithms of accepted JWTs. Each has a kind of key of its own, so that no key fits two. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
@@ -17,18 +17,29 @@ const LEEWAY = 30;
 @Injectable()
 export class JwtVerifier implements OnApplicationShutdown {
   /** Undefined where no JWTs are accepted. */
-  readonly keys: IssuerKeys | undefined;
-  private readonly options: JWTVerifyOptions & { readonly issuer: string };
+  readonly keys;
+  private readonly options;
+  private timer: NodeJS.Timeout | undefined;
 
-  constructor(configuration: Configuration, metrics: Metrics, @Optional() times?: typeof RENEWAL_TIMES) {
-    const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience = '' } = configuration;
-    this.keys = issuer === undefined ? undefined : new IssuerKeys(configuration, metrics, times);
-    const requiredClaims = ['exp', 'sub'];
-    this.options = { algorithms: ALGORITHMS, issuer: issuer ?? '', audience, clockTolerance: LEEWAY, requiredClaims };
+  constructor(
+    configuration: Configuration,
+    metrics: Metrics,
+    @Optional() private readonly times = RENEWAL_TIMES,
+  ) {
+    const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_AUDIENCE: audience = '' } = configuration;
+    this.keys = issuer === '' ? undefined : issuerKeys(configuration, metrics, times);
+    this.options = { algorithms: ALGORITHMS, issuer, audience, clockTolerance: LEEWAY, requiredClaims: ['exp', 'sub'] };
+  }
+
+  /** Fetches the keys in the background, now and on a timer. */
+  start(): void {
+    const fetchKeys = () => void this.keys?.reload();
+    this.timer = setInterval(fetchKeys, this.times.interval).unref();
+    fetchKeys();
   }
 
   onApplicationShutdown(): void {
-    this.keys?.stop();
+    clearInterval(this.timer);
   }
 
   /** Verifies a JWT. Never rejects, and waits for one fetch of the keys at most. */
@@ -37,7 +48,7 @@ export class JwtVerifier implements OnApplicationShutdown {
       return { refused: 'malformed' };
     }
     try {
-      const { payload } = await jwtVerify(token, this.keys.find, this.options);
+      const { payload } = await jwtVerify(token, this.keys, this.options);
       const principal = principalOf(payload, this.options.issuer);
       return principal ? { principal, until: ((payload.exp ?? 0) + LEEWAY) * 1000 } : { refused: 'jwt-claims' };
     } catch (error) {
