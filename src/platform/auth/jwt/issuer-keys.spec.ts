@@ -18,7 +18,6 @@ let signingKeys: SigningKey[];
 let provider: IdentityProvider;
 let opened: JwtVerifier[];
 const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined);
-const log = jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
 
 beforeAll(async () => {
   signingKeys = await SigningKey.generateAll();
@@ -28,7 +27,6 @@ beforeEach(async () => {
   provider = await IdentityProvider.start(signingKeys);
   opened = [];
   warn.mockReset();
-  log.mockReset();
 });
 
 afterEach(async () => {
@@ -67,7 +65,6 @@ it('keys are found in the metadata of the issuer, once, before any JWT comes', a
   const refusals = await Promise.all(Array.from({ length: 100 }, () => service.refusal(provider.sign())));
   expect(new Set(refusals)).toEqual(new Set([undefined]));
   expect(provider.requests).toEqual({ discovery: 1, keys: 1, elsewhere: 0 });
-  expect(log.mock.calls).toEqual([[{ msg: 'keys of the issuer fetched', keys: 3 }]]);
 });
 
 it('keys are found at AUTH_JWT_JWKS_URL, without metadata, and in the metadata of an issuer with a slash', async () => {

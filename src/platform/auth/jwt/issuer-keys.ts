@@ -18,19 +18,14 @@ export function issuerKeys(configuration: Configuration, metrics: Metrics, { pau
     labels: { result: ['success', 'failure'] },
   });
   let known: JSONWebKeySet = { keys: [] };
-  let isFailing = true;
   const fetchOrKeep = async (signal: AbortSignal) => {
     try {
       known = await fetchKeySet(issuer, keysUrl, signal);
-      if (isFailing) {
-        logger.log({ msg: 'keys of the issuer fetched', keys: known.keys.length });
-      }
-      isFailing = false;
+      refreshes.inc({ result: 'success' });
     } catch (err) {
+      refreshes.inc({ result: 'failure' });
       logger.warn({ msg: 'keys of the issuer not fetched', err });
-      isFailing = true;
     }
-    refreshes.inc({ result: isFailing ? 'failure' : 'success' });
     return Response.json(known);
   };
   return createRemoteJWKSet(new URL(keysUrl ?? issuer), {
