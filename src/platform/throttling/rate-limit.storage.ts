@@ -15,13 +15,15 @@ const TIMES = {
   connect: 500,
   /** A call waits so long for Redis. */
   call: 50,
-  /** Redis is away once all its responses were slow for so long. */
+  /** Redis is away once all its responses were slow for so long, and at least {@link SLOW_RESPONSES} of them. */
   slow: 500,
   /** Between attempts to use Redis again. */
   probe: 250,
   /** All processes use Redis again within this. */
   back: 2000,
 };
+
+const SLOW_RESPONSES = 5;
 
 const STORAGES = ['redis', 'process'] as const;
 
@@ -46,6 +48,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private failedKey = '';
   /** Since when, by `performance.now()`, all responses were slow; `Infinity` after one in time. */
   private slowSince = Infinity;
+  private slowInRow = 0;
   /** Since when Redis is back. */
   private backSince = -Infinity;
   private probing: NodeJS.Timeout | undefined;
@@ -153,10 +156,12 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     try {
       const state = await within(TIMES.call, response);
       this.slowSince = Infinity;
+      this.slowInRow = 0;
       return state;
     } catch (error) {
       this.slowSince = Math.min(this.slowSince, start);
-      if (performance.now() - this.slowSince >= TIMES.slow) {
+      this.slowInRow += 1;
+      if (this.slowInRow >= SLOW_RESPONSES && performance.now() - this.slowSince >= TIMES.slow) {
         this.leave(error, key);
       }
       return undefined;
@@ -182,6 +187,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       }
       this.isAway = false;
       this.slowSince = Infinity;
+      this.slowInRow = 0;
       this.backSince = performance.now();
       this.changes.inc({ to: 'redis' });
       this.logger.log({ msg: 'rate limit storage back' });
