@@ -1,29 +1,188 @@
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import type { Api } from './support/api.js';
-import { sendRaw } from './support/raw-http.js';
+import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { Metrics } from '../src/platform/observability/metrics.js';
+import { IdentityProvider } from './support/identity-provider.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
 
 const CACHE_SECONDS = 1;
 
+/** Tokens in every state that they can have, and JWTs of the provider. */
+interface Credentials {
+  good: string;
+  expired: string;
+  revoked: string;
+  /** Rotated, and past the overlap. */
+  rotated: string;
+  /** Rotated, and within the overlap. */
+  overlapping: string;
+  /** What took its place. */
+  replacement: string;
+  reader: string;
+  writer: string;
+}
+
+/** Lines of the header section, in Latin-1, and what is added to path and body. */
+interface Sent {
+  headers?: string[];
+  query?: string;
+  body?: string;
+  mediaType?: string;
+}
+
+/** The statuses of a list, a create and a wrong path, or a refusal of all with a challenge. */
+type Expected = readonly [number, number, number] | 'missing' | 'invalid';
+
+const ROUTES = [
+  ['GET', '/v1/items'],
+  ['POST', '/v1/items'],
+  ['GET', '/v1/nothing'],
+] as const;
+
+const ACCEPTED = [200, 201, 404] as const;
+const READS = [200, 403, 404] as const;
+const WRITES = [403, 201, 404] as const;
+const NEITHER = [403, 403, 404] as const;
+const CHALLENGES = { missing: 'bearer realm="items"', invalid: 'bearer realm="items", error="invalid_token"' };
+
 let service: Service;
-let api: Api;
 let tokens: AccessTokensService;
-
-beforeAll(async () => {
-  service = await startService({ TOKEN_CACHE_TTL: String(CACHE_SECONDS) });
-  api = service.api;
-  tokens = service.app.get(AccessTokensService);
-});
-
-afterAll(() => service.stop());
+let provider: IdentityProvider;
+let credentials: Credentials;
 
 const idOf = async (wanted: string) => (await tokens.list()).find(({ name }) => name === wanted)?.id ?? '';
 
-it.each(['DELETE /v1/items', 'OPTIONS /v1/items', 'GET /nothing', 'POST /'])('%s is refused without a token', async (request) => {
-  const [method = '', path = ''] = request.split(' ');
-  const { status, headers, body } = await api.send(method, path);
-  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="items"']);
-  expect(body.type).toBe('/docs/problems#unauthorized');
+beforeAll(async () => {
+  provider = await IdentityProvider.start();
+  // Everything here fails at one address.
+  const settings = { TOKEN_CACHE_TTL: String(CACHE_SECONDS), AUTH_FAILURE_BURST: '1000000' };
+  service = await startService({ ...settings, ...provider.environment });
+  tokens = service.app.get(AccessTokensService);
+  const issue = (name: string, restrictions: { expiresAt?: Date; scopes?: string[] } = {}) =>
+    tokens.issue({ name, ...restrictions }, TESTER);
+  const rotate = async (name: string, overlap: number) => tokens.rotate(await idOf(name), { overlap }, TESTER);
+  const issued = {
+    good: service.api.token,
+    expired: await issue('expired', { expiresAt: new Date(Date.now() - 1) }),
+    revoked: await issue('revoked'),
+    rotated: await issue('rotated'),
+    overlapping: await issue('overlapping'),
+    reader: await issue('reader', { scopes: ['items:read'] }),
+    writer: await issue('writer', { scopes: ['items:write'] }),
+  };
+  await tokens.revoke({ id: await idOf('revoked') }, TESTER);
+  await rotate('rotated', 0);
+  credentials = { ...issued, replacement: await rotate('overlapping', 3_600_000) };
+});
+
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+});
+
+function bearer(token: string): Sent {
+  return { headers: [`Authorization: Bearer ${token}`] };
+}
+
+/** Values of `Authorization`, where `$` is the good token. */
+function values(...texts: string[]): () => Sent[] {
+  return () => texts.map((text) => ({ headers: [`Authorization: ${text.replaceAll('$', credentials.good)}`] }));
+}
+
+/** Header sections, where `$` is the good token. */
+function sections(...headers: string[][]): () => Sent[] {
+  return () => headers.map((lines) => ({ headers: lines.map((line) => line.replaceAll('$', credentials.good)) }));
+}
+
+/** Bearer credentials made of those that there are. */
+function tokensOf(make: (given: Credentials) => string[]): () => Sent[] {
+  return () => make(credentials).map(bearer);
+}
+
+/** JWTs of the provider. */
+function jwts(...given: Parameters<IdentityProvider['sign']>[]): () => Promise<Sent[]> {
+  return async () => (await Promise.all(given.map((parameters) => provider.sign(...parameters)))).map(bearer);
+}
+
+async function expectAnswers({ headers = [], query = '', body, mediaType = 'application/json' }: Sent, expected: Expected) {
+  const answers = await Promise.all(
+    ROUTES.map(([method, path]) => {
+      const content = body ?? (method === 'POST' ? '{"name":"x"}' : '');
+      const fields = content === '' ? headers : [...headers, `Content-Type: ${mediaType}`];
+      return sendRaw(service.port, Buffer.from(request(`${method} ${path}${query}`, fields, content), 'latin1'));
+    }),
+  );
+  const isRefused = expected === 'missing' || expected === 'invalid';
+  expect(answers.map(({ status }) => status)).toEqual(isRefused ? [401, 401, 401] : expected);
+  for (const answer of isRefused ? answers : []) {
+    expect(/(?<=^www-authenticate: ).*$/m.exec(answer.headers)?.[0]).toBe(CHALLENGES[expected as 'missing' | 'invalid']);
+    expect(answer.headers).not.toContain('ratelimit');
+    // The same words for every reason.
+    expect(JSON.parse(answer.body)).toEqual({
+      type: '/docs/problems#unauthorized',
+      title: 'Missing or invalid token',
+      status: 401,
+      detail: 'A valid bearer token is required.',
+      instance: expect.stringMatching(/^\/v1\/(?:items|nothing)$/),
+      requestId: expect.any(String),
+    });
+  }
+}
+
+it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
+  ['no header', () => [{}], 'missing'],
+  ['no token behind the scheme', values('', '   ', 'Bearer', 'Bearer   '), 'missing'],
+  ['no scheme, or no blank behind it', values('$', 'Bearer$', 'Bearer:$', 'Bearer\t$', 'Bear $'), 'missing'],
+  ['another scheme', values('Basic $', 'Token $', 'DPoP $', 'Basic Bearer $'), 'missing'],
+  ['another header', sections(['X-Access-Token: $'], ['Proxy-Authorization: Bearer $'], ['Cookie: access_token=$']), 'missing'],
+  ['another spelling of the same', values('bearer $', 'BEARER $', 'Bearer    $', '  Bearer $  '), ACCEPTED],
+  ['the token and more', values('Bearer $ x', 'Bearer $, realm="items"', 'Bearer $, Bearer $', 'Bearer $\u00e9'), 'invalid'],
+  ['something around the token', values('Bearer "$"', 'Bearer <$>', 'Bearer token=$', 'Bearer $=='), 'invalid'],
+  ['another text', values('Bearer x', 'Bearer undefined', 'Bearer __proto__', `Bearer ${'x'.repeat(8000)}`), 'invalid'],
+  ['more than a header section may have', values(`Bearer ${'x'.repeat(20_000)}`), [431, 431, 431]],
+  ['a control character', values('Bearer $\u0000'), [400, 400, 400]],
+  ['another prefix', tokensOf(({ good }) => ['', 'other_', 'ITEMS_'].map((prefix) => prefix + good.slice(6))), 'invalid'],
+  ['another length', tokensOf(({ good }) => ['items_', good.slice(0, -1), `${good}0`]), 'invalid'],
+  ['a wrong checksum', tokensOf(({ good }) => [good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')]), 'invalid'],
+  ['a token that was never issued', tokensOf(() => [generateToken()]), 'invalid'],
+  ['the digest', tokensOf(({ good }) => [digestOf(good).toString('hex')]), 'invalid'],
+  ['a token that is over', tokensOf(({ expired, revoked, rotated }) => [expired, revoked, rotated]), 'invalid'],
+  ['a token in use', tokensOf(({ overlapping, replacement }) => [overlapping, replacement]), ACCEPTED],
+  ['a token for reading', tokensOf(({ reader }) => [reader]), READS],
+  ['a token for writing', tokensOf(({ writer }) => [writer]), WRITES],
+  ['the header twice', sections(['Authorization: Bearer $', 'Authorization: Bearer $']), 'invalid'],
+  ['a good one behind another', sections(['Authorization: Basic dTpw', 'Authorization: Bearer $']), 'invalid'],
+  ['a good one before a bad one', sections(['Authorization: Bearer $', 'Authorization: Bearer x']), 'invalid'],
+  ['Basic twice', sections(['Authorization: Basic dTpw', 'Authorization: Basic dTpw']), 'missing'],
+  ['the query', () => ['', '[]'].map((name) => ({ query: `?access_token${name}=${credentials.good}` })), 'missing'],
+  ['the query, beside a good header', () => [{ ...bearer(credentials.good), query: '?access_token=x' }], [400, 400, 404]],
+  ['a JSON body', () => [{ body: JSON.stringify({ name: 'x', access_token: credentials.good }) }], 'missing'],
+  [
+    'a form',
+    () => [{ body: `name=x&access_token=${credentials.good}`, mediaType: 'application/x-www-form-urlencoded' }],
+    'missing',
+  ],
+  ['a malformed or large body and no token', () => [{ body: '{"name":' }, { body: 'x'.repeat(100_000) }], 'missing'],
+  ['JWTs of each algorithm', jwts([], [{}, { alg: 'ES256' }], [{}, { alg: 'EdDSA' }]), ACCEPTED],
+  [
+    'a JWT for several audiences, of 12,000 characters',
+    jwts([{ aud: ['another', 'items-api'], groups: 'x'.repeat(8500) }]),
+    ACCEPTED,
+  ],
+  ['a JWT for reading', jwts([{ scope: 'openid items:read' }]), READS],
+  ['a JWT for writing, in scp', jwts([{ scp: ['items:write'] }]), WRITES],
+  ['a JWT with other scopes, or none, said so', jwts([{ scope: 'openid profile' }], [{ scope: '' }]), NEITHER],
+  ['a JWT that has expired, or is of another issuer', jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]), 'invalid'],
+])('%s', async (_name, send, expected) => {
+  for (const sent of await send()) await expectAnswers(sent, expected);
+});
+
+it('counts what was let in by its kind', async () => {
+  const metric = await service.app.get(Metrics).registry.getSingleMetric('items_authentications_total')?.get();
+  expect(metric?.values.map(({ labels, value }) => [labels['kind'], value > 0])).toEqual([
+    ['token', true],
+    ['jwt', true],
+  ]);
 });
 
 describe('an access token', () => {
@@ -55,10 +214,9 @@ describe('an access token', () => {
   });
 
   it('is stored as a digest, with the day of its last use', async () => {
-    await api.list();
     const today = new Date().toISOString().slice(0, 10);
-    await eventually(async () => (await tokens.list()).some((token) => token.name === 'test' && token.lastUsedOn === today));
-    expect(JSON.stringify(await tokens.list())).not.toContain(api.token.slice(6));
+    await eventually(async () => (await tokens.list()).some(({ name, lastUsedOn }) => name === 'test' && lastUsedOn === today));
+    expect(JSON.stringify(await tokens.list())).not.toContain(credentials.good.slice(6));
   });
 });
 
@@ -74,6 +232,6 @@ describe('authentication', () => {
     const refused = await sendRaw(service.port, head(''));
     expect(refused.status).toBe(401);
     expect(refused.headers).toContain('connection: close');
-    expect((await sendRaw(service.port, head(`Authorization: Bearer ${api.token}\r\n`))).status).toBe(100);
+    expect((await sendRaw(service.port, head(`Authorization: Bearer ${credentials.good}\r\n`))).status).toBe(100);
   });
 });

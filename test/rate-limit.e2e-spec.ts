@@ -84,26 +84,4 @@ describe('a limit of 3 in 2 seconds', () => {
     // The first call has left the window, the second and third have not.
     expect([(await client.list()).status, (await client.list()).status]).toEqual([200, 429]);
   });
-
-  it('never admits more than 3 in any 2 seconds, however it is hammered', async () => {
-    const client = await service.newClient();
-    const admitted: { sent: number; received: number }[] = [];
-    const end = Date.now() + 4500;
-    const hammer = async () => {
-      while (Date.now() < end) {
-        const sent = performance.now();
-        if ((await client.list()).status === 200) admitted.push({ sent, received: performance.now() });
-        await delay(20);
-      }
-    };
-    await Promise.all(Array.from({ length: 4 }, hammer));
-    admitted.sort((a, b) => a.sent - b.sent);
-    // What was sent first of four and received last of them spans more than a window.
-    const tooMany = admitted.filter((first, index) => {
-      const fourth = admitted[index + 3];
-      return fourth && fourth.received - first.sent < 2000;
-    });
-    expect(tooMany).toEqual([]);
-    expect(admitted.length).toBeGreaterThanOrEqual(6);
-  });
 });

@@ -35,9 +35,6 @@ const commanded = (name: string, begin: (string | number)[], end: string[]): Fau
   end: () => redis.command(...(end as [string])),
 });
 
-const configured = (name: string, setting: string, value: string): Fault =>
-  commanded(name, ['CONFIG', 'SET', setting, value], ['CONFIG', 'SET', setting, '0']);
-
 const stopped: Fault = {
   name: 'was stopped, and answered nothing for longer than a window',
   lasts: LONG,
@@ -45,34 +42,8 @@ const stopped: Fault = {
   end: () => Promise.resolve(redis.resume()),
 };
 const readOnly = commanded('was a read-only replica', ['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']);
-const withoutReplicas = configured('had not the replicas that it must write to', 'min-replicas-to-write', '1');
-const withoutMemory = configured('had no memory left', 'maxmemory', '1');
+const withoutMemory = commanded('had no memory left', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']);
 const held = commanded('held back all writes', ['CLIENT', 'PAUSE', 60_000, 'WRITE'], ['CLIENT', 'UNPAUSE']);
-
-/** Responds late again and again, each time until it counts as away. */
-function fits(): Fault {
-  const over = new AbortController();
-  let all: Promise<void> | undefined;
-  const run = async () => {
-    while (!over.signal.aborted) {
-      await redis.command('DEBUG', 'SLEEP', 0.8);
-      await delay(800);
-    }
-  };
-  return {
-    name: 'was slow in fits',
-    lasts: 2000,
-    isIntermittent: true,
-    begin: () => {
-      all = run();
-      return Promise.resolve();
-    },
-    end: async () => {
-      over.abort();
-      await all;
-    },
-  };
-}
 
 async function restartWith(password: string): Promise<void> {
   await redis.kill();
@@ -87,8 +58,8 @@ const otherPassword: Fault = {
 
 it.each<[string, () => Fault[]]>([
   ['is away', () => [killed('was killed, and away for longer than a window', LONG), stopped]],
-  ['refuses to write', () => [readOnly, withoutReplicas, withoutMemory]],
-  ['responds late', () => [fits(), held]],
+  ['refuses to write', () => [readOnly, withoutMemory]],
+  ['responds late', () => [held]],
   ['has another password, and is back empty', () => [otherPassword, killed('was killed, and back at once', 0)]],
 ])('holds the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
 

@@ -38,21 +38,15 @@ function claiming(claims: Record<string, unknown>): Make {
 }
 
 /** Takes the public key for the secret of an HMAC. */
-function byHmac(bits: 256 | 512, secretOf: (key: SigningKey) => string): Make {
+function byHmac(secretOf: (key: SigningKey) => string): Make {
   return (idp) => {
-    const input = signingInput({ alg: `HS${bits}`, typ: 'JWT', kid: idp.key().kid }, claimsOf(idp));
-    return `${input}.${createHmac(`sha${bits}`, secretOf(idp.key())).update(input).digest('base64url')}`;
+    const input = signingInput({ alg: 'HS256', typ: 'JWT', kid: idp.key().kid }, claimsOf(idp));
+    return `${input}.${createHmac('sha256', secretOf(idp.key())).update(input).digest('base64url')}`;
   };
 }
 
 function changed(change: (...parts: string[]) => (string | undefined)[]): Make {
   return async (idp) => change(...(await idp.sign()).split('.')).join('.');
-}
-
-/** A flattened JWS, which is not compact (RFC 7515, section 7.2.2). */
-async function asJson(idp: IdentityProvider): Promise<string> {
-  const [header, payload, signature] = (await idp.sign()).split('.');
-  return JSON.stringify({ protected: header, payload, signature });
 }
 
 function encrypted(idp: IdentityProvider): Promise<string> {
@@ -81,75 +75,49 @@ function otherClaim(header = '', payload = '', signature = ''): string[] {
   return [header, Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url'), signature];
 }
 
-async function otherSignature(idp: IdentityProvider): Promise<string> {
-  const [, , other] = (await idp.sign({ sub: 'bob' })).split('.');
-  return changed((header, payload) => [header, payload, other])(idp);
-}
-
 const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
   'jwt-form': {
     'no signature, alg none': (idp) => `${signingInput({ alg: 'none' }, claimsOf(idp))}.`,
     'alg none in another spelling': byProvider({ alg: 'nOnE' }),
-    'no alg': byProvider({ alg: undefined }),
     'alg as a list': byProvider({ alg: ['RS256'] }),
-    'HS256 with the public key in PEM': byHmac(256, (key) => key.publicPem),
-    'HS256 with the public key as JWK': byHmac(256, (key) => JSON.stringify(key.publicJwk)),
-    'HS512 with an empty secret': byHmac(512, () => ''),
+    'HS256 with the public key in PEM': byHmac((key) => key.publicPem),
+    'HS256 with an empty secret': byHmac(() => ''),
     'an algorithm of the same key, PS256': byProvider({ alg: 'PS256' }),
-    'an algorithm of the same key, RS512': byProvider({ alg: 'RS512' }),
-    'an algorithm that does not exist': byProvider({ alg: '__proto__' }),
     'an unknown extension in crit': byProvider({ crit: ['exp'], exp: 1 }),
-    'an empty crit': byProvider({ crit: [] }),
     'an unencoded payload': unencoded,
-    'a payload that says it is unencoded': byProvider({ b64: false, crit: ['b64'] }),
     'a JWT in a JWT': async (idp) => byProvider({ cty: 'JWT' }, await idp.sign())(idp),
     'an encrypted JWT': encrypted,
-    'a JWS in JSON': asJson,
     'a list as payload': byProvider({}, [{ sub: 'mallory' }]),
-    'null as payload': byProvider({}, 'null'),
-    'a text as payload': byProvider({}, 'text'),
-    'a list as header': changed((_header, ...rest) => ['W10', ...rest]),
     'two parts': changed((header, payload) => [header, payload]),
-    'four parts': changed((...parts) => [...parts, 'x']),
     'nothing but full stops': () => '..',
   },
   'jwt-key': {
     'an algorithm of another kind of key': byProvider({ alg: 'ES256' }),
-    "a stranger's key": byStranger(({ kid }) => ({ kid })),
     "a stranger's key in jwk": byStranger(({ kid, publicJwk }) => ({ kid, jwk: publicJwk })),
     "a stranger's key at jku": byStranger(({ kid }, { issuer }) => ({ kid, jku: `${issuer}/elsewhere/keys` })),
     "a stranger's certificate in x5c": byStranger(async (key) => ({ kid: key.kid, x5c: [await selfSignedCertificate(key)] })),
     "a stranger's certificate at x5u": byStranger(({ kid }, { issuer }) => ({ kid, x5u: `${issuer}/elsewhere/certificate` })),
     'a path as kid': byStranger(() => ({ kid: '../../../../dev/null' })),
-    'SQL as kid': byStranger(() => ({ kid: "' UNION SELECT 'secret" })),
     'a number as kid': byStranger(() => ({ kid: 1 })),
   },
   'jwt-signature': {
     'another claim than was signed': changed(otherClaim),
     'a signature cut off': changed((header, payload) => [header, payload, '']),
-    'the signature of another JWT': otherSignature,
     'a blank ECDSA signature': blank,
-    "a stranger's key under a known kid": byStranger((_key, idp) => ({ kid: idp.key().kid })),
     "a stranger's key in jwk, under a known kid": byStranger((key, idp) => ({ kid: idp.key().kid, jwk: key.publicJwk })),
   },
   'jwt-claims': {
     'another issuer': claiming({ iss: 'https://issuer.example' }),
     'the issuer with a slash': (idp) => idp.sign({ iss: `${idp.issuer}/` }),
-    'the issuer in a list': (idp) => idp.sign({ iss: [idp.issuer] }),
     'no issuer': claiming({ iss: undefined }),
-    'another audience': claiming({ aud: 'another-api' }),
-    'a longer audience': (idp) => idp.sign({ aud: [`${idp.audience}/v2`, 'another-api'] }),
+    'another audience': claiming({ aud: ['items-api/v2', 'another-api'] }),
     'no audience': claiming({ aud: undefined }),
     'no expiry': claiming({ exp: undefined }),
     'an expiry as a text': claiming({ exp: String(inSeconds(300)) }),
-    'a time before which it is not valid, as a text': claiming({ nbf: 'now' }),
     'no subject': claiming({ sub: undefined }),
-    'an empty subject': claiming({ sub: '' }),
     'a number as subject': claiming({ sub: 1 }),
     'a subject of 256 characters': claiming({ sub: 'x'.repeat(256) }),
     'a subject of two lines': claiming({ sub: 'alice\nmsg="let in"' }),
-    'a subject that turns the direction of writing': claiming({ sub: 'ecila\u202e' }),
-    'a subject that is no Unicode': claiming({ sub: '\ud800' }),
     'a number as scope': claiming({ scope: 1 }),
     'null as scope': claiming({ scope: null, scp: 'items:read' }),
     'a scope that is no text': claiming({ scp: ['items:read', 1] }),

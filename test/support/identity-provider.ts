@@ -15,11 +15,8 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
 /** What each answers with, and must be asked for: the API server of Kubernetes insists on it. */
 const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
 
-/**
- * How an endpoint fails: it accepts the request and is silent, falls silent in the middle of its answer, breaks the connection,
- * answers with status 500, with a redirect to the right answer, late, or something else.
- */
-export type ProviderFault = 'silent' | 'half' | 'cut' | 'error' | 'redirect' | { delay: number } | { body: string };
+/** How it fails: it is silent, at once or in the middle of its response, or responds with 500, a redirect to the right one, or a wrong body. */
+export type ProviderFault = 'silent' | 'half' | 'error' | 'redirect' | { body: string };
 
 /** How a JWT is signed. */
 export interface Signing {
@@ -38,11 +35,9 @@ export class IdentityProvider {
   metadata: Record<string, unknown> = {};
   /** The key set. */
   published: JWK[] = [];
-  /** Requests that have had no whole answer, and whose client still waits. */
-  waiting = 0;
 
   private readonly server = createServer((request, response) => this.accept(request, response));
-  private faults: Partial<Record<Endpoint, ProviderFault>> = {};
+  private fault: ProviderFault | undefined;
   private readonly current = new Map<Algorithm, SigningKey>();
   private port = 0;
 
@@ -90,14 +85,14 @@ export class IdentityProvider {
     return key.sign(header, { ...standard, ...claims });
   }
 
-  /** Fails from now on, at one endpoint or at both. */
-  fail(fault: ProviderFault, where: readonly Endpoint[] = ['discovery', 'keys']): void {
-    for (const endpoint of where) this.faults[endpoint] = fault;
+  /** Fails from now on. */
+  fail(fault: ProviderFault): void {
+    this.fault = fault;
   }
 
   /** Fails no longer. */
   recover(): void {
-    this.faults = {};
+    this.fault = undefined;
   }
 
   /** Goes away: connections are refused. */
@@ -126,19 +121,15 @@ export class IdentityProvider {
   }
 
   private accept(request: IncomingMessage, response: ServerResponse): void {
-    this.waiting += 1;
-    response.on('close', () => (this.waiting -= 1));
     const [path = ''] = (request.url ?? '').split('?');
     const endpoint = endpoints.get(path);
     this.requests[endpoint ?? 'elsewhere'] += 1;
-    const fault = endpoint && this.faults[endpoint];
+    const fault = endpoint && this.fault;
     const body = JSON.stringify(this.documentOf(path));
     if (!endpoint && !path.startsWith('/elsewhere/')) {
       response.writeHead(404).end();
     } else if (!(request.headers.accept ?? '').split(', ').includes(mediaTypes[endpoint ?? 'keys'])) {
       response.writeHead(406).end();
-    } else if (fault === 'cut') {
-      request.socket.resetAndDestroy();
     } else if (fault === 'error') {
       response.writeHead(500).end(body);
     } else if (fault === 'redirect') {
@@ -146,9 +137,7 @@ export class IdentityProvider {
     } else if (fault === 'half') {
       response.writeHead(200).write(body.slice(0, body.length / 2));
     } else if (fault !== 'silent') {
-      const { delay = 0, body: other = body } = (fault ?? {}) as { delay?: number; body?: string };
-      const timer = setTimeout(() => response.writeHead(200).end(other), delay);
-      response.on('close', () => clearTimeout(timer));
+      response.writeHead(200).end(fault?.body ?? body);
     }
   }
 

@@ -33,20 +33,4 @@ export class RedisCluster {
       return infos.every((info) => String(info).includes('cluster_state:ok'));
     });
   }
-
-  keys(): Promise<string[][]> {
-    return Promise.all(this.nodes.map(async (node) => (await node.command('KEYS', '*')) as string[]));
-  }
-
-  /** Lets another node serve the slot of a key, with the keys that are in it, while they are in use. */
-  async move(key: string, from: RedisServer, to: RedisServer): Promise<void> {
-    const slot = Number(await from.command('CLUSTER', 'KEYSLOT', key));
-    const [source, target] = (await Promise.all([from, to].map((node) => node.command('CLUSTER', 'MYID')))) as [string, string];
-    await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source);
-    await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target);
-    const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
-    await from.command('MIGRATE', '127.0.0.1', to.port, '', 0, 5000, 'KEYS', ...keys);
-    await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
-    for (const node of this.nodes) await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
-  }
 }

@@ -48,6 +48,8 @@ export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): 'revok
   if (revokedAt) {
     return 'revoked';
   }
-  const isOver = expiresAt !== null && expiresAt.getTime() <= Date.now();
-  return isOver ? (replacedBy === null ? 'expired' : 'rotated') : undefined;
+  if (expiresAt === null || expiresAt.getTime() > Date.now()) {
+    return undefined;
+  }
+  return replacedBy === null ? 'expired' : 'rotated';
 }

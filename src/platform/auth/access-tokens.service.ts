@@ -72,14 +72,13 @@ export class AccessTokensService {
           `The token ${id} is ${fault ?? 'unknown'}. See \`token list\`: rotate one in use, or issue a new one.`,
         );
       }
-      const now = Date.now();
       const end = old.expiresAt?.getTime() ?? Infinity;
-      const expiresAt = dateIn(lifetime ?? end - old.createdAt.getTime(), now);
+      const expiresAt = dateIn(lifetime ?? end - old.createdAt.getTime());
       const replacement = newToken({ name: old.name, scopes: old.scopes, expiresAt, familyId: old.familyId ?? id });
-      const oldEnd = new Date(Math.min(now + overlap, end));
+      const oldExpiresAt = dateIn(Math.min(overlap, end - Date.now()));
       await this.tokens.insert(replacement.row);
-      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: oldEnd });
-      return { ...replacement, replacedExpiresAt: oldEnd };
+      await this.tokens.update({ id }, { replacedBy: replacement.row.id, expiresAt: oldExpiresAt });
+      return { ...replacement, replacedExpiresAt: oldExpiresAt };
     });
     audit('token.rotated', by, { ...describe(row), replaces: id, replacedExpiresAt });
     return token;
@@ -92,13 +91,12 @@ export class AccessTokensService {
 
   /** Revokes a token for good. @returns false when there is no such token, or it is revoked already */
   async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
-    const token = await this.tokens.findOneBy(which);
-    const { affected } = await this.tokens.update({ ...which, revokedAt: IsNull() }, { revokedAt: new Date() });
-    if (!token || affected !== 1) {
-      return false;
+    const token = await this.tokens.findOneBy({ ...which, revokedAt: IsNull() });
+    if (token) {
+      await this.tokens.update({ id: token.id }, { revokedAt: new Date() });
+      audit('token.revoked', by, describe(token));
     }
-    audit('token.revoked', by, describe(token));
-    return true;
+    return token !== null;
   }
 
   /** Verifies a token, and notes the day of its last use, with at most one write a day. */

@@ -1,13 +1,16 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { currentSpan, traced } from '../tracing/traced.js';
+import { Metrics } from '../observability/metrics.js';
+import { currentSpan } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import type { RefusalReason } from './principal.js';
-import { tokenPolicyOf } from './token-policy.decorator.js';
+import { clientAddress } from './failure-budget.js';
+import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
+import { requiredPolicy } from './token-policy.decorator.js';
 
 /** The header `WWW-Authenticate` of a refusal (RFC 6750, section 3). */
 export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
@@ -24,41 +27,69 @@ const unauthorized = defineProblemType({
     'Send a valid access token in the header `Authorization: Bearer <token>`. A token that was mistyped, has expired or was revoked is not valid; the operator of the service issues new ones.',
 });
 
+const MISSING = { headers: { 'WWW-Authenticate': challenge() } };
+const INVALID = { headers: { 'WWW-Authenticate': challenge({ error: 'invalid_token' }) } };
+
 /** The problem for a refused request, which says no more of the reason than RFC 6750 does. */
 export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem {
-  const value = challenge(reason === 'missing' ? {} : { error: 'invalid_token' });
-  return new Problem(unauthorized, 'A valid bearer token is required.', { headers: { 'WWW-Authenticate': value } });
+  return new Problem(unauthorized, 'A valid bearer token is required.', reason === 'missing' ? MISSING : INVALID);
 }
 
 /** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
-  constructor(private readonly strategy: BearerStrategy) {
+  private readonly refusals;
+  private readonly successes;
+
+  constructor(
+    private readonly strategy: BearerStrategy,
+    private readonly reflector: Reflector,
+    metrics: Metrics,
+  ) {
     super({ defaultStrategy: strategy.name });
+    this.refusals = metrics.counter({
+      name: 'items_authentication_refusals_total',
+      help: 'Requests answered 401, by the reason that the log tells as well',
+      labels: { reason: REFUSAL_REASONS },
+    });
+    this.successes = metrics.counter({
+      name: 'items_authentications_total',
+      help: 'Requests let in, by what they came with',
+      labels: { kind: ['token', 'jwt'] },
+    });
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() }) === 'public') {
+    if (requiredPolicy(this.reflector, context) === 'public') {
       return true;
     }
     const request = context.getArgByIndex<Request>(0);
-    const user = this.strategy.decide(request);
-    if (user === undefined) {
-      return traced('authenticate', () => super.canActivate(context) as Promise<boolean>);
+    const verdict = this.strategy.judge(request);
+    if (!verdict) {
+      return super.canActivate(context) as Promise<boolean>;
     }
-    request.user = this.handleRequest(undefined, user, undefined, context);
+    request.user = this.settle(request, verdict);
     return true;
   }
 
-  override handleRequest<User>(error: Error | undefined, user: User | false, _info: unknown, context: ExecutionContext): User {
+  /** Gets the verdict of the strategy from Passport, or the error of its look-up. */
+  override handleRequest<User>(error: Error | null, verdict: User, _info: unknown, context: ExecutionContext): User {
     if (error) {
       throw error;
     }
-    if (!user) {
-      const reason = context.getArgByIndex<Request>(0).refusal?.reason;
-      currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
-      throw unauthorizedProblem(reason);
+    return this.settle(context.getArgByIndex(0), verdict as Verdict) as User;
+  }
+
+  /** @throws Problem 401 */
+  private settle(request: Request, verdict: Verdict): Principal {
+    if ('principal' in verdict) {
+      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
+      return verdict.principal;
     }
-    return user;
+    const { refused: reason, tokenId } = verdict;
+    request.refusal = { reason, tokenId, address: clientAddress(request) };
+    this.refusals.inc({ reason });
+    currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
+    throw unauthorizedProblem(reason);
   }
 }

@@ -5,32 +5,22 @@ import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
-import { Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { Configuration } from '../config/configuration.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { Bulkhead } from '../database/bulkhead.js';
-import { Metrics } from '../observability/metrics.js';
+import { traced } from '../tracing/traced.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { clientAddress, FailureBudget, networksOf } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
-import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
+import type { Principal, Verdict } from './principal.js';
 import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
-
-declare global {
-  // Express' own hook for properties that middleware adds.
-  namespace Express {
-    interface Request {
-      /** Why it was not let in, with whose token if that is known, and from where: for the log. */
-      refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
-    }
-  }
-}
 
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * `Authorization: Bearer <token>` (RFC 6750, section 2.1), and no other place for a token (RFC 9700, section 4.3.2).
+ * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from no other place (RFC 9700, section 4.3.2).
  *
  * Valid credentials are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes on working. Invalid ones are never
  * remembered, and are not looked up once their address has used up its budget. What was valid before needs no budget, so that a
@@ -45,17 +35,14 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   private readonly budget: FailureBudget;
   /** Look-ups of new credentials by network: without a bound, those that begin at once would all be within the budget. */
   private readonly newcomers: Bulkhead;
-  private readonly refusals;
-  private readonly successes;
 
   constructor(
     private readonly tokens: AccessTokensService,
     private readonly declared: DeclaredTokens,
     private readonly jwt: JwtVerifier,
     private readonly configuration: Configuration,
-    metrics: Metrics,
   ) {
-    super({ realm: SERVICE_NAME, passReqToCallback: true });
+    super({ passReqToCallback: true });
     // Passport keeps strategies by name for the whole process; applications in one process must not share one.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
@@ -66,46 +53,10 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
       perOwner: Math.ceil(configuration.DATABASE_POOL_SIZE / 2),
       wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
     });
-    this.refusals = metrics.counter({
-      name: 'items_authentication_refusals_total',
-      help: 'Requests answered 401, by the reason that the log tells as well',
-      labels: { reason: REFUSAL_REASONS },
-    });
-    this.successes = metrics.counter({
-      name: 'items_authentications_total',
-      help: 'Requests let in, by what they came with',
-      labels: { kind: ['token', 'jwt'] },
-    });
   }
 
-  /**
-   * The principal of a request, where no look-up is needed: Passport can be left out then.
-   *
-   * @returns false if it is refused, undefined if a look-up has to decide
-   */
-  decide(request: Request): Principal | false | undefined {
-    const verdict = this.judge(request);
-    return verdict && this.settle(request, verdict);
-  }
-
-  /** Shows the library one well-formed header: by itself it also takes tokens from the query and the body. */
-  override authenticate(request: Request): void {
-    const headers = { authorization: `Bearer ${credentialOf(request)}` };
-    super.authenticate({ headers, request } as unknown as Request);
-  }
-
-  /** @throws what the database throws when it is away */
-  async validate({ request }: { request: Request }, credential: string): Promise<Principal | false> {
-    const key = fingerprintOf(credential);
-    let verdict = this.lookUps.get(key);
-    if (!verdict) {
-      verdict = this.lookUp(key, credential, clientAddress(request)).finally(() => this.lookUps.delete(key));
-      this.lookUps.set(key, verdict);
-    }
-    return this.settle(request, await verdict);
-  }
-
-  private judge(request: Request): Verdict | undefined {
+  /** The verdict on a request that needs no look-up, and so no Passport; undefined for others. */
+  judge(request: Request): Verdict | undefined {
     const credential = credentialOf(request);
     if (credential === undefined) {
       return { refused: 'missing' };
@@ -117,29 +68,52 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     if (principal) {
       return { principal };
     }
-    if (credential.startsWith(TOKEN_PREFIX) ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
-      return { refused: credential.startsWith(TOKEN_PREFIX) ? 'checksum' : 'malformed' };
+    const isToken = credential.startsWith(TOKEN_PREFIX);
+    if (isToken ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
+      return { refused: isToken ? 'checksum' : 'malformed' };
     }
     return !this.wasValid(key) && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
   }
 
-  private async lookUp(key: string, credential: string, address: string): Promise<Verdict> {
-    if (this.wasValid(key)) {
-      return this.verify(key, credential, address);
+  /** Shows Passport one well-formed header: by itself the library also takes tokens from the query and the body. */
+  override authenticate(request: Request): void {
+    const headers = { authorization: `Bearer ${credentialOf(request)}` };
+    super.authenticate({ headers, request } as unknown as Request);
+  }
+
+  /**
+   * Looks a credential up.
+   *
+   * @throws what the database throws when it is away
+   */
+  validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
+    const key = fingerprintOf(credential);
+    const address = clientAddress(request);
+    let verdict = this.lookUps.get(key);
+    if (!verdict) {
+      const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
+      const lookUp = () => this.lookUp(verifier, credential, key, address);
+      const run = () => (this.wasValid(key) ? lookUp() : this.lookUpNewcomer(lookUp, address));
+      verdict = traced('authenticate', run).finally(() => this.lookUps.delete(key));
+      this.lookUps.set(key, verdict);
     }
-    const verify = async (): Promise<Verdict> =>
-      this.budget.isSpent(address) ? { refused: 'budget' } : this.verify(key, credential, address);
-    return this.newcomers.run(networksOf(address).at(-1) ?? '', verify, undefined, databaseBusy);
+    return verdict;
   }
 
   private wasValid(key: string): boolean {
     return this.accepted.peek(key, { allowStale: true }) !== undefined;
   }
 
-  private async verify(key: string, credential: string, address: string): Promise<Verdict> {
+  private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
+    const refused: Verdict = { refused: 'budget' };
+    const run = async () => (this.budget.isSpent(address) ? refused : lookUp());
+    return this.newcomers.run(networksOf(address).at(-1) ?? '', run, undefined, databaseBusy);
+  }
+
+  private async lookUp(verifier: AccessTokensService | JwtVerifier, credential: string, key: string, address: string) {
     // What was read is as old as the question.
     const asked = Date.now();
-    const verdict = await (credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt).verify(credential);
+    const verdict = await verifier.verify(credential);
     if ('principal' in verdict) {
       const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
       this.accepted.set(key, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
@@ -148,26 +122,15 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     }
     return verdict;
   }
-
-  private settle(request: Request, verdict: Verdict): Principal | false {
-    if ('principal' in verdict) {
-      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
-      return verdict.principal;
-    }
-    const { refused: reason, tokenId } = verdict;
-    request.refusal = { reason, tokenId, address: clientAddress(request) };
-    this.refusals.inc({ reason });
-    return false;
-  }
 }
 
 /** What follows `Bearer`. A malformed credential becomes a token that cannot exist, and is challenged as an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
-  const [credential = ''] = credentials;
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {
     return undefined;
   }
-  const token = credentials.length === 1 ? /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(credential)?.[1] : undefined;
-  return token ?? 'malformed';
+  const [credential = '', ...others] = credentials;
+  const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(credential)?.[1];
+  return others.length === 0 && token !== undefined ? token : 'malformed';
 }

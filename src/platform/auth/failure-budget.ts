@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -14,10 +14,7 @@ interface Bucket {
 
 /** Bounds the failed authentications of each network. Those that succeed cost nothing. */
 export class FailureBudget {
-  private readonly buckets = new LRUCache<string, Bucket>({
-    max: 10_000,
-    memoMethod: () => ({ left: Infinity, at: 0, reportedAt: -Infinity }),
-  });
+  private readonly buckets = new LRUCache<string, Bucket>({ max: 10_000 });
 
   /**
    * @param burst - failures at once
@@ -32,15 +29,13 @@ export class FailureBudget {
   isSpent(address: string): boolean {
     return networksOf(address).some((network) => {
       const bucket = this.bucketOf(network);
-      if (bucket.left >= 1) {
-        return false;
-      }
-      if (bucket.at - bucket.reportedAt >= 60_000) {
+      const isSpent = bucket.left < 1;
+      if (isSpent && bucket.at - bucket.reportedAt >= 60_000) {
         bucket.reportedAt = bucket.at;
         const reason = `more failed authentications than ${this.burst} at once and ${this.rate} a second; if this is a load balancer, set TRUSTED_PROXIES`;
         audit('authentication.refused-by-budget', { actor: network, reason });
       }
-      return true;
+      return isSpent;
     });
   }
 
@@ -50,7 +45,8 @@ export class FailureBudget {
   }
 
   private bucketOf(network: string): Bucket {
-    const bucket = this.buckets.memo(network);
+    const bucket = this.buckets.get(network) ?? { left: Infinity, at: 0, reportedAt: -Infinity };
+    this.buckets.set(network, bucket);
     // A /48 may fail ten times as often as each /64 in it.
     const factor = network.endsWith('/48') ? 10 : 1;
     const now = performance.now();
@@ -65,9 +61,9 @@ export class FailureBudget {
  *
  * @returns it in one spelling, IPv4 as such, without a zone; empty once the connection is gone
  */
-export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
-  const address = (isIP(ip) > 0 ? ip : (socket.remoteAddress ?? '')).replace(/^::ffff:(?=\d+\.)/, '');
-  return address === '' || isIPv4(address) ? address : ipaddr.process(address.replace(/%.*/s, '')).toString();
+export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {
+  const address = (ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress).replace(/^::ffff:(?=\d+\.)/, '');
+  return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;
 }
 
 /** Networks of an address, the smallest first: IPv4 itself; of IPv6 the /64, which is one client's, and the /48, which may be. */

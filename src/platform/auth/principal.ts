@@ -11,9 +11,13 @@ export interface Principal {
 }
 
 declare global {
-  // Passport's own hook for the type of `request.user`.
+  // The hooks of Passport for the type of `request.user`, and of Express for other properties.
   namespace Express {
     interface User extends Principal {}
+    interface Request {
+      /** Why it was not let in, with whose token if that is known, and from where: for the log. */
+      refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
+    }
   }
 }
 

@@ -1,9 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { challenge } from './bearer-auth.guard.js';
-import { scopesOf } from './token-policy.decorator.js';
+import { requiredPolicy } from './token-policy.decorator.js';
 
 /** The token is valid, and not meant for this. */
 const insufficientScope = defineProblemType({
@@ -24,14 +25,16 @@ export function insufficientScopeProblem(scopes: readonly string[]): Problem {
 /** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
   canActivate(context: ExecutionContext): boolean {
     const granted = context.getArgByIndex<Request>(0).user?.scopes ?? [];
     if (granted === 'all') {
       return true;
     }
-    const required = scopesOf({ controller: context.getClass(), handler: context.getHandler() });
-    if (!required.every((scope) => granted.includes(scope))) {
-      throw insufficientScopeProblem(required);
+    const policy = requiredPolicy(this.reflector, context);
+    if (policy !== 'public' && !policy.every((scope) => granted.includes(scope))) {
+      throw insufficientScopeProblem(policy);
     }
     return true;
   }

@@ -27,22 +27,20 @@ export interface CommandLine {
  * @param token - the command that they become parts of
  */
 export function addTokenCommands(token: Command, { withDatabase, print }: CommandLine): void {
-  const withTokens = <T>(run: (tokens: AccessTokensService) => Promise<T>) =>
-    withDatabase((app) => run(app.get(AccessTokensService)));
-  const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
-  const overlap = durationParser('24h or 7d, or 0h', Number.isFinite);
+  const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
+    withDatabase((app) => run(app.get(AccessTokensService), app));
 
   attributed(token.command('issue'))
     .description('issue a token and print it, alone; it cannot be shown again')
     .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
-    .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
+    .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', duration, Infinity)
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
     .action(async ({ name, expires, scope, ...by }: Attribution & { name: string; expires: number; scope?: string[] }) => {
-      const issue = (app: INestApplicationContext) => {
+      const issue = (tokens: AccessTokensService, app: INestApplicationContext) => {
         refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
-        return app.get(AccessTokensService).issue({ name, expiresAt: dateIn(expires), scopes: scope ?? null }, by);
+        return tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope ?? null }, by);
       };
-      print(await withDatabase(issue));
+      print(await withTokens(issue));
     });
 
   token
@@ -57,11 +55,10 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
   attributed(token.command('rotate'))
     .description('issue a token in place of another and print it, alone; it has its name and scopes')
     .argument('<id>', 'id of the token, from `token list`', tokenId)
-    .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', overlap, parseDuration('24h'))
-    .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', lifetime)
-    .action(async (id: string, { expires, ...options }: Attribution & { overlap: number; expires?: number }) => {
-      const rotation = { overlap: options.overlap, lifetime: expires };
-      print(await withTokens((service) => service.rotate(id, rotation, options)));
+    .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', duration, parseDuration('24h'))
+    .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', duration)
+    .action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
+      print(await withTokens((tokens) => tokens.rotate(id, { overlap, lifetime: expires }, by)));
     });
 
   attributed(token.command('revoke'))
@@ -80,9 +77,7 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
   token
     .command('generate')
     .description('print a new token that is valid nowhere yet, for AUTH_TOKENS_FILE')
-    .action(() => {
-      print(generateToken());
-    });
+    .action(() => print(generateToken()));
 }
 
 /** Adds the options of what the audit log has of a command. */
@@ -103,15 +98,13 @@ function tokenName(text: string): string {
   return text;
 }
 
-/** Reads milliseconds, infinitely many from `never`. */
-function durationParser(examples: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
-  return (text) => {
-    const milliseconds = text === 'never' ? Infinity : parseDuration(text);
-    if (milliseconds === undefined || !isAllowed(milliseconds)) {
-      throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
-    }
-    return milliseconds;
-  };
+/** @returns milliseconds, infinitely many for `never` */
+function duration(text: string): number {
+  const milliseconds = text === 'never' ? Infinity : parseDuration(text);
+  if (milliseconds === undefined) {
+    throw new InvalidArgumentError('Write a duration, like 90d, 24h or 0h, or never.');
+  }
+  return milliseconds;
 }
 
 /** Does not repeat a wrong id: it may be a token that was mistyped. */

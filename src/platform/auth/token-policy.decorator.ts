@@ -1,3 +1,5 @@
+import type { ExecutionContext } from '@nestjs/common';
+import type { Reflector } from '@nestjs/core';
 import { isHidden } from '../openapi/hidden.decorator.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { isScope } from './principal.js';
@@ -44,6 +46,11 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
 /** The policy of a route; undefined without one: any valid token is accepted. */
 export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
   return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
+}
+
+/** The same for a request: every route that is served has a policy of its own or of its own controller. */
+export function requiredPolicy(reflector: Reflector, context: ExecutionContext): TokenPolicy {
+  return reflector.getAllAndOverride<TokenPolicy>(TOKEN_POLICY, [context.getHandler(), context.getClass()]);
 }
 
 /** The scopes that a route asks for. */

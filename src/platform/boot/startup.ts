@@ -37,7 +37,7 @@ export class Startup implements OnApplicationBootstrap {
       checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start(this.version);
       await this.tokens.start();
-      this.jwt.keys?.start();
+      this.jwt.start();
       this.keptAnswers.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }

@@ -35,26 +35,19 @@ export class RateLimitGuard extends ThrottlerGuard {
     const request = requestOf(context);
     const token = request.user?.id ?? '';
     if (limit !== throttler.limit || ttl !== throttler.ttl) {
-      const route = `${context.getClass().name}.${context.getHandler().name}`;
-      await this.count(request, `${token} ${route}`, { name: 'route', limit, ttl });
+      await this.count(request, `${token} ${context.getClass().name}.${context.getHandler().name}`, 'route', limit, ttl);
     }
-    await this.count(request, token, { name: 'default', limit: Number(throttler.limit), ttl: Number(throttler.ttl) });
-    return true;
+    return this.count(request, token, 'default', Number(throttler.limit), Number(throttler.ttl));
   }
 
-  private async count(
-    request: Request,
-    key: string,
-    { name, limit, ttl }: { name: string; limit: number; ttl: number },
-  ): Promise<void> {
-    const state = await this.storageService.increment(key, ttl, limit, 0, name);
-    const reset = state.isBlocked ? state.timeToBlockExpire : state.timeToExpire;
-    const remaining = Math.max(0, limit - state.totalHits);
+  private async count(request: Request, key: string, name: string, limit: number, ttl: number): Promise<true> {
+    const { totalHits, timeToExpire, isBlocked } = await this.storageService.increment(key, ttl, limit, 0, name);
     request.res?.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${ttl / 1000}`);
-    request.res?.setHeader('RateLimit', `"${name}";r=${remaining};t=${reset}`);
-    if (state.isBlocked) {
-      throw rateLimitedProblem(limit, ttl / 1000, Math.max(1, reset));
+    request.res?.setHeader('RateLimit', `"${name}";r=${Math.max(0, limit - totalHits)};t=${timeToExpire}`);
+    if (isBlocked) {
+      throw rateLimitedProblem(limit, ttl / 1000, Math.max(1, timeToExpire));
     }
+    return true;
   }
 }
 

@@ -72,12 +72,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       // No call waits longer than the last bound.
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
     );
-    const isShared = () => this.redis !== undefined && !this.isAway;
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(isShared()));
+    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(this.redis !== undefined && !this.isAway));
     const degraded = 'Whether this process counts for itself although REDIS_URL is set';
-    const { REDIS_URL } = configuration;
-    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(REDIS_URL !== undefined && !isShared()));
+    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(this.isAway));
   }
 
   /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
@@ -105,15 +103,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
    */
   async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
     const { admitted, remaining, freeIn } = await (currentSpan()
-      ? traced('rate limit', async () => this.hit(key, limit, ttl))
+      ? traced('rate limit', () => this.hit(key, limit, ttl))
       : this.hit(key, limit, ttl));
     const seconds = Math.ceil(freeIn / 1000);
-    return {
-      totalHits: limit - remaining,
-      timeToExpire: seconds,
-      isBlocked: !admitted,
-      timeToBlockExpire: admitted ? 0 : seconds,
-    };
+    return { totalHits: limit - remaining, timeToExpire: seconds, isBlocked: !admitted, timeToBlockExpire: seconds };
   }
 
   onApplicationShutdown(): void {
@@ -122,37 +115,20 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.connection?.disconnect();
   }
 
-  private hit(key: string, limit: number, ttl: number): WindowState | Promise<WindowState> {
-    let own = this.windows.get(ttl);
-    if (!own) {
-      own = new SlidingWindow(ttl);
-      this.windows.set(ttl, own);
+  private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
+    const window = this.windows.get(ttl) ?? new SlidingWindow(ttl);
+    this.windows.set(ttl, window);
+    // What this process admits when it counts for itself.
+    const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
+    const { redis } = this;
+    if (!redis || this.isAway) {
+      return this.decided(window.hit(key, part), 'process');
     }
-    return this.redis && !this.isAway
-      ? this.hitShared(this.redis, own, key, limit, ttl)
-      : this.decided(own.hit(key, this.partOf(limit)), 'process');
-  }
-
-  /** What this process admits when it counts for itself. */
-  private partOf(limit: number): number {
-    return Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
-  }
-
-  private async hitShared(
-    redis: RedisWindow,
-    window: SlidingWindow,
-    key: string,
-    limit: number,
-    ttl: number,
-  ): Promise<WindowState> {
     const mustAgree = performance.now() < this.backSince + ttl + TIMES.back;
-    const own = mustAgree ? window.hit(key, this.partOf(limit)) : undefined;
-    if (own && !own.admitted) {
-      return this.decided(own, 'process');
-    }
-    const shared = await this.ask(redis, key, limit, ttl);
+    const own = mustAgree ? window.hit(key, part) : undefined;
+    const shared = own?.admitted === false ? undefined : await this.ask(redis, key, limit, ttl);
     if (!shared) {
-      return this.decided(own ?? window.hit(key, this.partOf(limit)), 'process');
+      return this.decided(own ?? window.hit(key, part), 'process');
     }
     if (own && !shared.admitted) {
       window.remove(key);

@@ -8,8 +8,11 @@ export class RememberingReflector extends Reflector {
   private readonly known = new WeakMap<object, Map<unknown, unknown>>();
 
   override get(key: unknown, target: Parameters<Reflector['get']>[1]): never {
-    const values = this.known.get(target) ?? new Map<unknown, unknown>();
-    this.known.set(target, values);
+    let values = this.known.get(target);
+    if (!values) {
+      values = new Map();
+      this.known.set(target, values);
+    }
     if (!values.has(key)) {
       values.set(key, super.get(key, target));
     }

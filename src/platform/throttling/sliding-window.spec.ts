@@ -29,15 +29,6 @@ it('counts what was admitted elsewhere, beyond the limit, and frees a slot when 
   expect(calls.hit('a', 2)).toEqual({ admitted: true, remaining: 0, freeIn: 10 });
 });
 
-it('removes no more than there is', () => {
-  const calls = window(100);
-  calls.remove('a');
-  calls.hit('a', 2);
-  now += 100;
-  calls.remove('a');
-  expect(calls.hit('a', 2).remaining).toBe(1);
-});
-
 it('has the keys of two windows in memory at most, and none after silence', () => {
   const calls = window(100);
   let most = 0;

@@ -64,8 +64,7 @@ export class SlidingWindow {
 
   /** Removes the latest counted call, which was refused elsewhere. */
   remove(key: string): void {
-    const { times, first } = this.callsOf(key, this.now());
-    times.length = Math.max(first, times.length - 1);
+    this.callsOf(key, this.now()).times.pop();
   }
 
   /** The calls of a key without those that have left the window. */

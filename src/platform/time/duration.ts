@@ -10,9 +10,9 @@ export function parseDuration(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 }
 
-/** The time after so many milliseconds from now, or from another time; null after infinitely many. */
-export function dateIn(milliseconds: number, from: number = Date.now()): Date | null {
-  return milliseconds === Infinity ? null : new Date(from + milliseconds);
+/** The time in so many milliseconds; null for infinitely many. */
+export function dateIn(milliseconds: number): Date | null {
+  return milliseconds === Infinity ? null : new Date(Date.now() + milliseconds);
 }
 
 /**

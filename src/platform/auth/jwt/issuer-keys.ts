@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet } from 'jose';
 import type { Configuration } from '../../config/configuration.js';
@@ -9,78 +8,33 @@ import { tracedFetch } from '../../tracing/traced.js';
 /** In milliseconds: time limit of a fetch, pause after one, and interval of the timer, for which a withdrawn key stays valid. */
 export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
-/** Keys of the issuer of JWTs, fetched on a timer and for a JWT of an unknown key. A failure leaves the known ones. */
-export class IssuerKeys {
-  /** Finds the key that a JWT names. Rejects with an error of jose, or with that of a fetch. */
-  readonly find;
-  private readonly logger = new Logger('IssuerKeys');
-  private readonly refreshes;
-  private readonly stopping = new AbortController();
-  /** Keeps the context of the request that causes a fetch out of the timer. */
-  private readonly outside = AsyncLocalStorage.snapshot();
-  private timer: NodeJS.Timeout | undefined;
-  private isFailing = true;
-
-  constructor(
-    { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl }: Configuration,
-    metrics: Metrics,
-    private readonly times = RENEWAL_TIMES,
-  ) {
-    this.refreshes = metrics.counter({
-      name: 'items_jwt_key_refreshes_total',
-      help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
-      labels: { result: ['success', 'failure'] },
-    });
-    this.find = createRemoteJWKSet(new URL(keysUrl ?? issuer), {
-      cacheMaxAge: Infinity,
-      cooldownDuration: times.pause,
-      timeoutDuration: times.deadline,
-      [customFetch]: (_url, { signal }) =>
-        this.fetch(() => fetchKeySet(issuer, keysUrl, AbortSignal.any([signal, this.stopping.signal]))),
-    });
-  }
-
-  /** Fetches the keys in the background, now and on a timer. */
-  start(): void {
-    this.timer = undefined;
-    // `fetch` logs the error.
-    this.find.reload().catch(() => undefined);
-  }
-
-  /** Ends the timer and a fetch. The known keys stay. */
-  stop(): void {
-    this.stopping.abort();
-    clearTimeout(this.timer);
-  }
-
-  private async fetch(fetchKeys: () => Promise<JSONWebKeySet>): Promise<Response> {
-    // jose pauses after a success alone: after a failure, only the timer fetches.
-    if (this.isFailing && this.timer) {
-      throw new Error('The last fetch failed a moment ago.');
-    }
-    clearTimeout(this.timer);
+/** The keys of the issuer of JWTs, which jose fetches for a JWT of an unknown key, and on `reload()`. A failure leaves the known ones. */
+export function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, deadline } = RENEWAL_TIMES) {
+  const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = configuration;
+  const logger = new Logger('IssuerKeys');
+  const refreshes = metrics.counter({
+    name: 'items_jwt_key_refreshes_total',
+    help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
+    labels: { result: ['success', 'failure'] },
+  });
+  let known: JSONWebKeySet = { keys: [] };
+  const fetchOrKeep = async (signal: AbortSignal) => {
     try {
-      const keySet = await fetchKeys();
-      if (this.isFailing) {
-        this.logger.log({ msg: 'keys of the issuer fetched', keys: keySet.keys.length });
-      }
-      this.ended('success');
-      return Response.json(keySet);
+      known = await fetchKeySet(issuer, keysUrl, signal);
+      refreshes.inc({ result: 'success' });
     } catch (err) {
-      if (!this.stopping.signal.aborted) {
-        this.logger.warn({ msg: 'keys of the issuer not fetched', err, retryInMs: this.times.pause });
-        this.ended('failure');
-      }
-      throw err;
+      refreshes.inc({ result: 'failure' });
+      logger.warn({ msg: 'keys of the issuer not fetched', err });
     }
-  }
-
-  private ended(result: 'success' | 'failure'): void {
-    this.refreshes.inc({ result });
-    this.isFailing = result === 'failure';
-    const milliseconds = this.isFailing ? this.times.pause : this.times.interval;
-    this.timer = this.outside(() => setTimeout(() => this.start(), milliseconds)).unref();
-  }
+    return Response.json(known);
+  };
+  return createRemoteJWKSet(new URL(keysUrl ?? issuer), {
+    cacheMaxAge: Infinity,
+    cooldownDuration: pause,
+    timeoutDuration: deadline,
+    // By itself, jose pauses after a success alone.
+    [customFetch]: (_url, { signal }) => fetchOrKeep(signal),
+  });
 }
 
 /** Fetches the keys of an issuer. Without a URL, its metadata says where they are (OpenID Connect Discovery 1.0, section 4). */
@@ -100,20 +54,13 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   try {
     // The API server of Kubernetes insists on its media types (RFC 7517, section 8.5.2).
     const headers = { Accept: 'application/json, application/jwk-set+json' };
-    const { status, body } = await tracedFetch(url, { redirect: 'manual', headers, signal });
-    if (status !== 200) {
-      throw new Error(`The status is ${status}.`);
+    const response = await tracedFetch(url, { redirect: 'manual', headers, signal });
+    if (response.status !== 200) {
+      throw new Error(`The status is ${response.status}.`);
     }
-    let text = '';
-    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += part;
-      if (text.length > 1024 * 1024) {
-        throw new Error('The response is larger.');
-      }
-    }
-    return JSON.parse(text);
+    return await response.json();
   } catch (cause) {
     const { origin, pathname } = new URL(url);
-    throw new Error(`${origin}${pathname} must respond with status 200 and at most 1 MiB of JSON.`, { cause });
+    throw new Error(`${origin}${pathname} must respond with status 200 and JSON.`, { cause });
   }
 }

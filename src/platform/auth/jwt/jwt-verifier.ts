@@ -1,61 +1,74 @@
 import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { decodeJwt, errors, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose';
+import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
 import { Metrics } from '../../observability/metrics.js';
 import type { Principal, RefusalReason, Verdict } from '../principal.js';
 import { isPrintableLine } from '../token-format.js';
-import { IssuerKeys, type RENEWAL_TIMES } from './issuer-keys.js';
+import { issuerKeys, RENEWAL_TIMES } from './issuer-keys.js';
 
 /** Algorithms of accepted JWTs. Each has a kind of key of its own, so that no key fits two. */
-export const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
 /** Difference between the issuer's clock and this one that is allowed for, in seconds. */
-export const LEEWAY = 30;
-
-/** By the code of an error of jose. Its other errors are about the form, those of key sets and of others about the key. */
-const REASONS: ReadonlyMap<string, RefusalReason> = new Map([
-  [errors.JWSSignatureVerificationFailed.code, 'jwt-signature'],
-  [errors.JWTClaimValidationFailed.code, 'jwt-claims'],
-  [errors.JWTExpired.code, 'jwt-expired'],
-]);
+const LEEWAY = 30;
 
 /** Verifies JWTs of the issuer at `AUTH_JWT_ISSUER`. */
 @Injectable()
 export class JwtVerifier implements OnApplicationShutdown {
   /** Undefined where no JWTs are accepted. */
-  readonly keys: IssuerKeys | undefined;
-  private readonly options: JWTVerifyOptions & { readonly issuer: string };
+  readonly keys;
+  private readonly options;
+  private timer: NodeJS.Timeout | undefined;
 
-  constructor(configuration: Configuration, metrics: Metrics, @Optional() times?: typeof RENEWAL_TIMES) {
-    const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience = '' } = configuration;
-    this.keys = issuer === undefined ? undefined : new IssuerKeys(configuration, metrics, times);
-    const requiredClaims = ['exp', 'sub'];
-    this.options = { algorithms: ALGORITHMS, issuer: issuer ?? '', audience, clockTolerance: LEEWAY, requiredClaims };
+  constructor(
+    configuration: Configuration,
+    metrics: Metrics,
+    @Optional() private readonly times = RENEWAL_TIMES,
+  ) {
+    const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_AUDIENCE: audience = '' } = configuration;
+    this.keys = issuer === '' ? undefined : issuerKeys(configuration, metrics, times);
+    this.options = { algorithms: ALGORITHMS, issuer, audience, clockTolerance: LEEWAY, requiredClaims: ['exp', 'sub'] };
+  }
+
+  /** Fetches the keys in the background, now and on a timer. */
+  start(): void {
+    const fetchKeys = () => void this.keys?.reload();
+    this.timer = setInterval(fetchKeys, this.times.interval).unref();
+    fetchKeys();
   }
 
   onApplicationShutdown(): void {
-    this.keys?.stop();
+    clearInterval(this.timer);
   }
 
   /** Verifies a JWT. Never rejects, and waits for one fetch of the keys at most. */
   async verify(token: string): Promise<Verdict> {
-    const { keys, options } = this;
+    if (!this.keys) {
+      return { refused: 'malformed' };
+    }
     try {
-      // A JWT of another issuer must not cause a fetch.
-      const isOfIssuer = keys && decodeJwt(token).iss === options.issuer;
-      const claims = isOfIssuer ? (await jwtVerify(token, keys.find, options)).payload : {};
-      const principal = principalOf(claims, options.issuer);
-      return principal ? { principal, until: ((claims.exp ?? 0) + LEEWAY) * 1000 } : { refused: 'jwt-claims' };
+      const { payload } = await jwtVerify(token, this.keys, this.options);
+      const principal = principalOf(payload, this.options.issuer);
+      return principal ? { principal, until: ((payload.exp ?? 0) + LEEWAY) * 1000 } : { refused: 'jwt-claims' };
     } catch (error) {
-      const isEarly =
-        error instanceof errors.JWTClaimValidationFailed && error.claim === 'nbf' && error.reason === 'check_failed';
-      if (!(error instanceof errors.JOSEError) || error.code.startsWith('ERR_JWKS_')) {
-        return { refused: 'jwt-key' };
-      }
-      return { refused: isEarly ? 'jwt-not-yet' : (REASONS.get(error.code) ?? 'jwt-form') };
+      return { refused: reasonOf(error) };
     }
   }
+}
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof errors.JWTExpired) {
+    return 'jwt-expired';
+  }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return error.claim === 'nbf' ? 'jwt-not-yet' : 'jwt-claims';
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return 'jwt-signature';
+  }
+  // Errors of key sets, and of others than jose, are about the key.
+  return error instanceof errors.JOSEError && !error.code.startsWith('ERR_JWKS_') ? 'jwt-form' : 'jwt-key';
 }
 
 /** @returns undefined for claims in a form that is not understood */
