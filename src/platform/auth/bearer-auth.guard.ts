@@ -9,7 +9,7 @@ import { Metrics } from '../observability/metrics.js';
 import { currentSpan } from '../tracing/traced.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from './failure-budget.js';
-import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
+import { type Admission, type Principal, type Refusal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { requiredPolicy } from './token-policy.decorator.js';
 
 /** The header `WWW-Authenticate` of a refusal (RFC 6750, section 3). */
@@ -68,28 +68,35 @@ export class BearerAuthGuard extends AuthGuard() {
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;
     }
-    request.user = this.settle(request, verdict);
+    if ('refused' in verdict) {
+      // For a `throw`, V8 looks for its place in the source, which takes a tenth of a 401.
+      return Promise.reject(this.refuse(request, verdict));
+    }
+    request.user = this.admit(verdict);
     return true;
   }
 
   /** Gets the verdict of the strategy from Passport, or the error of its look-up. */
-  override handleRequest<User>(error: Error | null, verdict: User, _info: unknown, context: ExecutionContext): User {
+  override handleRequest<User>(error: Error | null, user: User, _info: unknown, context: ExecutionContext): User {
     if (error) {
       throw error;
     }
-    return this.settle(context.getArgByIndex(0), verdict as Verdict) as User;
+    const verdict = user as Verdict;
+    if ('refused' in verdict) {
+      throw this.refuse(context.getArgByIndex(0), verdict);
+    }
+    return this.admit(verdict) as User;
   }
 
-  /** @throws Problem 401 */
-  private settle(request: Request, verdict: Verdict): Principal {
-    if ('principal' in verdict) {
-      this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
-      return verdict.principal;
-    }
-    const { refused: reason, tokenId } = verdict;
+  private admit({ principal }: Admission): Principal {
+    this.successes.inc({ kind: principal.subject === undefined ? 'token' : 'jwt' });
+    return principal;
+  }
+
+  private refuse(request: Request, { refused: reason, tokenId }: Refusal): Problem {
     request.refusal = { reason, tokenId, address: clientAddress(request) };
     this.refusals.inc({ reason });
     currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
-    throw unauthorizedProblem(reason);
+    return unauthorizedProblem(reason);
   }
 }

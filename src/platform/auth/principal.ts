@@ -28,10 +28,21 @@ const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expi
 export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** A valid credential, which may be cached until a time in milliseconds since the epoch, or an invalid one. */
-export type Verdict =
-  | { readonly principal: Principal; readonly until?: number | undefined }
-  | { readonly refused: RefusalReason; readonly tokenId?: string | undefined };
+/** Of a valid credential. */
+export interface Admission {
+  readonly principal: Principal;
+  /** Until when it may be cached, in milliseconds since 1970. */
+  readonly until?: number | undefined;
+}
+
+/** Of an invalid credential. */
+export interface Refusal {
+  readonly refused: RefusalReason;
+  /** The token that it is, where that is known. */
+  readonly tokenId?: string | undefined;
+}
+
+export type Verdict = Admission | Refusal;
 
 /** Whether a text is a scope (RFC 6749, section 3.3). */
 export function isScope(text: string): boolean {
