@@ -53,9 +53,7 @@ it('begins the line of a request with what it was and what became of it, on a te
   await eventually(() => service.origin !== '');
   await service.client(generateToken()).send('GET', '/livez?secret');
   expect(await service.end('SIGTERM')).toBe(0);
-  expect(service.output.stdout).toMatch(
-    /^\[[\d:.]+\] INFO: request GET \/livez 200 [\d.]+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m,
-  );
+  expect(service.output.stdout).toMatch(/^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m);
 });
 
 it('has the cause of an error once, in a line of its own, and names files and lines of the sources in stacks', async () => {

@@ -13,9 +13,6 @@ export const AUDIT_CONTEXT = 'Audit';
 /** Loggers of Nest's own start, whose lines are for debugging. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
-/** A readable line; pino-pretty puts the other fields behind it. */
-const messageFormat = '{if context}{context}: {end}{msg}{if method} {method} {path} {status} {durationMs} ms{end}';
-
 /** Lets Nest's own `Logger`, which every class uses, write through pino: one JSON object a line, or readable lines on a terminal. */
 export class NestLogger implements LoggerService {
   readonly log = this.writer('info');
@@ -74,4 +71,12 @@ function fieldsOf(message: unknown): object {
   }
   const value = Object(message) as { toJSON?(): object };
   return Error.isError(message) ? { err: message, msg: message.message } : (value.toJSON?.() ?? value);
+}
+
+/** Of a request, `GET /v1/items 200 3 ms`; pino-pretty puts its other fields behind. */
+function messageFormat({ context, method, path, msg, status, durationMs }: Record<string, unknown>): string {
+  const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
+  const origin = typeof context === 'string' ? `${context}:` : undefined;
+  const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time];
+  return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 }
