@@ -1,4 +1,4 @@
-import { BadGatewayException, Controller, ForbiddenException, Get, Module } from '@nestjs/common';
+import { BadGatewayException, Controller, ForbiddenException, Get, Module, Param } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
@@ -10,54 +10,29 @@ import { type Service, startAwayFromDatabase, startService } from './support/ser
 
 const teapot = defineProblemType({ name: 'teapot', status: 418, title: 'I am a teapot', remedy: 'Send `tea`, not <coffee>.' });
 
+const twice = [newId(), newId()].fill(newId());
+
+/** What fails, by the last part of the path. */
+const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
+  value: (database) => database.query('SELECT $1::int', ['2147483648']),
+  conflict: (database) => database.query("INSERT INTO items (id, name) SELECT id, 'x' FROM unnest($1::uuid[]) AS id", [twice]),
+  secret: () => Promise.reject(new Error('SELECT secret FROM vault')),
+  forbidden: () => Promise.reject(new ForbiddenException('Not yours.')),
+  gateway: () => Promise.reject(new BadGatewayException('secret upstream')),
+  upstream: () => Promise.reject(Object.assign(new Error('secret upstream'), { status: 404 })),
+  teapot: () => Promise.reject(new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } })),
+};
+
 @Section({ title: 'Failing', description: 'What the tests call.' })
 @Controller('failing')
 @RequireScopes('failing')
 class FailingController {
   constructor(@InjectDataSource() private readonly database: DataSource) {}
 
-  @Get('value')
-  @Operation({ summary: 'Fail' })
-  async failWithValue(): Promise<void> {
-    await this.database.query('SELECT $1::int', ['2147483648']);
-  }
-
-  @Get('conflict')
-  @Operation({ summary: 'Fail', problems: [conflict] })
-  async failWithConflict(): Promise<void> {
-    await this.database.query("INSERT INTO items (id, name) SELECT id, 'x' FROM unnest($1::uuid[]) AS id", [
-      [newId(), newId()].fill(newId()),
-    ]);
-  }
-
-  @Get('secret')
-  @Operation({ summary: 'Fail' })
-  failWithSecret(): never {
-    throw new Error('SELECT secret FROM vault');
-  }
-
-  @Get('forbidden')
-  @Operation({ summary: 'Fail' })
-  failWithExceptionOfNest(): never {
-    throw new ForbiddenException('Not yours.');
-  }
-
-  @Get('gateway')
-  @Operation({ summary: 'Fail' })
-  failWithServerErrorOfNest(): never {
-    throw new BadGatewayException('secret upstream');
-  }
-
-  @Get('upstream')
-  @Operation({ summary: 'Fail' })
-  failWithForeignStatus(): never {
-    throw Object.assign(new Error('secret upstream'), { status: 404 });
-  }
-
-  @Get('teapot')
-  @Operation({ summary: 'Fail', problems: [teapot] })
-  failWithOwnProblem(): never {
-    throw new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } });
+  @Get(':kind')
+  @Operation({ summary: 'Fail', problems: [conflict, teapot] })
+  async fail(@Param('kind') kind: string): Promise<void> {
+    await failures[kind]?.(this.database);
   }
 }
 
@@ -73,7 +48,7 @@ beforeAll(async () => {
 });
 
 // An operation whose status no document names fails the tests: but this one, which is about that.
-afterAll(() => expect(service.stop()).rejects.toThrow('GET /v1/failing/gateway 502'));
+afterAll(() => expect(service.stop()).rejects.toThrow('GET /v1/failing/{kind} 502'));
 
 /** One way to every problem type that a client can meet, as raw bytes after the request line and Host. */
 const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; headers: Headers | string }>> = {
@@ -112,19 +87,15 @@ const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; he
   },
 };
 
-function fail(): never {
-  throw new Error('There is no way to this problem.');
-}
-
 async function raw(bytes: string): Promise<RawAnswer & { body: ProblemBody & string }> {
   const answer = await sendRaw(service.port, bytes);
   return { ...answer, body: JSON.parse(answer.body) as ProblemBody & string };
 }
 
 describe('a problem', () => {
-  it.each(Object.keys(ways))('of type %s has the shape of RFC 9457 and a documented type', async (name) => {
+  it.each(Object.entries(ways))('of type %s has the shape of RFC 9457 and a documented type', async (name, meet) => {
     const type = problemTypes().find((candidate) => candidate.name === name);
-    const { status, body, headers } = await (ways[name] ?? fail)();
+    const { status, body, headers } = await meet();
     expect(status).toBe(type?.status);
     const header = typeof headers === 'string' ? headers : [...headers].map((pair) => pair.join(': ')).join('\n');
     expect(header).toContain('content-type: application/problem+json');

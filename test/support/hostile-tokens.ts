@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import { createHmac, createPublicKey } from 'node:crypto';
-import { CompactEncrypt } from 'jose';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CompactEncrypt, exportPKCS8 } from 'jose';
 import type { RefusalReason } from '../../src/platform/auth/principal.js';
-import { selfSignedCertificate } from './certificate.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { SigningKey, signingInput } from './signing-key.js';
+import { testDirectory } from './test-database.js';
 
 type Make = (idp: IdentityProvider) => Promise<string> | string;
 
@@ -130,3 +133,11 @@ const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
 export const hostileTokens: readonly HostileToken[] = Object.entries(TOKENS).flatMap(([reason, makes]) =>
   Object.entries(makes).map(([name, make]): HostileToken => [name, reason as RefusalReason, make]),
 );
+
+/** A certificate for an RSA key that it has signed itself, in DER and Base64, as `x5c` has it. */
+async function selfSignedCertificate(key: SigningKey): Promise<string> {
+  const file = join(testDirectory(), `${key.kid}.pem`);
+  writeFileSync(file, await exportPKCS8(key.privateKey));
+  const args = ['req', '-x509', '-key', file, '-subj', '/CN=mallory', '-outform', 'DER'];
+  return execFileSync('openssl', args, { stdio: 'pipe' }).toString('base64');
+}
