@@ -29,6 +29,9 @@ describe('the first start', () => {
     expect(messages(first)).toMatch(/Swagger UI at http:\/\/localhost:\d+\/docs$/m);
     const listed = await fetch(url.replace('localhost', '127.0.0.1'), { headers: { Authorization: `Bearer ${token}` } });
     expect([listed.status, await listed.json()]).toEqual([200, { items: [] }]);
+    // The bundler must not take the check of the encoding for a call without effect.
+    expect((await first.client(token).call('GET', '/v1/items?filter=%ff')).status).toBe(400);
+    expect((await first.client(token).call('GET', '/v1/items%ff')).status).toBe(404);
     const { body } = await first.client(token).create({ name: 'kept' });
     expect(await first.end('SIGTERM')).toBe(0);
 

@@ -4,8 +4,8 @@ export function isDecodable(text: string): boolean {
     return true;
   }
   try {
-    decodeURIComponent(text);
-    return true;
+    // Its value is used: the bundler drops a call that seems to have no effect.
+    return typeof decodeURIComponent(text) === 'string';
   } catch {
     return false;
   }
