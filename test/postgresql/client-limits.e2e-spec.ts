@@ -63,6 +63,9 @@ beforeAll(async () => {
   awaited = await Promise.all(Array.from({ length: 4 }, () => open(stalling.port)));
   const [stalled, , kept, slow] = awaited;
   stalled?.pause().write(get(LARGE, token).repeat(8));
+  // What it sends is no progress of what it does not read.
+  const sending = setInterval(() => stalled?.write('\r\n'), 4000).unref();
+  stalled?.on('error', () => undefined).once('close', () => clearInterval(sending));
   kept?.write(get('/livez'));
   slow?.write(get(LARGE, token).repeat(8));
   // 100 KiB a second: slow, and never silent.

@@ -13,6 +13,9 @@ const BODY_TIME = 15_000;
 /** How long a client may read nothing of its response before its connection is closed, in milliseconds. */
 const STALL_TIMEOUT = 30_000;
 
+/** How often connections are looked for whose client does not read, in milliseconds. */
+const PAUSE_INTERVAL = 5000;
+
 /** How long a client has to read a response to a request that is not read, in milliseconds. */
 const LINGER = 1000;
 
@@ -28,6 +31,7 @@ interface Connection {
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
   private readonly cut;
+  private isClosing = false;
   private isEnding = false;
 
   constructor(
@@ -48,6 +52,10 @@ export class Connections {
     server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
     server.requestTimeout = server.headersTimeout + BODY_TIME;
     server.setTimeout(STALL_TIMEOUT, this.endSilent);
+    const pausing = setInterval(this.pauseUnread, PAUSE_INTERVAL).unref();
+    server.once('close', () => {
+      clearInterval(pausing);
+    });
     server.maxConnections = MAX_CONNECTIONS;
     server.on('drop', () => {
       this.cut.inc({ limit: 'max-connections' });
@@ -71,6 +79,18 @@ export class Connections {
       this.cut.inc({ limit: 'pipelined' });
       return;
     }
+    if (this.isClosing) {
+      const previous = connection.latest?.res;
+      if (previous?.headersSent && !previous.shouldKeepAlive) {
+        // Its response closes the connection: this request must not be carried out.
+        return;
+      }
+      if (previous && !previous.headersSent) {
+        // Of a client that does not wait for its responses, the last one closes the connection.
+        previous.shouldKeepAlive = true;
+      }
+      response.shouldKeepAlive = false;
+    }
     connection.pending += 1;
     connection.latest = request;
     response.once('close', () => {
@@ -91,14 +111,11 @@ export class Connections {
     return !latest || (pending === 1 && !latest.complete && latest.res?.headersSent === false);
   }
 
-  /**
-   * From now on each connection ends with its next response, which says `Connection: close`. Of a client that does not wait for its
-   * responses Node refuses the requests behind it.
-   */
+  /** From now on each connection ends with its latest response, which says `Connection: close`. */
   closeAfterResponses(): void {
-    this.server.maxRequestsPerSocket = 1;
+    this.isClosing = true;
     for (const { latest } of this.open.values()) {
-      if (latest?.res) {
+      if (latest?.res && !latest.res.headersSent) {
         latest.res.shouldKeepAlive = false;
       }
     }
@@ -118,6 +135,17 @@ export class Connections {
   closeAll(): void {
     this.server.closeAllConnections();
   }
+
+  /** Reads nothing more from clients that do not read their responses: what they send would count as progress. */
+  private readonly pauseUnread = (): void => {
+    for (const socket of this.open.keys()) {
+      if (socket.writableNeedDrain && !socket.isPaused()) {
+        socket.pause().once('drain', () => {
+          socket.resume();
+        });
+      }
+    }
+  };
 
   /** A new connection has `headersTimeout`, and a response that is not ready yet is not the client's fault. */
   private readonly endSilent = (socket: Socket): void => {
