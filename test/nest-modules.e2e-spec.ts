@@ -31,6 +31,7 @@ import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
+import { StatementObservers } from '../src/platform/database/database-metrics.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { eventually, type Service, startService } from './support/service.js';
@@ -253,6 +254,21 @@ describe('a transaction', () => {
     await expect(outer).rejects.toThrow('undone');
     await Promise.allSettled(late);
     expect(await items.countBy({ name: 'late' })).toBe(0);
+  });
+
+  it('sends nothing behind its commit', async () => {
+    const sent: string[] = [];
+    service.app.get(StatementObservers).add((text) => (sent.push(text), () => undefined));
+    const insertAfter = async (microtasks: number) => {
+      for (let count = 0; count < microtasks; count += 1) await Promise.resolve();
+      await items.insert(named('late'));
+    };
+    for (let microtasks = 0; microtasks < 20; microtasks += 1) {
+      let late: Promise<unknown> = Promise.resolve();
+      await database.transaction(() => Promise.resolve(void (late = insertAfter(microtasks).catch(() => undefined))));
+      await late;
+      expect(sent.splice(0).slice(0, -1)).not.toContain('COMMIT');
+    }
   });
 
   it('may have others in it, of which one is undone, and calls back after its commit', async () => {

@@ -117,6 +117,11 @@ it('lists from the primary, without a failure, while the replica is killed, and 
 
 it('lists from the primary, without a failure, while the replica answers nothing', async () => {
   proxy.swallow();
+  // Of one token two run at once.
+  const filtered = cluster.processes.flatMap((each) =>
+    Array.from({ length: 6 }, () => each.client(token).list({ filter: 'name != ""' })),
+  );
+  expect((await Promise.all(filtered)).map(({ status }) => status)).toEqual(filtered.map(() => 200));
   await expectListedAtOnce();
   proxy.cut();
   proxy.restore();

@@ -8,7 +8,10 @@ import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } fro
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
 /** Where a database is: on a server, perhaps behind a pooler (PgBouncer in transaction mode), or in this process, with what `pg` needs. */
-export type DatabaseLocation = { readonly url: string; readonly isPooled: boolean } | PoolConfig;
+export type DatabaseLocation = { readonly url: string; readonly isPooled: boolean; readonly isReplica?: boolean } | PoolConfig;
+
+/** Part of the time limits that a replica has: it must leave time to read elsewhere, and those that wait for their turn meanwhile. */
+const REPLICA_SHARE = 0.2;
 
 /** How long an idle connection to a server is kept, in milliseconds. */
 const IDLE_TIMEOUT = 30_000;
@@ -22,31 +25,39 @@ export function dataSourceOptions(
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const server = 'url' in location ? location : undefined;
+  const share = server?.isReplica ? REPLICA_SHARE : 1;
   return {
     type: 'postgres',
     ...(server && { url: server.url }),
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * share * 1000,
     // Of `pg`, TypeORM needs no more than this.
     driver: { Pool },
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: { ...(server ? serverOptions(configuration, server.isPooled) : location), Client: DatabaseClient, statementObserver },
+    extra: {
+      ...(server ? serverOptions(configuration, server.isPooled, server.isReplica) : location),
+      Client: DatabaseClient,
+      statementObserver,
+    },
     installExtensions: false,
   };
 }
 
 function serverOptions(
-  { DATABASE_STATEMENT_TIMEOUT: timeout }: Configuration,
+  { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
   isPooled: boolean,
+  isReplica = false,
 ): PoolConfig & DatabaseClientConfig {
+  // Replicas serve lists alone, of which those with a filter may take longest.
+  const timeout = isReplica ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
     // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
-    query_timeout: (timeout + 1) * 1000,
+    query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
     // Statements can be sent behind each other, see `runRead`. And only so `pg` closes the connection at `query_timeout`; otherwise the
     // next statement would wait on it, behind the one that is never answered.
     pipeline: true,

@@ -54,7 +54,8 @@ export class Database implements OnApplicationShutdown {
    *
    * @param onBegin - called in the transaction before its first statement
    */
-  transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
+  async transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
+    this.requireReady();
     return runTransaction(this.dataSource, work, onBegin);
   }
 
@@ -84,9 +85,7 @@ export class Database implements OnApplicationShutdown {
 
   /** @throws Problem 503 or the database's own error when requests cannot be served */
   async check(): Promise<void> {
-    if (!this.dataSource.isReady) {
-      throw databaseUnavailable();
-    }
+    this.requireReady();
     await this.dataSource.query('SELECT 1');
   }
 
@@ -112,7 +111,9 @@ export class Database implements OnApplicationShutdown {
     this.connecting = keepTrying(() => this.connect(), onFailure, signal);
     // `started` throws what ends the attempts.
     this.connecting.catch(() => undefined);
-    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isPooled: false }));
+    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) =>
+      this.optionsFor({ url, isPooled: false, isReplica: true }),
+    );
     this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
   }
 
@@ -181,5 +182,12 @@ export class Database implements OnApplicationShutdown {
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
     return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
+  }
+
+  /** @throws Problem 503 while the database is away or lacks migrations */
+  private requireReady(): void {
+    if (!this.dataSource.isReady) {
+      throw databaseUnavailable();
+    }
   }
 }

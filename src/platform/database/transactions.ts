@@ -42,11 +42,14 @@ export async function runTransaction<T>(
   const own = dataSource.createQueryRunner();
   const runner = dataSource.createQueryRunner();
   const onCommit: (() => void)[] = [];
-  let begun: Promise<unknown> | undefined;
+  let client: Client | undefined;
+  let begun: Promise<Client> | undefined;
   const begin = async () => {
+    const connected = (await own.connect()) as Client;
+    client = connected;
     await own.startTransaction();
     await onBegin?.(own.manager);
-    return (await own.connect()) as unknown;
+    return connected;
   };
   const connect = async () => {
     if (runner.isReleased) {
@@ -58,14 +61,15 @@ export async function runTransaction<T>(
   // that follow would be committed by themselves. It also releases a runner after each statement.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
   // TypeORM sends a statement some microtasks after it has looked at the runner, so those that are not awaited go before the commit.
-  const end = () => {
+  const end = async () => {
+    // First: what begins from now on is refused, so that `begun` does not change any more.
     Object.assign(runner, { isReleased: true });
-    return endOfTurn();
+    await begun;
+    await endOfTurn();
   };
   let result: T;
   try {
     result = await transactions.run({ dataSource, runner, onCommit }, work);
-    await begun;
     await end();
     if (begun) {
       await own.commitTransaction();
@@ -73,7 +77,7 @@ export async function runTransaction<T>(
     await own.release();
   } catch (error) {
     // Without waiting for the database.
-    void Promise.allSettled([begun, end()]).then(() => rollBack(own, () => own.rollbackTransaction()));
+    void Promise.allSettled([end()]).then(() => rollBack(own, client));
     throw error;
   }
   onCommit.forEach((callback) => {
@@ -125,12 +129,17 @@ export async function readOnly<T>(
   } finally {
     signal?.removeEventListener('abort', cancel);
     // Nothing was written, and the caller need not wait.
-    void rollBack(runner, () => runner.query('ROLLBACK'));
+    void rollBack(runner, client);
   }
 }
 
-/** A rollback fails only with its connection, which the pool does not use again. */
-async function rollBack(runner: QueryRunner, send: () => Promise<unknown>): Promise<void> {
-  await send().catch(() => undefined);
-  await runner.release();
+async function rollBack(runner: QueryRunner, client: Client | undefined): Promise<void> {
+  try {
+    await client?.query('ROLLBACK');
+  } catch {
+    // A replica can cancel even this: the transaction is still open, and the pool must not use the connection again.
+    void client?.end();
+  } finally {
+    await runner.release();
+  }
 }
