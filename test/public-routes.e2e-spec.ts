@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('the page at /', () => {
-  it('says what the service is and where to go on', async () => {
+  it('says what the service is and where to go on, with a line for curl', async () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
@@ -24,10 +24,7 @@ describe('the page at /', () => {
       expect(link).not.toMatch(/^\/|:/);
       expect([link, (await fetch(new URL(link, answer.url))).status]).toEqual([link, 200]);
     }
-  });
-
-  it('has a line for curl, which a script leads to this service', async () => {
-    const page = await (await fetch(service.api.origin)).text();
+    // A script leads it to this service.
     expect(page).toContain('<code id="call">curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
   });
 
@@ -48,13 +45,17 @@ describe('the page at /', () => {
 });
 
 describe('the probes', () => {
+  const throwing = () => {
+    throw new Error('before there is a promise');
+  };
+
   it.each(['/livez', '/readyz'])('%s responds with 200 without a token', async (path) => {
     expect(await service.api.send('GET', path)).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
   it.each<[string, () => Promise<void>]>([
     ['fails', () => Promise.reject(new Error('secret cause'))],
-    ['throws', () => fail()],
+    ['throws', throwing],
     ['never ends', () => new Promise<void>(() => undefined)],
   ])('show that the service is not ready, and name the cause, while an indicator of a feature %s', async (what, check) => {
     let isWell = true;
@@ -68,10 +69,6 @@ describe('the probes', () => {
     isWell = true;
   });
 });
-
-function fail(): never {
-  throw new Error('before there is a promise');
-}
 
 describe('without a database from the start, the service', () => {
   it('stays up, lives, is not ready, and responds with 503 to tokens that could be valid', async () => {

@@ -21,46 +21,35 @@ beforeAll(async () => {
 
 afterAll(() => shared.stop());
 
-const killed = (name: string, lasts: number): Fault => ({
-  name,
-  lasts,
-  begin: () => redis.kill(),
-  end: () => redis.restart(),
-});
+const killed = (lasts: number): Fault => ({ lasts, begin: () => redis.kill(), end: () => redis.restart() });
 
 /** What one command begins and another one ends. */
-const commanded = (name: string, begin: (string | number)[], end: string[]): Fault => ({
-  name,
+const commanded = (begin: (string | number)[], end: string[]): Fault => ({
   begin: () => redis.command(...(begin as [string])),
   end: () => redis.command(...(end as [string])),
 });
 
 const stopped: Fault = {
-  name: 'was stopped, and answered nothing for longer than a window',
   lasts: LONG,
   begin: () => Promise.resolve(redis.pause()),
   end: () => Promise.resolve(redis.resume()),
 };
-const readOnly = commanded('was a read-only replica', ['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']);
-const withoutMemory = commanded('had no memory left', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']);
-const held = commanded('held back all writes', ['CLIENT', 'PAUSE', 60_000, 'WRITE'], ['CLIENT', 'UNPAUSE']);
+const readOnly = commanded(['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']);
+const withoutMemory = commanded(['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']);
+const held = commanded(['CLIENT', 'PAUSE', 60_000, 'WRITE'], ['CLIENT', 'UNPAUSE']);
 
 async function restartWith(password: string): Promise<void> {
   await redis.kill();
   await redis.restart({ ...settings, requirepass: password });
 }
 
-const otherPassword: Fault = {
-  name: 'had another password',
-  begin: () => restartWith('other'),
-  end: () => restartWith('secret'),
-};
+const otherPassword: Fault = { begin: () => restartWith('other'), end: () => restartWith('secret') };
 
 it.each<[string, () => Fault[]]>([
-  ['is away', () => [killed('was killed, and away for longer than a window', LONG), stopped]],
+  ['is away', () => [killed(LONG), stopped]],
   ['refuses to write', () => [readOnly, withoutMemory]],
   ['responds late', () => [held]],
-  ['has another password, and is back empty', () => [otherPassword, killed('was killed, and back at once', 0)]],
+  ['has another password, and is back empty', () => [otherPassword, killed(0)]],
 ])('holds the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
 
 it('lets Redis decide again after a slow response', async () => {

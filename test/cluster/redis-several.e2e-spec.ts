@@ -8,7 +8,6 @@ it('shares the limit in a Redis Cluster, holds it, fails no request and shares a
   const shared = await SharedLimit.start(redis.url);
   await shared.expectShared();
   await shared.examine({
-    name: 'lost a node',
     lasts: 2500,
     begin: () => redis.nodes[0]?.kill() ?? Promise.reject(new Error('There is no node.')),
     end: async () => {
@@ -26,14 +25,12 @@ it('holds the limit, fails no request and shares again in the next master when S
   const shared = await SharedLimit.start(sentinel.url);
   await shared.examine(
     {
-      name: 'got another master from Sentinel',
       begin: () => master.kill(),
       // Sentinel brings Redis back by itself, perhaps before all processes were asked.
       isIntermittent: true,
       end: () => sentinel.becomesMaster(replica),
     },
     {
-      name: 'got the first master back, which was a replica in between',
       begin: async () => {
         await master.restart({ replicaof: `127.0.0.1 ${replica.port}` });
         await replica.kill();

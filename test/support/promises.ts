@@ -18,7 +18,6 @@ import {
 } from './fuzz/attempts.js';
 import { Fuzz } from './fuzz/fuzz.js';
 import { asObject, type JsonObject, propertiesOf, unbrokenRules } from './fuzz/values.js';
-import { measured } from './measurements.js';
 import { startMeasured } from './scrape.js';
 import { type Service, startService, TESTER } from './service.js';
 
@@ -128,7 +127,6 @@ export function describePromises(path: string, root: Type = AppModule, requests 
       expect(unbrokenRules(creating.body ?? {})).toEqual([]);
       const counts = Object.fromEntries([...fuzz.counts].toSorted(([a], [b]) => a - b));
       const sum = Object.values(counts).reduce((total, count) => total + count, 0);
-      measured(`requests to ${path}`, sum, JSON.stringify(counts));
       expect(sum).toBeGreaterThanOrEqual(requests);
       expect(counts[409] ?? 0).toBeLessThan(counts[201] ?? 0);
       for (const status of [200, 201, 400, 401, 403, 404, 405, 413]) expect(counts[status]).toBeGreaterThan(0);

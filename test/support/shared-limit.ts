@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from './cluster.js';
 import type { HttpClient, Reply } from './http-client.js';
 import { admittedOf, type Call, Load, mostInAnyWindow, outcomesOf, statusesOf } from './load.js';
-import { measured } from './measurements.js';
 import { eventually } from './service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from './test-database.js';
 import { issueTokens } from './tokens.js';
@@ -17,7 +16,6 @@ const KEEPS_TO_PART = 2500;
 
 /** What is done to Redis under load. */
 export interface Fault {
-  name: string;
   /** For how many milliseconds it goes on once every process has noticed it. */
   lasts?: number;
   begin: () => Promise<unknown>;
@@ -105,7 +103,7 @@ export class SharedLimit {
     await this.expectShared();
   }
 
-  private async commit({ name, lasts = 0, begin, end, isIntermittent }: Fault): Promise<Alone> {
+  private async commit({ lasts = 0, begin, end, isIntermittent }: Fault): Promise<Alone> {
     await this.isShared();
     const before = await this.changes();
     await begin();
@@ -116,7 +114,7 @@ export class SharedLimit {
       return { from, until: performance.now() };
     } finally {
       await end();
-      await this.expectBack(name, before);
+      await this.expectBack(before);
     }
   }
 
@@ -157,14 +155,13 @@ export class SharedLimit {
     await eventually(async () => (await this.changes()).every(({ away }, place) => away > (before[place]?.away ?? 0)));
     for (const process of this.cluster.processes) {
       expect((await fetch(`${process.origin}/readyz`)).status).toBe(200);
-      if (!isIntermittent) expect(await process.metric('items_rate_limit_shared')).toBe(0);
+      // On a busy machine one may have left, and come back, just before.
+      if (!isIntermittent) await eventually(async () => (await process.metric('items_rate_limit_shared')) === 0);
     }
   }
 
-  async expectBack(name: string, before: StorageChanges): Promise<void> {
-    const ended = performance.now();
+  async expectBack(before: StorageChanges): Promise<void> {
     await this.isShared();
-    measured(`all processes share the limit again after Redis ${name}`, performance.now() - ended, 'ms');
     const changes = (await this.changes()).map(({ back }, place) => back - (before[place]?.back ?? 0));
     expect(Math.min(...changes)).toBeGreaterThanOrEqual(1);
     for (const process of this.cluster.processes) {
