@@ -132,8 +132,10 @@ describe('token', () => {
     ['--name', ['issue']],
     ['names are listed and logged', ['issue', '--name', misplaced]],
     ['printable', ['issue', '--name', 'a\tb']],
-    ['Write a duration', ['issue', '--name', 'x', '--expires', '3 weeks']],
-    ['Write a duration', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
+    ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
+    ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '0h']],
+    ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
+    ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', 'never']],
     ['An id looks like', ['rotate', misplaced]],
     ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {

@@ -91,12 +91,13 @@ export class AccessTokensService {
 
   /** Revokes a token for good. @returns false when there is no such token, or it is revoked already */
   async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
-    const token = await this.tokens.findOneBy({ ...which, revokedAt: IsNull() });
-    if (token) {
-      await this.tokens.update({ id: token.id }, { revokedAt: new Date() });
-      audit('token.revoked', by, describe(token));
+    const token = await this.tokens.findOneBy(which);
+    const { affected } = await this.tokens.update({ ...which, revokedAt: IsNull() }, { revokedAt: new Date() });
+    if (!token || affected !== 1) {
+      return false;
     }
-    return token !== null;
+    audit('token.revoked', by, describe(token));
+    return true;
   }
 
   /** Verifies a token, and notes the day of its last use, with at most one write a day. */

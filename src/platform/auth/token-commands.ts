@@ -29,11 +29,13 @@ export interface CommandLine {
 export function addTokenCommands(token: Command, { withDatabase, print }: CommandLine): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
     withDatabase((app) => run(app.get(AccessTokensService), app));
+  const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
+  const overlapping = durationParser('24h or 7d, or 0h', Number.isFinite);
 
   attributed(token.command('issue'))
     .description('issue a token and print it, alone; it cannot be shown again')
     .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
-    .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', duration, Infinity)
+    .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
     .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
     .action(async ({ name, expires, scope, ...by }: Attribution & { name: string; expires: number; scope?: string[] }) => {
       const issue = (tokens: AccessTokensService, app: INestApplicationContext) => {
@@ -55,8 +57,8 @@ export function addTokenCommands(token: Command, { withDatabase, print }: Comman
   attributed(token.command('rotate'))
     .description('issue a token in place of another and print it, alone; it has its name and scopes')
     .argument('<id>', 'id of the token, from `token list`', tokenId)
-    .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', duration, parseDuration('24h'))
-    .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', duration)
+    .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', overlapping, parseDuration('24h'))
+    .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', lifetime)
     .action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
       print(await withTokens((tokens) => tokens.rotate(id, { overlap, lifetime: expires }, by)));
     });
@@ -98,13 +100,15 @@ function tokenName(text: string): string {
   return text;
 }
 
-/** @returns milliseconds, infinitely many for `never` */
-function duration(text: string): number {
-  const milliseconds = text === 'never' ? Infinity : parseDuration(text);
-  if (milliseconds === undefined) {
-    throw new InvalidArgumentError('Write a duration, like 90d, 24h or 0h, or never.');
-  }
-  return milliseconds;
+/** Reads milliseconds, infinitely many from `never`. */
+function durationParser(examples: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
+  return (text) => {
+    const milliseconds = text === 'never' ? Infinity : parseDuration(text);
+    if (milliseconds === undefined || !isAllowed(milliseconds)) {
+      throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
+    }
+    return milliseconds;
+  };
 }
 
 /** Does not repeat a wrong id: it may be a token that was mistyped. */

@@ -7,10 +7,17 @@ import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } fro
 /** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** Where a database is: on a server, perhaps behind a pooler (PgBouncer in transaction mode), or in this process, with what `pg` needs. */
-export type DatabaseLocation = { readonly url: string; readonly isPooled: boolean; readonly isReplica?: boolean } | PoolConfig;
+/** A server, a streaming replica of it, or a pooler before it (PgBouncer in transaction mode). */
+interface ServerLocation {
+  readonly url: string;
+  readonly isPooled?: boolean;
+  readonly isReplica?: boolean;
+}
 
-/** Part of the time limits that a replica has: it must leave time to read elsewhere, and those that wait for their turn meanwhile. */
+/** Where a database is: on a server, or in this process, with what `pg` needs for that. */
+export type DatabaseLocation = ServerLocation | PoolConfig;
+
+/** Part of the time limit of a connection that one to a replica may take: it must leave time to read elsewhere. */
 const REPLICA_SHARE = 0.2;
 
 /** How long an idle connection to a server is kept, in milliseconds. */
@@ -25,31 +32,25 @@ export function dataSourceOptions(
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const server = 'url' in location ? location : undefined;
-  const share = server?.isReplica ? REPLICA_SHARE : 1;
   return {
     type: 'postgres',
     ...(server && { url: server.url }),
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * share * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.isReplica ? REPLICA_SHARE : 1) * 1000,
     // Of `pg`, TypeORM needs no more than this.
     driver: { Pool },
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: {
-      ...(server ? serverOptions(configuration, server.isPooled, server.isReplica) : location),
-      Client: DatabaseClient,
-      statementObserver,
-    },
+    extra: { ...(server ? serverOptions(configuration, server) : location), Client: DatabaseClient, statementObserver },
     installExtensions: false,
   };
 }
 
 function serverOptions(
   { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
-  isPooled: boolean,
-  isReplica = false,
+  { isPooled = false, isReplica = false }: ServerLocation,
 ): PoolConfig & DatabaseClientConfig {
   // Replicas serve lists alone, of which those with a filter may take longest.
   const timeout = isReplica ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;

@@ -111,9 +111,7 @@ export class Database implements OnApplicationShutdown {
     this.connecting = keepTrying(() => this.connect(), onFailure, signal);
     // `started` throws what ends the attempts.
     this.connecting.catch(() => undefined);
-    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) =>
-      this.optionsFor({ url, isPooled: false, isReplica: true }),
-    );
+    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isReplica: true }));
     this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
   }
 
@@ -142,7 +140,7 @@ export class Database implements OnApplicationShutdown {
   /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
   async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
-    const options = url === undefined ? await this.options() : this.optionsFor({ url, isPooled: false });
+    const options = url === undefined ? await this.options() : this.optionsFor({ url });
     return applyMigrations(options, this.shutdown.signal);
   }
 

@@ -39,15 +39,19 @@ export function makeDoctorCommand(doctor: Command, createContext: CreateContext)
     });
 }
 
-function diagnose(createContext: CreateContext): Promise<Result[]> {
+async function diagnose(createContext: CreateContext): Promise<Result[]> {
+  let app: INestApplicationContext | undefined;
   const run = async () => {
     const settings = readConfiguration(loadEnvironment());
-    const database = (await createContext(settings)).get(Database);
+    app = await createContext(settings);
+    const database = app.get(Database);
     const open = async (url?: string) =>
       new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
     return { fine: true, found: 'valid', next: [...serviceChecks(settings), ...databaseChecks(settings, open)] };
   };
-  return examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+  const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+  await app?.close();
+  return results;
 }
 
 /** Runs checks at once, and then those that these made possible. @returns their results, in order */

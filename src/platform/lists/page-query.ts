@@ -4,7 +4,7 @@ import { IsOptional } from 'class-validator';
 import { Converted, DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
-import { describeFilter, type Filter, type FilterDefinition } from './filter/define-filter.js';
+import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
 
 const LIMIT_DEFAULT = 20;
@@ -59,7 +59,7 @@ export function PageQueryOf<Entity extends object>(definition: FilterDefinition<
 
 /** A cursor belongs to the filter as the client wrote it. */
 function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | false {
-  const expression = typeof filter === 'string' && filter.trim() !== '' ? filter : '';
+  const expression = typeof filter === 'string' && !isBlank(filter) ? filter : '';
   return decodeCursor(cursor, expression) ?? false;
 }
 

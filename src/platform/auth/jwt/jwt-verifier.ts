@@ -31,11 +31,13 @@ export class JwtVerifier implements OnApplicationShutdown {
     this.options = { algorithms: ALGORITHMS, issuer, audience, clockTolerance: LEEWAY, requiredClaims: ['exp', 'sub'] };
   }
 
-  /** Fetches the keys in the background, now and on a timer. */
+  /** Fetches the keys, if there is an issuer, in the background, now and on a timer. */
   start(): void {
-    const fetchKeys = () => void this.keys?.reload();
-    this.timer = setInterval(fetchKeys, this.times.interval).unref();
-    fetchKeys();
+    const { keys } = this;
+    if (keys) {
+      this.timer = setInterval(() => void keys.reload(), this.times.interval).unref();
+      void keys.reload();
+    }
   }
 
   onApplicationShutdown(): void {

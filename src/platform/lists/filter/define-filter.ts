@@ -50,7 +50,7 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
 ): FilterDefinition<Entity> {
   checkFields(entity, fields);
   const parse = (expression: string): Filter<Entity> => {
-    if (expression.trim() === '') {
+    if (isBlank(expression)) {
       return { entity, expression: '', condition: undefined };
     }
     try {
@@ -63,6 +63,11 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   const definition = { entity, fields, examples, parse };
   definitions.push(definition);
   return definition;
+}
+
+/** A blank filter is none. */
+export function isBlank(expression: string): boolean {
+  return expression.trim() === '';
 }
 
 /** The same error with offsets that count code points instead of UTF-16 units. */
