@@ -37,7 +37,7 @@ class ReceiptsController {
 
   @Post()
   @Idempotent()
-  @Operation({ summary: 'Write a receipt', status: 201, answer: Receipt, answerDescription: 'The receipt.' })
+  @Operation({ summary: 'Write a receipt', status: 201, response: Receipt, responseDescription: 'The receipt.' })
   async writeReceipt(): Promise<Receipt | undefined> {
     const { items } = this;
     await items.insert({ id: newId(), name: 'receipt', description: null });
@@ -59,7 +59,7 @@ class ReceiptsController {
 
   @Post('slow')
   @Idempotent()
-  @Operation({ summary: 'Wait, then write', status: 201, answer: Receipt })
+  @Operation({ summary: 'Wait, then write', status: 201, response: Receipt })
   async writeSlowly(): Promise<Receipt> {
     ReceiptsController.waiting += 1;
     await ReceiptsController.upstream;
@@ -69,7 +69,7 @@ class ReceiptsController {
 
   @Post('listed')
   @Idempotent()
-  @Operation({ summary: 'Write and list', status: 201, answer: Receipt, answerDescription: 'Its place in the list.' })
+  @Operation({ summary: 'Write and list', status: 201, response: Receipt, responseDescription: 'Its place in the list.' })
   async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
     const id = newId();
     await this.items.insert({ id, name: 'listed', description: null });

@@ -67,7 +67,7 @@ class NotesController {
   ) {}
 
   @Get()
-  @Operation({ summary: 'List notes', answer: NotePage, answerDescription: 'One page of notes.' })
+  @Operation({ summary: 'List notes', response: NotePage, responseDescription: 'One page of notes.' })
   async listNotes(@Query() query: NotesQuery): Promise<Page<NoteDto>> {
     return mapPage(await this.lists.findPage(this.notes, query), ({ title }) => ({ title }));
   }

@@ -62,7 +62,7 @@ class WrongController {
   }
 
   @Get('row')
-  @Operation({ summary: 'Read a row', answer: Thing })
+  @Operation({ summary: 'Read a row', response: Thing })
   readRow(): void {}
 }
 

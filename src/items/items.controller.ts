@@ -17,8 +17,8 @@ export class ItemsController {
     summary: 'List items',
     description:
       'Newest first. Items created while you walk through the pages neither repeat nor hide any that were there before.',
-    answer: ItemPage,
-    answerDescription: 'One page of items.',
+    response: ItemPage,
+    responseDescription: 'One page of items.',
   })
   async listItems(@Query() query: ItemsQuery): Promise<Page<ItemDto>> {
     return mapPage(await this.items.list(query), ItemDto.from);
@@ -30,8 +30,8 @@ export class ItemsController {
   @Operation({
     summary: 'Create an item',
     status: HttpStatus.CREATED,
-    answer: ItemDto,
-    answerDescription: 'The created item.',
+    response: ItemDto,
+    responseDescription: 'The created item.',
   })
   async createItem(@Body() body: CreateItemDto): Promise<ItemDto> {
     return ItemDto.from(await this.items.create(body));

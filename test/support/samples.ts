@@ -134,13 +134,13 @@ class SamplesController {
   ) {}
 
   @Get()
-  @Operation({ summary: 'List samples', answer: SamplePage })
+  @Operation({ summary: 'List samples', response: SamplePage })
   async listSamples(@Query() query: SamplesQuery): Promise<Page<SampleDto>> {
     return mapPage(await this.lists.findPage(this.samples, query), SampleDto.from);
   }
 
   @Get(':id')
-  @Operation({ summary: 'Get a sample', answer: SampleDto, problems: [notFound] })
+  @Operation({ summary: 'Get a sample', response: SampleDto, problems: [notFound] })
   async getSample(@Param() { id }: SamplePath): Promise<SampleDto> {
     const sample = await this.samples.findOneBy({ id });
     if (!sample) {
@@ -151,7 +151,7 @@ class SamplesController {
 
   @Post()
   @Idempotent()
-  @Operation({ summary: 'Create a sample', answer: SampleDto, status: HttpStatus.CREATED })
+  @Operation({ summary: 'Create a sample', response: SampleDto, status: HttpStatus.CREATED })
   async createSample(@Body() body: CreateSampleDto): Promise<SampleDto> {
     return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0, seenAt: new Date() })));
   }

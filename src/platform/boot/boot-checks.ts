@@ -14,7 +14,7 @@ import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../rou
 import { rulesOf } from '../validation/rule.js';
 
 /** Checks of one route. Each returns errors with their fixes. */
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, answerFaults];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, undocumentedColumns];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
@@ -87,14 +87,14 @@ function pathParametersOf({ controller, handler }: Route): string[] {
 }
 
 /** Columns of an entity that clients would see without documentation. */
-function answerFaults(route: Route): string[] {
-  const { answer } = operationOf(route) ?? {};
-  const columns = getMetadataArgsStorage().columns.filter(({ target }) => answer && isOf(answer, target));
-  const documented = answer ? documentedProperties(answer) : {};
+function undocumentedColumns(route: Route): string[] {
+  const { response } = operationOf(route) ?? {};
+  const columns = getMetadataArgsStorage().columns.filter(({ target }) => response && isOf(response, target));
+  const documented = response ? documentedProperties(response) : {};
   return columns
     .filter(({ propertyName }) => !Object.hasOwn(documented, propertyName))
     .map(
       ({ propertyName }) =>
-        `${answer?.name}.${propertyName} is part of a response and not documented: add @ApiProperty(), or respond with a DTO.`,
+        `${response?.name}.${propertyName} is part of a response and not documented: add @ApiProperty(), or respond with a DTO.`,
     );
 }

@@ -10,11 +10,11 @@ export interface OperationOptions {
   summary: string;
   /** Markdown. */
   description?: string;
-  /** Class of the successful answer, its properties documented with `@ApiProperty`; none for an answer without a body. */
-  answer?: Type<object>;
-  /** What the successful answer is. */
-  answerDescription?: string;
-  /** Status of the successful answer, which this sets as well; 200 unless given. */
+  /** Class of the successful response, its properties documented with `@ApiProperty`; none for a response without a body. */
+  response?: Type<object>;
+  /** What the successful response is. */
+  responseDescription?: string;
+  /** Status of the successful response, which this sets as well; 200 unless given. */
   status?: HttpStatus;
   /** Types of the problems that the handler raises beside those of the platform. */
   problems?: readonly ProblemType[];
@@ -23,17 +23,17 @@ export interface OperationOptions {
 const OPERATION = 'operation';
 
 /**
- * Documents a route. Its operation id is the name of its method, which must be unique in the service. Answers that
+ * Documents a route. Its operation id is the name of its method, which must be unique in the service. Responses that
  * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `OpenApiDocument`.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
-  const { summary, description, answer, status = HttpStatus.OK } = options;
-  const { answerDescription = STATUS_CODES[status] ?? '' } = options;
+  const { summary, description, response, status = HttpStatus.OK } = options;
+  const { responseDescription = STATUS_CODES[status] ?? '' } = options;
   return applyDecorators(
     SetMetadata(OPERATION, options),
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
-    ApiResponse({ status, ...(answer && { type: answer }), description: answerDescription }),
+    ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
   );
 }
 
