@@ -71,7 +71,12 @@ it(
       const { condition, expression } = sampleFilter.parse(new RandomFilter(random, samples).expression());
       const after = random.of([undefined, random.of(samples).id]);
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
-      const { planned, recent, fenced } = keyStatements(metadata, condition ?? constant(true), after, 7);
+      const { planned, recent, fenced } = keyStatements(
+        metadata,
+        condition ?? constant(true),
+        after === undefined ? after : { id: after, scope: '', value: '' },
+        7,
+      );
       for (const { text, values } of [planned, recent, fenced]) {
         const ids = (await dataSource.query<{ id: string }[]>(text, values)).map(({ id }) => id);
         if (ids.join() !== expected.slice(0, 7).join()) {

@@ -9,6 +9,8 @@ import { Item } from '../src/items/item.entity.js';
 import {
   Database,
   defineFilter,
+  defineOrder,
+  type ListOptions,
   Lists,
   MigrationsModule,
   mapPage,
@@ -21,6 +23,7 @@ import {
   Section,
   SqlMigration,
 } from '../src/platform/index.js';
+import { checkOrders } from '../src/platform/lists/order.js';
 import type { ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -34,13 +37,27 @@ class Note {
   @Column('text', { name: 'note_title' })
   declare title: string;
 
+  @Column('text', { default: 'bells' })
+  declare topic: string;
+
+  @Column('timestamptz', { name: 'rung_at', default: () => 'now()' })
+  declare rungAt: Date;
+
   @DeleteDateColumn({ type: 'timestamptz', name: 'hidden_at' })
   declare hiddenAt: Date | null;
 }
 
 class CreateNotes1767225700000 extends SqlMigration {
-  readonly statements = ['CREATE TABLE notes (id uuid PRIMARY KEY, note_title text NOT NULL, hidden_at timestamptz)'];
+  readonly statements = [
+    `CREATE TABLE notes (
+      id uuid PRIMARY KEY, note_title text NOT NULL, topic text NOT NULL DEFAULT 'bells',
+      rung_at timestamptz NOT NULL DEFAULT now(), hidden_at timestamptz
+    )`,
+    'CREATE INDEX notes_topic_rung_at_id_idx ON notes (topic COLLATE "C", rung_at, id)',
+  ];
 }
+
+const latestOfTopic = defineOrder(Note, 'rungAt', 'DESC', ['topic']);
 
 class NotesQuery extends PageQueryOf(
   defineFilter(
@@ -128,8 +145,74 @@ it('is filtered within a transaction of TypeORM, also where that has the only co
   const read = (manager: EntityManager) => service.app.get(Lists).findPage(manager.getRepository(Note), query);
   const { manager } = service.app.get(DataSource);
   const [first] = (await read(manager)).items;
-  Object.assign(query, { cursor: 'ffffffff-ffff-7fff-bfff-ffffffffffff' });
+  Object.assign(query, { cursor: { id: 'ffffffff-ffff-7fff-bfff-ffffffffffff', scope: '', value: '' } });
   expect((await manager.transaction(read)).items[0]).toEqual(first);
+});
+
+describe('in the order of a column, within a base condition', () => {
+  const notes = () => service.app.get(DataSource).getRepository(Note);
+  const find = (cursor: unknown, options: ListOptions<Note>, filter?: string) => {
+    const query = plainToInstance(NotesQuery, { limit: '2', cursor, ...(filter !== undefined && { filter }) });
+    return service.app.get(Lists).findPage(notes(), query, options);
+  };
+  const walk = async (options: ListOptions<Note>, filter?: string) => {
+    const titles: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await find(cursor, options, filter);
+      titles.push(...page.items.map(({ title }) => title));
+      cursor = page.nextCursor;
+    } while (cursor);
+    return titles;
+  };
+  const titles = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+
+  beforeAll(async () => {
+    // A Date has milliseconds, and these differ in microseconds; two are equal.
+    const rows = titles.map((title, number) => [newId(), title, 'clocks', `2026-01-01T00:00:00.00000${Math.min(number, 5)}Z`]);
+    for (const row of [...rows, [newId(), 'x', "o'clock", '2026-01-01T00:00:00Z']]) {
+      await notes().query('INSERT INTO notes (id, note_title, topic, rung_at) VALUES ($1, $2, $3, $4)', row);
+    }
+    await notes().update({ title: 'c' }, { hiddenAt: new Date() });
+  });
+
+  it('walks past every row that is not hidden, with and without a filter', async () => {
+    const shown = ['g', 'f', 'e', 'd', 'b', 'a'];
+    const options = { where: { topic: 'clocks' }, order: latestOfTopic };
+    expect(await walk(options)).toEqual(shown);
+    expect(await walk(options, 'title != "e" && written > timestamp("2000-01-01T00:00:00Z")')).toEqual(
+      shown.filter((title) => title !== 'e'),
+    );
+    expect(await walk({ where: { topic: 'clocks' } })).toEqual(shown);
+    expect(await walk({ where: { topic: "o'clock", hiddenAt: null } })).toEqual(['x']);
+    expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
+  });
+
+  it('refuses a condition without a value, which would find all rows, and an order that does not fit', async () => {
+    const refused = (options: object) => expect(find(undefined, options)).rejects;
+    await refused({ where: { topic: undefined } }).toThrow('The base condition of a list of Note has topic: undefined');
+    await refused({ where: { subject: 'x' } }).toThrow('has subject: x; it needs a column and a value');
+    await refused({ order: latestOfTopic }).toThrow('The order of Note by rungAt is one within topic: give that in "where".');
+    await refused({ order: { ...latestOfTopic, entity: Item } }).toThrow('was given an order of Item');
+    expect(() => defineOrder(Item, 'description' as 'name')).toThrow('Item cannot be listed by description');
+  });
+
+  it('is not served without the index', async () => {
+    const { manager } = notes();
+    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+    await manager.query('ALTER INDEX notes_topic_rung_at_id_idx RENAME TO another_name');
+    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+    await manager.query('DROP INDEX another_name');
+    const definition = `ON "notes" ("topic" COLLATE "C", "rung_at", "id")`;
+    const missing = `Note is listed by rungAt, which no index serves: register an IndexMigration with definition = '${definition}'.`;
+    for (const columns of ['topic, rung_at, id', 'topic COLLATE "C", rung_at', 'rung_at, id', 'topic COLLATE "C", id, rung_at']) {
+      await manager.query(`CREATE INDEX useless_idx ON notes (${columns})`);
+      await expect(checkOrders(manager.dataSource)).rejects.toThrow(missing);
+      await manager.query('DROP INDEX useless_idx');
+    }
+    await manager.query(`CREATE INDEX useful_idx ${definition}`);
+    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+  });
 });
 
 describe('what still runs when its transaction has ended', () => {

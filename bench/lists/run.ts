@@ -58,7 +58,7 @@ async function measure(url: string, token: string): Promise<Run[]> {
 }
 
 async function searchOf({ filter, depth }: Case): Promise<string> {
-  const cursor = depth === undefined ? undefined : encodeCursor(await database.keyAtDepth(depth), filter ?? '');
+  const cursor = depth === undefined ? undefined : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
   return new URLSearchParams({ ...(filter !== undefined && { filter }), ...(cursor !== undefined && { cursor }) }).toString();
 }
 

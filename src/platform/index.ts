@@ -23,6 +23,8 @@ export { defineProblemType, type ProblemType } from './http/problem-type.js';
 export { Idempotent } from './idempotency/idempotent.decorator.js';
 export { defineFilter, type FilterDefinition } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';
+export type { ListOptions, Where } from './lists/list-scope.js';
+export { defineOrder, type Order } from './lists/order.js';
 export { mapPage, type Page, PageOf, type Row, type Values } from './lists/page.js';
 export { PageQuery, PageQueryOf } from './lists/page-query.js';
 export { Metrics } from './observability/metrics.js';

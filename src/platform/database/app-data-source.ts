@@ -34,6 +34,8 @@ export function poolOf(dataSource: DataSource): Pool {
 export class AppDataSource extends DataSource {
   /** Whether requests may use it: it is connected, and the database has all migrations. */
   isReady = false;
+  /** What must be true of a database with all migrations before requests may use it. */
+  readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [checkTables];
 
   /**
    * Connects to a database that has all that its entities need, and leaves it unconnected otherwise.
@@ -52,7 +54,9 @@ export class AppDataSource extends DataSource {
       if (pending.length > 0) {
         await onPending(pending.map(({ name }) => name));
       }
-      await checkTables(this);
+      for (const check of this.checks) {
+        await check(this);
+      }
       signal.throwIfAborted();
       this.isReady = true;
     } catch (error) {

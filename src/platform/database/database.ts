@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { getRepositoryToken, InjectDataSource } from '@nestjs/typeorm';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
@@ -81,6 +81,11 @@ export class Database implements OnApplicationShutdown {
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);
     return this.replicas && !transactionOf(this.dataSource) ? this.replicas.read(read, here) : here();
+  }
+
+  /** Adds to what must be true of the database once it has all migrations; an OperatorError of it ends the start. */
+  addCheck(check: (dataSource: DataSource) => Promise<void>): void {
+    this.dataSource.checks.push(check);
   }
 
   /** @throws Problem 503 or the database's own error when requests cannot be served */

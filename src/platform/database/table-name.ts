@@ -26,6 +26,11 @@ export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadat
     .join('.');
 }
 
+/** The column of a property, as SQL names it. */
+export function columnOf(metadata: EntityMetadata, property: string): string {
+  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
+}
+
 /**
  * Checks that the database has the tables and columns that the entities name. It has not when a migration is missing, or was
  * changed after it had been applied.

@@ -1,41 +1,56 @@
 import { hash } from 'node:crypto';
 
-const VERSION = 1;
-const POSITION_LENGTH = 1 + 16;
-const DIGEST_LENGTH = 16;
-const LENGTH = POSITION_LENGTH + DIGEST_LENGTH;
+/** The version of the cursors of lists that have all rows of a table, newest first, and that of those of others. */
+const PLAIN = 1;
+const SCOPED = 2;
 
-/** Longest cursor, as it is documented: those of later versions may be longer than this one. */
+const KEY_LENGTH = 16;
+const DIGEST_LENGTH = 16;
+
+/** Longest cursor, as it is documented: those of later versions may be longer than those of this one. */
 export const CURSOR_MAXIMUM_LENGTH = 512;
 
-/**
- * An opaque, URL-safe position in a list: version, key of the last row seen, and a digest over both and the filter. It
- * grants nothing and needs no secret; the digest is there so that a damaged cursor, or one of another filter, is told to
- * the client instead of showing the wrong rows.
- *
- * @param key - UUID of the last row of a page
- * @param filter - filter expression of the list, empty for none
- */
-export function encodeCursor(key: string, filter: string): string {
-  const bytes = Buffer.alloc(LENGTH);
-  bytes[0] = VERSION;
-  bytes.write(key.replaceAll('-', ''), 1, 'hex');
-  bytes.set(digest(bytes.subarray(0, POSITION_LENGTH), filter), POSITION_LENGTH);
-  return bytes.toString('base64url');
+/** The same for lists in the order of a column, of which an index takes values of 2,700 bytes. */
+export const ORDERED_CURSOR_MAXIMUM_LENGTH = 4096;
+
+/** The row after which a page begins. */
+export interface Position {
+  /** Its key: a UUID, perhaps in hexadecimal digits alone, which PostgreSQL takes for one. */
+  readonly id: string;
+  /** 16 bytes in hexadecimal digits that identify the base condition and the order of the list; empty where it has neither. */
+  readonly scope: string;
+  /** What the row has in the column by which the list is ordered, as PostgreSQL writes it; empty without one. */
+  readonly value: string;
 }
 
 /**
- * @returns the key that {@link encodeCursor} was given, in hexadecimal digits, which PostgreSQL takes for a UUID; or undefined for
- * anything that it did not make for this filter
+ * An opaque, URL-safe position in a list: version, key of the last row seen, what identifies the list and orders it, and a digest
+ * over these and the filter. It grants nothing and needs no secret; the digest is there so that a damaged cursor, or one of
+ * another filter, is told to the client instead of showing the wrong rows.
+ *
+ * @param filter - filter expression of the list, empty for none
  */
-export function decodeCursor(cursor: string, filter: string): string | undefined {
+export function encodeCursor({ id, scope, value }: Position, filter: string): string {
+  const key = id.replaceAll('-', '');
+  const position = Buffer.concat([Buffer.of(scope === '' ? PLAIN : SCOPED), Buffer.from(key + scope, 'hex'), Buffer.from(value)]);
+  return Buffer.concat([position, digest(position, filter)]).toString('base64url');
+}
+
+/** @returns what {@link encodeCursor} was given; or undefined for anything that it did not make for this filter */
+export function decodeCursor(cursor: string, filter: string): Position | undefined {
   const bytes = Buffer.from(cursor, 'base64url');
+  const position = bytes.subarray(0, -DIGEST_LENGTH);
+  const isKnown = position[0] === PLAIN ? position.length === 1 + KEY_LENGTH : position[0] === SCOPED;
   // Encoding again refuses every other spelling of the same bytes.
-  if (bytes.length !== LENGTH || bytes[0] !== VERSION || bytes.toString('base64url') !== cursor) {
+  if (!isKnown || bytes.toString('base64url') !== cursor || !digest(position, filter).equals(bytes.subarray(-DIGEST_LENGTH))) {
     return undefined;
   }
-  const position = bytes.subarray(0, POSITION_LENGTH);
-  return digest(position, filter).equals(bytes.subarray(POSITION_LENGTH)) ? position.toString('hex', 1) : undefined;
+  const [endOfKey, endOfScope] = [1 + KEY_LENGTH, 1 + KEY_LENGTH + DIGEST_LENGTH];
+  return {
+    id: position.toString('hex', 1, endOfKey),
+    scope: position.toString('hex', endOfKey, endOfScope),
+    value: position.toString('utf8', endOfScope),
+  };
 }
 
 function digest(position: Buffer, filter: string): Buffer {

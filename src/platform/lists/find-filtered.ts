@@ -1,8 +1,11 @@
 import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
 import { runStatement, type Statement } from '../database/run-statement.js';
-import { quotedTable } from '../database/table-name.js';
-import { absence, before, type Condition, type SqlWriter } from './filter/condition.js';
-import { columnOf, findByKeys } from './rows.js';
+import { columnOf, quotedTable } from '../database/table-name.js';
+import { absence, type Condition, type SqlWriter } from './filter/condition.js';
+import type { Position } from './cursor.js';
+import { ALL_ROWS, type ListScope } from './list-scope.js';
+import { type Sorting, sortingOf } from './order.js';
+import { findByKeys, type Found, type KeyStatement } from './rows.js';
 
 /** Cost of a plan that is not worth avoiding: it reads about as much as the newest rows take that are tried otherwise. */
 const LOW_COST = 1000;
@@ -11,81 +14,98 @@ const LOW_COST = 1000;
 export const WINDOW = 10_000;
 
 /**
- * The rows of a page that has a filter, and one more if there are more.
+ * The rows of a page that has a filter.
  *
- * The planner takes rows that match to be spread evenly. Where it is wrong about their number or they are all old, it walks
- * along the primary key past every row of the table (measured at a million rows: 120 ms instead of 5). So where an index
- * can find the matches, it is made to: at once if they seem few, otherwise after the newest rows did not have enough of
- * them. What no index can find is left to the planner, and to the time-out.
+ * The planner takes rows that match to be spread evenly. Where it is wrong about their number or they are all late in the list, it
+ * walks along the index past every row of the table (measured at a million rows: 120 ms instead of 5). So where an index can find
+ * the matches, it is made to: at once if they seem few, otherwise after the first rows of the list did not have enough of them.
+ * What no index can find is left to the planner, and to the time-out.
  *
  * @param repository - of a transaction
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
   condition: Condition,
-  after: string | undefined,
+  after: Position | undefined,
   limit: number,
-): Promise<Entity[]> {
-  const statements = keyStatements(repository.metadata, condition, after, limit + 1);
-  if (statements.needKeyAlone) {
-    return findByKeys(repository, statements.planned);
+  scope: ListScope,
+): Promise<Found<Entity>> {
+  const statements = keyStatements(repository.metadata, condition, after, limit + 1, scope);
+  if (statements.needIndexAlone) {
+    return findByKeys(repository, statements.planned, limit);
   }
   const plan = await explain(repository, statements.all);
   if (plan.readsTable) {
-    return findByKeys(repository, statements.planned);
+    return findByKeys(repository, statements.planned, limit);
   }
   if (plan.cost > LOW_COST) {
-    const recent = await findByKeys(repository, statements.recent);
-    if (recent.length > limit) {
+    const recent = await findByKeys(repository, statements.recent, limit);
+    if (recent.last) {
       return recent;
     }
   }
-  return findByKeys(repository, statements.fenced);
+  return findByKeys(repository, statements.fenced, limit);
 }
 
 /**
  * Several statements that find the same thing, the keys of the rows of one page, in ways that differ in cost.
  *
  * @param metadata - of an entity whose key is `id`, a UUIDv7
- * @param after - key of the row after which the page begins, if it is not the first
+ * @param condition - of the client; undefined for none
+ * @param after - the row after which the page begins, if it is not the first
  * @param count - rows wanted
  */
-export function keyStatements(metadata: EntityMetadata, condition: Condition, after: string | undefined, count: number) {
+export function keyStatements(
+  metadata: EntityMetadata,
+  condition: Condition | undefined,
+  after: Position | undefined,
+  count: number,
+  scope: ListScope = ALL_ROWS,
+) {
   const values: unknown[] = [];
   const writer: SqlWriter = {
     column: (property) => `r.${columnOf(metadata, property)}`,
     parameter: (value) => `$${values.push(value)}`,
   };
   const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
-  const parts = conjunctsOf(condition);
+  const sorting = sortingOf(metadata, scope.order);
+  const parts = condition ? conjunctsOf(condition) : [];
+  const boundsWalk = ({ boundsKey = false }: Condition) => boundsKey && !scope.order;
   // Rows that TypeORM hides must not be counted.
   const { deleteDateColumn } = metadata;
   const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
-  // What must be looked at in every row, or found with another index than that of the key.
-  const rest = write([...parts.filter(({ boundsKey }) => !boundsKey), ...presence]);
-  const valuesOfRest = [...values];
-  // What bounds a walk along the primary key.
-  const bounds = write([...parts.filter(({ boundsKey }) => boundsKey), ...(after === undefined ? [] : [before(after)])]);
+  const base = write(scope.where);
+  // What must be looked at in every row, or found with another index than that of the list.
+  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
+  const valuesOfAll = [...values];
+  // What bounds a walk along the index of the list.
+  const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
   const key = writer.column('id');
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
-  const recent = `SELECT * FROM ${table} ${where(bounds)} ORDER BY ${key} DESC LIMIT ${WINDOW}`;
-  const newest = (from: string): Statement => ({
-    text: `SELECT ${key} FROM ${from} ORDER BY ${key} DESC LIMIT ${count}`,
+  const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
+  const first = (from: string): KeyStatement => ({
+    text: `SELECT ${key} FROM ${from} ${sorting.clause} LIMIT ${count}`,
     values,
+    sorting,
   });
   return {
-    /** Whether the primary key alone answers it. */
-    needKeyAlone: rest.length === 0,
+    /** Whether the index of the list alone answers it. */
+    needIndexAlone: rest.length === 0,
     /** The keys of all rows that match, of any page. */
-    all: { text: `SELECT ${key} FROM ${table} ${where(rest)}`, values: valuesOfRest } satisfies Statement,
-    /** As the planner likes, which often is to walk along the primary key until enough rows matched. */
-    planned: newest(matches),
-    /** Among the newest rows only: it may miss some, and its cost has a bound. */
-    recent: newest(`(${recent}) r ${where(rest)}`),
-    /** Finding all rows that match, and then the newest of them: `OFFSET 0` keeps the planner from walking instead. */
-    fenced: newest(`(SELECT ${key} FROM ${matches} OFFSET 0) r`),
+    all: { text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`, values: valuesOfAll } satisfies Statement,
+    /** As the planner likes, which often is to walk along the index of the list until enough rows matched. */
+    planned: first(matches),
+    /** Among the first rows only: it may miss some, and its cost has a bound. */
+    recent: first(`(${recent}) r ${where(rest)}`),
+    /** Finding all rows that match, and then the first of them: `OFFSET 0` keeps the planner from walking instead. */
+    fenced: first(`(SELECT * FROM ${matches} OFFSET 0) r`),
   };
+}
+
+function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {
+  const values = columns.length === 1 ? [id] : [value, id];
+  return `(${columns.join(', ')}) ${operator} (${values.map((each) => sql.parameter(each)).join(', ')})`;
 }
 
 function where(conditions: readonly string[]): string {

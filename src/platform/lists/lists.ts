@@ -13,12 +13,14 @@ import { Metrics } from '../observability/metrics.js';
 import { currentRequest } from '../http/request-context.js';
 import { codePoints } from '../validation/code-points.js';
 import { Bulkhead } from '../database/bulkhead.js';
-import { encodeCursor } from './cursor.js';
+import { encodeCursor, type Position } from './cursor.js';
 import type { Condition } from './filter/condition.js';
-import { findFiltered } from './find-filtered.js';
+import { findFiltered, keyStatements } from './find-filtered.js';
+import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-scope.js';
+import { checkOrders } from './order.js';
 import type { Page, Row, Values } from './page.js';
-import type { PageQuery } from './page-query.js';
-import { findNewest, insertRow } from './rows.js';
+import { CURSOR_FAULT, type PageQuery } from './page-query.js';
+import { findByKeys, findNewest, type Found, insertRow } from './rows.js';
 
 /** Filters of one token that run at once. */
 const MAX_FILTERS_OF_TOKEN = 2;
@@ -37,6 +39,7 @@ export class Lists {
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
+    database.addCheck(checkOrders);
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
     // Half of the connections are left for requests without a filter.
     const bulkhead = new Bulkhead({
@@ -64,30 +67,37 @@ export class Lists {
   }
 
   /**
-   * One page of an entity whose `id` is a UUIDv7, newest first. Going by key and backwards in time, a walk sees each row
-   * that existed when it began exactly once, also while others write, and deep pages cost what the first one costs.
+   * One page of an entity whose `id` is a UUIDv7: newest first, or in another order. Going by what orders the rows, a walk sees each
+   * row that existed when it began exactly once, also while others write, and deep pages cost what the first one costs. Of a row
+   * whose place in the order changes during the walk, that cannot be said.
    *
    * @param repository - of the entity, as Nest injects it
    * @param query - which page, as validation left it
-   * @throws Problem 400 when its filter takes longer than `FILTER_TIMEOUT`, 503 while the database is away
+   * @param options - a base condition, and an order of `defineOrder`
+   * @throws Problem 400 for the cursor of a list with other options, and when its filter takes longer than `FILTER_TIMEOUT`; 503 while
+   * the database is away
    */
   async findPage<Entity extends { id: string }>(
     repository: Repository<Entity>,
     query: PageQuery<NoInfer<Entity>>,
+    options?: ListOptions<NoInfer<Entity>>,
   ): Promise<Page<Entity>> {
     const { limit, cursor: after, filter } = query;
+    const { metadata } = repository;
     if (filter && filter.entity !== repository.target) {
-      throw new Error(
-        `A list of ${repository.metadata.name} was given a filter of ${filter.entity.name}: give it a PageQueryOf its own.`,
-      );
+      throw new Error(`A list of ${metadata.name} was given a filter of ${filter.entity.name}: give it a PageQueryOf its own.`);
     }
-    // One more than asked for tells whether there is a next page.
-    const rows = filter?.condition
-      ? await this.findWithinLimits(repository, filter.condition, query)
-      : await this.read(repository, after, (source) => findNewest(source, after, limit + 1));
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filter?.expression ?? '') } : { items };
+    const scope = options ? scopeOf(metadata, options) : ALL_ROWS;
+    if (after && after.scope !== scope.id) {
+      throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
+    }
+    const { items, last } = filter?.condition
+      ? await this.findWithinLimits(repository, filter.condition, query, scope)
+      : await this.read(repository, after, (source) => find(source, after, limit, scope));
+    if (!last) {
+      return { items };
+    }
+    return { items, nextCursor: encodeCursor({ id: last.id, scope: scope.id, value: last.value }, filter?.expression ?? '') };
   }
 
   /**
@@ -111,7 +121,7 @@ export class Lists {
   /** Replicas lag behind, each as it does: a walk that goes on in another one could miss what it has not received yet. */
   private read<Entity extends { id: string }, T>(
     repository: Repository<Entity>,
-    after: string | undefined,
+    after: Position | undefined,
     read: (repository: Repository<Entity>) => Promise<T>,
   ): Promise<T> {
     const from = (manager: EntityManager) => read(manager.getRepository<Entity>(repository.target));
@@ -131,7 +141,8 @@ export class Lists {
     repository: Repository<Entity>,
     condition: Condition,
     { limit, cursor: after, filter }: PageQuery<Entity>,
-  ): Promise<Entity[]> {
+    scope: ListScope,
+  ): Promise<Found<Entity>> {
     const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
     const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     const settings = {
@@ -146,9 +157,9 @@ export class Lists {
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
     try {
-      const find = (reader: EntityManager) =>
-        findFiltered(reader.getRepository<Entity>(repository.target), condition, after, limit);
-      const read = ({ manager }: Repository<Entity>) => readOnly(manager, settings, find, signal);
+      const findIn = (reader: EntityManager) =>
+        findFiltered(reader.getRepository<Entity>(repository.target), condition, after, limit, scope);
+      const read = ({ manager }: Repository<Entity>) => readOnly(manager, settings, findIn, signal);
       const task = () => this.read(repository, after, read);
       return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
     } catch (error) {
@@ -163,6 +174,18 @@ export class Lists {
       throw tooSlow(filter?.expression ?? '', timeout);
     }
   }
+}
+
+/** A page without a filter. */
+function find<Entity extends { id: string }>(
+  repository: Repository<Entity>,
+  after: Position | undefined,
+  limit: number,
+  scope: ListScope,
+): Promise<Found<Entity>> {
+  return scope === ALL_ROWS
+    ? findNewest(repository, after?.id, limit)
+    : findByKeys(repository, keyStatements(repository.metadata, undefined, after, limit + 1, scope).planned, limit);
 }
 
 function tooSlow(expression: string, seconds: number): Problem {

@@ -1,11 +1,15 @@
 import type { Type } from '@nestjs/common';
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Converted, DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
-import { CURSOR_MAXIMUM_LENGTH, decodeCursor } from './cursor.js';
+import { CURSOR_MAXIMUM_LENGTH, decodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
+import type { Order } from './order.js';
+
+/** What is wrong with a cursor of another list, or one that was changed. */
+export const CURSOR_FAULT = { code: 'cursor', detail: 'must be the nextCursor of a list with the same filter, unchanged' };
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAXIMUM = 100;
@@ -23,24 +27,26 @@ export class PageQuery<Entity = never> {
   @DecimalInteger(1, LIMIT_MAXIMUM)
   readonly limit: number = LIMIT_DEFAULT;
 
-  /** Key of the row after which the page begins, read from the cursor; undefined for the first page. */
-  @ApiPropertyOptional({
-    type: String,
-    maxLength: CURSOR_MAXIMUM_LENGTH,
-    description:
-      'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.',
-  })
+  /** The row after which the page begins, read from the cursor; undefined for the first page. */
+  @ApiPropertyOptional(describeCursor(CURSOR_MAXIMUM_LENGTH))
   @IsOptional()
-  @Converted(keyIn)
-  @Rule('cursor', 'must be the nextCursor of a list with the same filter, unchanged', isKey)
-  readonly cursor?: string;
+  @Converted(positionIn)
+  @Rule(CURSOR_FAULT.code, CURSOR_FAULT.detail, isPosition)
+  readonly cursor?: Position;
 
   /** What the rows of the list have in common; undefined for all rows. */
   declare readonly filter?: Filter<Entity>;
 }
 
-/** Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. */
-export function PageQueryOf<Entity extends object>(definition: FilterDefinition<Entity>): Type<PageQuery<Entity>> {
+/**
+ * Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`.
+ *
+ * @param order - of the list, if it is not newest first, as `Lists.findPage` gets it
+ */
+export function PageQueryOf<Entity extends object>(
+  definition: FilterDefinition<Entity>,
+  order?: Order<Entity>,
+): Type<PageQuery<Entity>> {
   class FilteredPageQuery extends PageQuery<Entity> {
     @ApiPropertyOptional({
       type: String,
@@ -54,18 +60,27 @@ export function PageQueryOf<Entity extends object>(definition: FilterDefinition<
     @Parsed((expression) => parse(expression, definition))
     declare readonly filter?: Filter<Entity>;
   }
+  if (order) {
+    ApiPropertyOptional(describeCursor(ORDERED_CURSOR_MAXIMUM_LENGTH))(FilteredPageQuery.prototype, 'cursor');
+  }
   return FilteredPageQuery;
 }
 
+function describeCursor(maxLength: number): ApiPropertyOptions {
+  const description =
+    'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.';
+  return { type: String, maxLength, description };
+}
+
 /** A cursor belongs to the filter as the client wrote it. */
-function keyIn(cursor: string, { filter }: { readonly filter?: unknown }): string | false {
+function positionIn(cursor: string, { filter }: { readonly filter?: unknown }): Position | false {
   const expression = typeof filter === 'string' && !isBlank(filter) ? filter : '';
   return decodeCursor(cursor, expression) ?? false;
 }
 
 /** With a filter that is itself at fault, nothing can be said of the cursor. */
-function isKey(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
-  return typeof value === 'string' || filter instanceof RefusedValue;
+function isPosition(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
+  return typeof value === 'object' || filter instanceof RefusedValue;
 }
 
 function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {

@@ -1,10 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { CURSOR_MAXIMUM_LENGTH, encodeCursor } from './cursor.js';
+import { CURSOR_MAXIMUM_LENGTH, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH } from './cursor.js';
+import type { Order } from './order.js';
 
 /** One page of a list. */
 export interface Page<T> {
-  /** Newest first, at most as many as were asked for. */
+  /** In the order of the list, at most as many as were asked for. */
   items: T[];
   /** Leads to the next page; absent on the last. */
   nextCursor?: string;
@@ -15,16 +16,22 @@ export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Ite
   return { ...page, items: page.items.map((row) => map(row)) };
 }
 
-/** A class that documents a page of something: `class ItemPage extends PageOf(ItemDto) {}`. */
-export function PageOf<T extends object>(item: Type<T>): Type<Page<T>> {
+/**
+ * A class that documents a page of something: `class ItemPage extends PageOf(ItemDto) {}`.
+ *
+ * @param order - of the list, if it is not newest first, as `Lists.findPage` gets it
+ */
+export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Page<T>> {
+  const sorted = order ? `by ${order.column}, ${order.direction === 'ASC' ? 'ascending' : 'descending'}` : 'newest first';
+
   class DocumentedPage implements Page<T> {
-    @ApiProperty({ type: [item], description: 'The items of this page, newest first.' })
+    @ApiProperty({ type: [item], description: `The items of this page, ${sorted}.` })
     declare items: T[];
 
     @ApiPropertyOptional({
       type: String,
-      maxLength: CURSOR_MAXIMUM_LENGTH,
-      example: encodeCursor('0190163d-8694-739b-aea5-966c26f8ad91', ''),
+      maxLength: order ? ORDERED_CURSOR_MAXIMUM_LENGTH : CURSOR_MAXIMUM_LENGTH,
+      example: encodeCursor({ id: '0190163d-8694-739b-aea5-966c26f8ad91', scope: '', value: '' }, ''),
       description: 'Pass it as `cursor` to get the next page. Absent on the last page.',
     })
     declare nextCursor?: string;

@@ -11,7 +11,8 @@ import {
   type Repository,
 } from 'typeorm';
 import { runRead, runStatement, type Statement } from '../database/run-statement.js';
-import { quotedTable } from '../database/table-name.js';
+import { columnOf, quotedTable } from '../database/table-name.js';
+import type { Sorting } from './order.js';
 
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
@@ -22,42 +23,74 @@ const MOST_NAMES = 256;
 /** A row as it is in the database or goes there. */
 type Fields = Readonly<Record<string, unknown>>;
 
+/** The rows of a page, and the position of the last one if there are more. */
+export interface Found<Entity> {
+  readonly items: Entity[];
+  readonly last?: { readonly id: string; readonly value: string };
+}
+
 /**
  * The newest rows of an entity, newest first.
  *
  * @param after - key of the row before them; undefined for the first ones
- * @param count - of rows, at most
+ * @param limit - of rows
  */
 export async function findNewest<Entity extends { id: string }>(
   repository: Repository<Entity>,
   after: string | undefined,
-  count: number,
-): Promise<Entity[]> {
+  limit: number,
+): Promise<Found<Entity>> {
   const statements = statementsOf(repository);
-  if (statements) {
-    return statements.rows(await runRead(repository, statements.newest(after, count))) as Entity[];
-  }
-  return repository.find({
-    ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
-    order: { id: 'DESC' } as FindOptionsOrder<Entity>,
-    take: count,
-  });
+  // One more than asked for tells whether there are more.
+  const count = limit + 1;
+  const rows = statements
+    ? (statements.rows(await runRead(repository, statements.newest(after, count))) as Entity[])
+    : await repository.find({
+        ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
+        order: { id: 'DESC' } as FindOptionsOrder<Entity>,
+        take: count,
+      });
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
 }
 
-/** The rows whose keys a statement finds, newest first. */
+/** A statement that finds keys, and the order in which it does. */
+export interface KeyStatement extends Statement {
+  readonly sorting: Sorting;
+}
+
+/**
+ * The rows whose keys a statement finds, in its order.
+ *
+ * @param keys - finds one key more than the limit, if there are more
+ */
 export async function findByKeys<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  keys: Statement,
-): Promise<Entity[]> {
+  keys: KeyStatement,
+  limit: number,
+): Promise<Found<Entity>> {
+  const { metadata } = repository;
   const statements = statementsOf(repository);
-  if (statements) {
-    return statements.rows(await runStatement(repository, statements.byKeys(keys))) as Entity[];
-  }
-  const ids = (await runStatement(repository, keys)).flat() as string[];
-  return repository.find({
-    where: { id: In(ids) } as FindOptionsWhere<Entity>,
-    order: { id: 'DESC' } as FindOptionsOrder<Entity>,
-  });
+  const { clause, value } = keys.sorting;
+  const key = columnOf(metadata, 'id');
+  const columns = statements?.columns ?? [key];
+  const selected = [...columns.map((column) => `r.${column}`), ...(value === '' ? [] : [value])];
+  const text = `SELECT ${selected.join(', ')} FROM ${quotedTable(metadata)} r WHERE r.${key} = ANY(ARRAY(${keys.text})) ${clause}`;
+  // Without a name, it is planned for its values.
+  const found = await runStatement(repository, { text, values: keys.values, isText: statements?.isText ?? true });
+  const rows = found.slice(0, limit);
+  const idOf = (row: readonly unknown[]) => row[columns.indexOf(key)] as string;
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  return {
+    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf)),
+    ...(last && { last: { id: idOf(last), value: value === '' ? '' : (last.at(-1) as string) } }),
+  };
+}
+
+async function findInOrder<Entity extends { id: string }>(repository: Repository<Entity>, ids: string[]): Promise<Entity[]> {
+  const rows = await repository.find({ where: { id: In(ids) } as FindOptionsWhere<Entity> });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** Adds a row, with the columns that are given. */
@@ -104,7 +137,8 @@ function rowStatements(metadata: EntityMetadata) {
   const entity = metadata.target as Type<Record<string, unknown>>;
   const table = quotedTable(metadata);
   const key = columnOf(metadata, 'id');
-  const select = `SELECT ${columns.map(({ databaseName }) => driver.escape(databaseName)).join(', ')} FROM ${table}`;
+  const quoted = columns.map(({ databaseName }) => driver.escape(databaseName));
+  const select = `SELECT ${quoted.join(', ')} FROM ${table}`;
   const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
   const names = new Map<string, string>();
 
@@ -119,16 +153,14 @@ function rowStatements(metadata: EntityMetadata) {
   };
 
   return {
+    columns: quoted,
+    isText,
+
     /** @param count - part of the text: not knowing it, the server would plan for a tenth of the table */
     newest(after: string | undefined, count: number): Statement {
       const where = after === undefined ? '' : ` WHERE ${key} < $1`;
       const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
       return { text, name: nameOf(text), isText, values: after === undefined ? [] : [after] };
-    },
-
-    /** Has no name: it is planned for its values. */
-    byKeys({ text, values }: Statement): Statement {
-      return { text: `${select} WHERE ${key} = ANY(ARRAY(${text})) ORDER BY ${key} DESC`, isText, values };
     },
 
     /** What is undefined gets what the table has for it. */
@@ -153,9 +185,4 @@ function rowStatements(metadata: EntityMetadata) {
       });
     },
   };
-}
-
-/** The column of a property, as SQL names it. */
-export function columnOf(metadata: EntityMetadata, property: string): string {
-  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
 }
