@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { encodeCursor } from '#service/platform/lists/cursor';
+import { DataSource } from 'typeorm';
+import { createApp } from '#service/app';
+import { Item } from '#service/items/item.entity';
+import { readConfiguration } from '#service/platform/config/read-configuration';
+import { Database as ServiceDatabase } from '#service/platform/database/database';
+import { decodeCursor, encodeCursor, type Position } from '#service/platform/lists/cursor';
+import { Lists } from '#service/platform/lists/lists';
+import { defineOrder } from '#service/platform/lists/order';
 import { Database } from '../database.ts';
 import { printPromise, printTable, showProgress } from '../report.ts';
 import { SERVICE, startServer } from '../server.ts';
@@ -14,6 +21,9 @@ const COUNTED = 400;
 /** Milliseconds from which a case is slow: it is measured after the others, which would be slower in its wake. */
 const SLOW = 10;
 const COUNTED_IF_SLOW = 20;
+
+const DEPTHS_BY_NAME = [1000, 100_000, 900_000];
+const MOST_BY_NAME = 1.3;
 
 /** Statements of each case with {@link Case.sql}. */
 const STATEMENTS = 15;
@@ -34,6 +44,7 @@ try {
   const service = await startServer(SERVICE, database.url, token);
   try {
     await report(await measure(service.url, token));
+    await reportByName();
   } finally {
     await service.stop();
   }
@@ -58,12 +69,13 @@ async function measure(url: string, token: string): Promise<Run[]> {
 }
 
 async function searchOf({ filter, depth }: Case): Promise<string> {
-  const cursor = depth === undefined ? undefined : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
+  const cursor =
+    depth === undefined ? undefined : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
   return new URLSearchParams({ ...(filter !== undefined && { filter }), ...(cursor !== undefined && { cursor }) }).toString();
 }
 
 /** In turns and in another order each time, so that what else the machine does disturbs all alike. */
-async function repeat(runs: readonly Run[], rounds: number, measureOnce: (run: Run) => Promise<void>): Promise<void> {
+async function repeat<T>(runs: readonly T[], rounds: number, measureOnce: (run: T) => Promise<void>): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     for (const run of shuffle(runs)) await measureOnce(run);
     showProgress('rounds', round, rounds);
@@ -98,6 +110,36 @@ async function report(runs: readonly Run[]): Promise<void> {
     if (most !== undefined) {
       printPromise(`within ${most} × the first page: ${name}`, median(times) / firstPage <= most);
     }
+  }
+}
+
+/** Pages in the order of the name, read in this process: without HTTP, which would hide a part of a difference. */
+async function reportByName(): Promise<void> {
+  const order = defineOrder(Item, 'name');
+  const app = await createApp(readConfiguration({ DATABASE_URL: database.url, LOG_LEVEL: 'error' }));
+  try {
+    await app.init();
+    await app.get(ServiceDatabase).started();
+    const items = app.get(DataSource).getRepository(Item);
+    const find = (after?: Position) => app.get(Lists).findPage(items, { limit: 20, ...(after && { cursor: after }) }, { order });
+    const { scope = '' } = decodeCursor((await find()).nextCursor ?? '', '') ?? {};
+    const runs: { depth: number; times: number[]; after?: Position }[] = [{ depth: 0, times: [] }];
+    for (const depth of DEPTHS_BY_NAME) {
+      const sql = 'SELECT id, name AS value FROM items ORDER BY name COLLATE "C", id OFFSET $1 LIMIT 1';
+      const { rows } = await database.client.query<Omit<Position, 'scope'>>(sql, [depth - 1]);
+      runs.push(...rows.map((row) => ({ depth, times: [], after: { ...row, scope } })));
+    }
+    await repeat(runs, WARM_UP + COUNTED, async ({ after, times }) => {
+      const start = performance.now();
+      await find(after);
+      times.push(performance.now() - start);
+    });
+    const [first = 0, ...deep] = runs.map(({ times }) => median(times.slice(WARM_UP)));
+    const ratios = deep.map((typical) => typical / first);
+    printTable(['by name, × first page'].concat(DEPTHS_BY_NAME.map(String)), [['', ...ratios.map((ratio) => ratio.toFixed(2))]]);
+    printPromise(`within ${MOST_BY_NAME} × the first page: pages by name`, Math.max(...ratios) <= MOST_BY_NAME);
+  } finally {
+    await app.close();
   }
 }
 
