@@ -66,7 +66,7 @@ export interface Sorting {
   readonly clause: string;
   /** Of what comes later. */
   readonly operator: '<' | '>';
-  /** The value of the column that the key follows, as text. */
+  /** The value of the column that the key follows, as text; empty without one. */
   readonly value: string;
 }
 
@@ -111,14 +111,9 @@ async function lacksIndex(dataSource: DataSource, metadata: EntityMetadata, orde
   });
   const where = fixed.length > 0 ? `WHERE ${fixed.join(' AND ')}` : '';
   const { clause } = sortingOf(metadata, order);
-  const runner = dataSource.createQueryRunner();
-  try {
-    await runner.startTransaction();
-    await runner.query('SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off');
-    const plan: unknown = await runner.query(`EXPLAIN (FORMAT JSON) SELECT FROM ${table} r ${where} ${clause} LIMIT 1`);
+  return dataSource.transaction(async (manager) => {
+    await manager.query('SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off');
+    const plan: unknown = await manager.query(`EXPLAIN (FORMAT JSON) SELECT FROM ${table} r ${where} ${clause} LIMIT 1`);
     return /"Node Type":"(?:Incremental )?Sort"|"Filter":/.test(JSON.stringify(plan));
-  } finally {
-    await runner.rollbackTransaction();
-    await runner.release();
-  }
+  });
 }
