@@ -1,5 +1,6 @@
-import type { Type } from '@nestjs/common';
+import { SetMetadata, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { WHITELISTED } from '../openapi/documented-properties.js';
 import { CURSOR_MAXIMUM_LENGTH, encodeCursor } from './cursor.js';
 
 /** One page of a list. */
@@ -17,6 +18,7 @@ export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Ite
 
 /** A class that documents a page of something: `class ItemPage extends PageOf(ItemDto) {}`. */
 export function PageOf<T extends object>(item: Type<T>): Type<Page<T>> {
+  @SetMetadata(WHITELISTED, Reflect.getMetadata(WHITELISTED, item))
   class DocumentedPage implements Page<T> {
     @ApiProperty({ type: [item], description: 'The items of this page, newest first.' })
     declare items: T[];

@@ -15,6 +15,9 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   );
 }
 
+/** Metadata key of classes for responses whose objects are made with the properties that they document, and no others. */
+export const WHITELISTED = 'whitelisted';
+
 /** What class-validator's decorators say of the type of a property. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isString: { type: 'string' },
