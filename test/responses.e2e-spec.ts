@@ -85,6 +85,11 @@ class CreateNoteDto {
 class NoteDto extends AnswerOf(CreateNoteDto) {}
 class NotePage extends PageOf(NoteDto) {}
 
+/** Has more than its `from` makes. */
+class SignedNoteDto extends AnswerOf(CreateNoteDto) {
+  @ApiProperty({ type: [ThingDto] }) declare readonly things: ThingDto[];
+}
+
 /** What a feature gives to a route of its own. */
 class SecretInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler<object>): Observable<object> {
@@ -180,6 +185,12 @@ class ThingsController {
     return { items: [NoteDto.from({ id: newId(), note: 'x' })] };
   }
 
+  @Get('signed')
+  @Operation({ summary: 'Show a signed note', response: SignedNoteDto })
+  async showSigned(): Promise<object> {
+    return { ...NoteDto.from({ id: newId(), note: 'x' }), things: await this.things.find() };
+  }
+
   @Get('all-notes')
   @Operation({ summary: 'List all notes', response: [NoteDto] })
   listAllNotes(): object[] {
@@ -213,6 +224,7 @@ describe('in production', () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
     expect((await get('/page')).body).toEqual({ items: [shown] });
+    expect((await get('/signed')).body).toEqual({ id: shown.id, createdAt: shown.id, note: 'x', things: [shown] });
     expect((await get<undefined>('/nothing')).body).toBeUndefined();
   });
 
@@ -256,6 +268,7 @@ describe('where they are checked', () => {
   it.each<[string, string, string[]]>([
     ['listThings', '', [`/*/secret ${undocumented}`]],
     ['showShelf', '/shelf', [`/things/*/secret ${undocumented}`, `/secret ${undocumented}`]],
+    ['showSigned', '/signed', [`/things/*/secret ${undocumented}`]],
     ['showPage', '/page', [`/items/*/secret ${undocumented}`]],
     ['listAllNotes', '/all-notes', [`/*/secret ${undocumented}`]],
     [
@@ -299,6 +312,7 @@ it('cost nothing where their class is the whitelist', () => {
   expect(interceptorsOf(ItemsController, 'createItem')).toEqual([IdempotencyInterceptor]);
   expect(interceptorsOf(ThingsController, 'listNotes')).toBeUndefined();
   expect(interceptorsOf(ThingsController, 'listAllNotes')).toBeUndefined();
+  expect(interceptorsOf(ThingsController, 'showSigned')).toEqual([ResponseInterceptor]);
   expect(interceptorsOf(ThingsController, 'listThings')).toEqual([ResponseInterceptor]);
   expect(interceptorsOf(ThingsController, 'createThing')).toEqual([IdempotencyInterceptor, ResponseInterceptor]);
   const likewise = [IdempotencyInterceptor, ResponseInterceptor, SecretInterceptor];

@@ -1,7 +1,7 @@
-import { SetMetadata, type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { creationTime, creationTimeText } from '../database/id.js';
-import { documentedProperties, WHITELISTED } from '../openapi/documented-properties.js';
+import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
 
 /** What clients see of a row whose properties they gave: what it has none of is left out. */
 export type Answer<Body> = { readonly id: string; readonly createdAt: string } & {
@@ -37,7 +37,6 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
   const properties = documentedProperties(body);
   const names = Object.keys(properties) as (keyof Body)[];
 
-  @SetMetadata(WHITELISTED, true)
   class DocumentedAnswer {
     @ApiProperty({ type: String, description: 'Identifier, assigned by the service. Opaque.', example: EXAMPLE_ID })
     declare readonly id: string;
@@ -62,6 +61,7 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
     DocumentedAnswer.prototype,
     'createdAt',
   );
+  markWhitelisted(DocumentedAnswer);
   return DocumentedAnswer as unknown as AnswerType<Body>;
 }
 

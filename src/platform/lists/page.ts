@@ -1,6 +1,6 @@
-import { SetMetadata, type Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { WHITELISTED } from '../openapi/documented-properties.js';
+import { isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
 import { CURSOR_MAXIMUM_LENGTH, encodeCursor } from './cursor.js';
 
 /** One page of a list. */
@@ -18,7 +18,6 @@ export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Ite
 
 /** A class that documents a page of something: `class ItemPage extends PageOf(ItemDto) {}`. */
 export function PageOf<T extends object>(item: Type<T>): Type<Page<T>> {
-  @SetMetadata(WHITELISTED, Reflect.getMetadata(WHITELISTED, item))
   class DocumentedPage implements Page<T> {
     @ApiProperty({ type: [item], description: 'The items of this page, newest first.' })
     declare items: T[];
@@ -30,6 +29,9 @@ export function PageOf<T extends object>(item: Type<T>): Type<Page<T>> {
       description: 'Pass it as `cursor` to get the next page. Absent on the last page.',
     })
     declare nextCursor?: string;
+  }
+  if (isWhitelisted(item)) {
+    markWhitelisted(DocumentedPage);
   }
   return DocumentedPage;
 }

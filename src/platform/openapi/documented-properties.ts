@@ -15,8 +15,17 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   );
 }
 
-/** Metadata key of classes for responses whose objects are made with the properties that they document, and no others. */
-export const WHITELISTED = 'whitelisted';
+const WHITELISTED = 'whitelisted';
+
+/** Marks a class for responses whose objects are made with the properties that it documents by now, and no others. */
+export function markWhitelisted(type: Type<object>): void {
+  Reflect.defineMetadata(WHITELISTED, Object.keys(documentedProperties(type)).length, type);
+}
+
+/** Whether the objects of a class are made so: those of a class that extends one and documents more are not. */
+export function isWhitelisted(type: Type<object>): boolean {
+  return Reflect.getMetadata(WHITELISTED, type) === Object.keys(documentedProperties(type)).length;
+}
 
 /** What class-validator's decorators say of the type of a property. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, SetMetadata, HttpCode, HttpStatus } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { UsePlatformInterceptor } from '../routes/route.js';
-import { WHITELISTED } from './documented-properties.js';
+import { isWhitelisted } from './documented-properties.js';
 import { OPERATION, type OperationOptions } from './operation-options.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
@@ -19,6 +19,6 @@ export function Operation(options: OperationOptions): MethodDecorator {
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type && !Reflect.getMetadata(WHITELISTED, type) ? [UsePlatformInterceptor(ResponseInterceptor)] : []),
+    ...(type && !isWhitelisted(type) ? [UsePlatformInterceptor(ResponseInterceptor)] : []),
   );
 }
