@@ -48,6 +48,10 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const routes = routesOf(app);
   checkModules(routes, app.get(Database).tables);
   app.get(OpenApiDocument).build(app, apiDescription, routes);
+  if (configuration.CHECK_RESPONSES) {
+    const check = import('./platform/openapi/response-check.js');
+    app.useGlobalInterceptors({ intercept: async (...given) => (await check).checkResponse(app.get(OpenApiDocument), ...given) });
+  }
   app.get(Startup).serve(apiDescription.version);
   return app;
 }

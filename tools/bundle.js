@@ -68,6 +68,7 @@ await build({
     // Nest's mapped types ask for it by name, and must get the one that the service has.
     'class-transformer',
     // Loaded on demand, some with files beside their code.
+    /^ajv(?:-formats)?(?:\/|$)/,
     /^@electric-sql\/pglite\b/,
     /^@opentelemetry\/(?!api$)/,
     'ioredis',

@@ -6,6 +6,7 @@
  * the OpenAPI document follow from that.
  */
 export { AnswerOf } from './answers/answer-of.js';
+export { CurrentPrincipal } from './auth/current-principal.decorator.js';
 export type { Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/token-policy.decorator.js';
 export { variables } from './config/read-configuration.js';

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule, Reflector } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
@@ -23,6 +23,7 @@ import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
 /** What every feature gets for free. The order of the providers is the order in which they meet a request. */
+@Global()
 @Module({
   imports: [
     DiscoveryModule,
@@ -46,9 +47,10 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
     { provide: APP_GUARD, useClass: InputGuard },
-    // Interceptors come here, where a route has one, as `@Idempotent()` does.
+    // Interceptors come here, where a route has one: that of `@Idempotent()`, then that of `@Operation()`.
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
+  exports: [OpenApiDocument],
 })
 export class PlatformModule {}

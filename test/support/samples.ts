@@ -167,7 +167,8 @@ export class SamplesModule {}
 export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt' | 'sender' | 'receiver'> & { seenAt: string; leftAt: string | null };
 
 export async function insertSamples({ manager }: DataSource, rows: readonly SampleRow[]): Promise<void> {
-  for (const row of rows) {
+  for (const fields of rows) {
+    const row = { ...fields, sender: example };
     const columns = Object.keys(row).map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`));
     const values = columns.map((_, index) => `$${index + 1}`);
     await manager.query(`INSERT INTO samples (${columns.join()}) VALUES (${values.join()})`, Object.values(row));

@@ -9,6 +9,7 @@ import { AccessTokensService } from '../../src/platform/auth/access-tokens.servi
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { OpenApiDocument } from '../../src/platform/openapi/openapi-document.js';
+import { wrongResponses } from '../../src/platform/openapi/response-check.js';
 import { Api } from './api.js';
 import { eventually } from './eventually.js';
 import { serverDefaults } from './process.js';
@@ -27,12 +28,15 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-const silentDefaults = { ...serverDefaults, LOG_LEVEL: 'silent' };
+const silentDefaults = { ...serverDefaults, LOG_LEVEL: 'silent', CHECK_RESPONSES: 'true' };
 
 /** Who issues and revokes tokens in tests. */
 export const TESTER = { actor: 'a test', reason: 'test' };
 
-/** Starts it with a database of its own, unless it is given one, and a generous rate limit. */
+/**
+ * Starts it with a database of its own, unless it is given one, and a generous rate limit. Its end fails for a response that was not
+ * what the document says.
+ */
 export async function startService(
   environment: NodeJS.ProcessEnv = {},
   database?: TestDatabase,
@@ -59,7 +63,7 @@ export async function startService(
     stop: async () => {
       await app.close();
       await (database ? undefined : ownDatabase.drop());
-      expect([...undocumented]).toEqual([]);
+      expect([...undocumented, ...wrongResponses]).toEqual([]);
     },
   };
 }

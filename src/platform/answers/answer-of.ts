@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { creationTime, creationTimeText } from '../database/id.js';
-import { documentedProperties } from '../openapi/documented-properties.js';
+import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
 
 /** What clients see of a row whose properties they gave: what it has none of is left out. */
 export type Answer<Body> = { readonly id: string; readonly createdAt: string } & {
@@ -61,6 +61,7 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
     DocumentedAnswer.prototype,
     'createdAt',
   );
+  markWhitelisted(DocumentedAnswer);
   return DocumentedAnswer as unknown as AnswerType<Body>;
 }
 

@@ -1,20 +1,17 @@
 import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
-import { getMetadataArgsStorage } from 'typeorm';
+import { callerFaults } from '../auth/current-principal.decorator.js';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
 import type { Tables } from '../database/migrations.module.js';
-import { isOf } from '../database/table-name.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { filterDefinitions } from '../lists/filter/define-filter.js';
 import { missingIndexes } from '../lists/filter-columns.js';
-import { documentedProperties } from '../openapi/documented-properties.js';
-import { operationOf } from '../openapi/operation.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 /** Checks of one route. Each returns errors with their fixes. */
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, undocumentedColumns];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, callerFaults, responseFaults, inputFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
@@ -84,17 +81,4 @@ function inputFaults(route: Route): string[] {
 function pathParametersOf({ controller, handler }: Route): string[] {
   const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
   return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
-}
-
-/** Columns of an entity that clients would see without documentation. */
-function undocumentedColumns(route: Route): string[] {
-  const { response } = operationOf(route) ?? {};
-  const columns = getMetadataArgsStorage().columns.filter(({ target }) => response && isOf(response, target));
-  const documented = response ? documentedProperties(response) : {};
-  return columns
-    .filter(({ propertyName }) => !Object.hasOwn(documented, propertyName))
-    .map(
-      ({ propertyName }) =>
-        `${response?.name}.${propertyName} is part of a response and not documented: add @ApiProperty(), or respond with a DTO.`,
-    );
 }

@@ -63,6 +63,7 @@ export class Configuration {
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) readonly LOG_LEVEL: string = 'info';
   @IsIn(['auto', 'json', 'pretty']) readonly LOG_FORMAT: 'auto' | 'json' | 'pretty' = 'auto';
+  @Flag() readonly CHECK_RESPONSES: boolean = false;
 }
 
 /** True also when one of the two is not a number: that is an error of its own. */

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
 import { CURSOR_MAXIMUM_LENGTH, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH } from './cursor.js';
 import type { Order } from './order.js';
 
@@ -35,6 +36,9 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
       description: 'Pass it as `cursor` to get the next page. Absent on the last page.',
     })
     declare nextCursor?: string;
+  }
+  if (isWhitelisted(item)) {
+    markWhitelisted(DocumentedPage);
   }
   return DocumentedPage;
 }

@@ -13,7 +13,7 @@ import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.intercep
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
-import { operationIdOf, operationOf } from './operation.decorator.js';
+import { operationIdOf, operationOf } from './operation-options.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
 import type { headers } from './platform-components.js';
 

@@ -15,6 +15,18 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   );
 }
 
+const WHITELISTED = 'whitelisted';
+
+/** Marks a class for responses whose objects are made with the properties that it documents by now, and no others. */
+export function markWhitelisted(type: Type<object>): void {
+  Reflect.defineMetadata(WHITELISTED, Object.keys(documentedProperties(type)).length, type);
+}
+
+/** Whether the objects of a class are made so: those of a class that extends one and documents more are not. */
+export function isWhitelisted(type: Type<object>): boolean {
+  return Reflect.getMetadata(WHITELISTED, type) === Object.keys(documentedProperties(type)).length;
+}
+
 /** What class-validator's decorators say of the type of a property. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isString: { type: 'string' },

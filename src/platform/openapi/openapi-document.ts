@@ -4,7 +4,8 @@ import { nameOf, parametersOf, type Route } from '../routes/route.js';
 import { completeBodies } from './complete-bodies.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { documentRules } from './documented-properties.js';
-import { operationIdOf } from './operation.decorator.js';
+import { operationIdOf } from './operation-options.js';
+import { type Operation, operationsOf } from './operations.js';
 import { headers, schemas } from './platform-components.js';
 import { sectionsOf } from './section.decorator.js';
 
@@ -22,6 +23,7 @@ export interface ApiDescription {
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
+  private operations: ReadonlyMap<Route['handler'] | undefined, Operation> = new Map();
 
   /** @param routes - of the application, which the boot checks have let through */
   build(app: INestApplication, { title, summary, description, version }: ApiDescription, routes: readonly Route[]): void {
@@ -48,6 +50,10 @@ export class OpenApiDocument {
     document.components = { ...document.components, schemas: { ...document.components?.schemas, ...schemas }, headers };
     describeOperations(document, routes);
     completeBodies(document);
+    const handlers = new Map(routes.map((route) => [operationIdOf(route), route.handler]));
+    this.operations = new Map(
+      operationsOf(document).map(({ operation }) => [handlers.get(operation.operationId ?? ''), operation]),
+    );
     this.document = document;
   }
 
@@ -56,5 +62,10 @@ export class OpenApiDocument {
       throw new Error('The OpenAPI document is served before it was built.');
     }
     return this.document;
+  }
+
+  /** What a handler responds with by status; nothing for one that the document leaves out. */
+  responsesOf(handler: Route['handler']): Operation['responses'] {
+    return this.operations.get(handler)?.responses ?? {};
   }
 }

@@ -1,26 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, SetMetadata, HttpCode, HttpStatus, type Type } from '@nestjs/common';
+import { applyDecorators, SetMetadata, HttpCode, HttpStatus } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import type { ProblemType } from '../http/problem-type.js';
-import { metadataOf, type Route } from '../routes/route.js';
-
-/** What only the route itself can say about an operation; everything else in the document is derived. */
-export interface OperationOptions {
-  /** A few words. */
-  summary: string;
-  /** Markdown. */
-  description?: string;
-  /** Class of the successful response, its properties documented with `@ApiProperty`; none for a response without a body. */
-  response?: Type<object>;
-  /** What the successful response is. */
-  responseDescription?: string;
-  /** Status of the successful response, which this sets as well; 200 unless given. */
-  status?: HttpStatus;
-  /** Types of the problems that the handler raises beside those of the platform. */
-  problems?: readonly ProblemType[];
-}
-
-const OPERATION = 'operation';
+import { UsePlatformInterceptor } from '../routes/route.js';
+import { isWhitelisted } from './documented-properties.js';
+import { OPERATION, type OperationOptions } from './operation-options.js';
+import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
  * Documents a route. Its operation id is the name of its method, which must be unique in the service. Responses that
@@ -29,20 +13,12 @@ const OPERATION = 'operation';
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;
   const { responseDescription = STATUS_CODES[status] ?? '' } = options;
+  const [type] = [response].flat();
   return applyDecorators(
     SetMetadata(OPERATION, options),
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
+    ...(type && !isWhitelisted(type) ? [UsePlatformInterceptor(ResponseInterceptor)] : []),
   );
-}
-
-/** The operation id of a route: its name where it has an `@Operation`, otherwise Nest's own, with the controller before it. */
-export function operationIdOf(route: Route): string {
-  return operationOf(route) ? route.name : `${route.controller.name}_${route.name}`;
-}
-
-/** What `@Operation` says of a route; undefined for a route without. */
-export function operationOf(route: Route): OperationOptions | undefined {
-  return metadataOf(OPERATION, route) as OperationOptions | undefined;
 }

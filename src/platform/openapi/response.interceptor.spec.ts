@@ -1,0 +1,65 @@
+import type { Schema, Schemas } from './operations.js';
+import { whitelistOf } from './response.interceptor.js';
+
+const text: Schema = { type: 'string' };
+const schemas: Schemas = {
+  Person: { type: 'object', properties: { name: text, born: { type: 'string', format: 'date-time' } } },
+  Loan: {
+    type: 'object',
+    properties: { title: text, borrower: { $ref: '#/components/schemas/Person' }, next: { $ref: '#/components/schemas/Loan' } },
+  },
+  Late: { allOf: [{ $ref: '#/components/schemas/Loan' }, { type: 'object', properties: { days: { type: 'integer' } } }] },
+  Nothing: { type: 'object', properties: {} },
+};
+const named = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const copied = (schema: Schema, value: unknown) => {
+  const copy: unknown = whitelistOf([schema], schemas)(value);
+  return copy === undefined ? undefined : (JSON.parse(JSON.stringify(copy)) as unknown);
+};
+
+class Row {
+  readonly secret = 'x';
+  readonly first = 'Ada';
+
+  get name(): string {
+    return this.first;
+  }
+}
+
+const person = { name: 'Ada', secret: 'x' };
+
+it.each<[string, Schema, unknown, unknown]>([
+  ['own properties', named('Person'), person, { name: 'Ada' }],
+  ['getters of a class', named('Person'), new Row(), { name: 'Ada' }],
+  ['times', named('Person'), { born: new Date(0), secret: 'x' }, { born: '1970-01-01T00:00:00.000Z' }],
+  ['null', named('Loan'), { title: null, borrower: null, next: undefined }, { title: null, borrower: null }],
+  ['what is nested', named('Loan'), { borrower: person, secret: 'x' }, { borrower: { name: 'Ada' } }],
+  ['what contains itself', named('Loan'), { next: { next: { title: 'T', secret: 'x' } } }, { next: { next: { title: 'T' } } }],
+  ['lists', { type: 'array', items: named('Person') }, [person, null], [{ name: 'Ada' }, null]],
+  ['all of several', named('Late'), { days: 1, title: 'T', secret: 'x' }, { days: 1, title: 'T' }],
+  ['any of several', { anyOf: [named('Person'), named('Late')] }, { days: 1, ...person }, { days: 1, name: 'Ada' }],
+  ['one of several lists', { oneOf: [text, { type: 'array', items: named('Person') }] }, [person], [{ name: 'Ada' }]],
+  ['or null', { type: ['object', 'null'], allOf: [named('Person')] }, person, { name: 'Ada' }],
+  ['nothing of a class without properties', named('Nothing'), person, {}],
+  ['nothing of an object in place of a text', text, person, {}],
+  ['nothing of objects in a list of anything but objects', { type: 'array' }, [person, 'y'], [{}, 'y']],
+  ['what says by itself how it is written', text, { toJSON: () => '12.50' }, '12.50'],
+  ['all of any object', { type: 'object' }, person, person],
+  ['all of anything', {}, [person], [person]],
+  ['all where others are allowed', { type: 'object', properties: { name: text }, additionalProperties: true }, person, person],
+  ['no body', named('Person'), undefined, undefined],
+])('copies %s', (_what, schema, value, expected) => {
+  expect(copied(schema, value)).toEqual(expected);
+});
+
+it('leaves files alone', () => {
+  const file = Buffer.from('x');
+  expect(whitelistOf([named('Person')], schemas)(file)).toBe(file);
+});
+
+it('copies others, too, where that is asked for', () => {
+  expect(whitelistOf([named('Loan')], schemas, true)({ borrower: new Row(), other: 1 })).toMatchObject({
+    borrower: { name: 'Ada', secret: 'x', first: 'Ada' },
+    other: 1,
+  });
+});

@@ -1,0 +1,81 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, StreamableFile } from '@nestjs/common';
+import { map, type Observable } from 'rxjs';
+import { Configuration } from '../config/configuration.js';
+import { OpenApiDocument } from './openapi-document.js';
+import { mediaTypesOf, resolveSchema, type Schema, type Schemas } from './operations.js';
+
+type Copy = (value: unknown) => unknown;
+type Part = Exclude<Schema, { $ref: string }>;
+
+/** Leaves out of a response what its operation does not document, so that no column is sent by accident. */
+@Injectable()
+export class ResponseInterceptor implements NestInterceptor {
+  static readonly rank = 1;
+  private readonly copies = new Map<unknown, Copy>();
+
+  constructor(
+    private readonly document: OpenApiDocument,
+    private readonly configuration: Configuration,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const handler = context.getHandler();
+    let copy = this.copies.get(handler);
+    if (!copy) {
+      const responses = Object.entries(this.document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
+      const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
+      // What is not documented must get as far as the check, where there is one.
+      copy = whitelistOf(documented, this.document.get().components?.schemas ?? {}, this.configuration.CHECK_RESPONSES);
+      this.copies.set(handler, copy);
+    }
+    return next.handle().pipe(map(copy));
+  }
+}
+
+/**
+ * Copies what any of the schemas documents, getters as well. An object that may have any property stays as it is.
+ *
+ * @param keepsOthers - copies other own properties, too
+ */
+export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas, keepsOthers = false): Copy {
+  // Compiled at its first use, as a class may contain itself.
+  const within = (found: readonly Schema[]): Copy => {
+    let copy: Copy | undefined;
+    return (value) => (copy ??= whitelistOf(found, schemas, keepsOthers))(value);
+  };
+  const parts = alternatives.flatMap((schema) => partsOf(schema, schemas));
+  const keepsAll = parts.some(isOpen);
+  const copyElement = within(parts.flatMap(({ items = [] }) => items));
+  const names = new Set(parts.flatMap(({ properties = {} }) => Object.keys(properties)));
+  const properties = [...names].map((name) => [name, within(parts.flatMap((part) => part.properties?.[name] ?? []))] as const);
+  return (given) => {
+    const isKept = keepsAll || isFile(given);
+    const value = isKept ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);
+    if (isKept || typeof value !== 'object' || value === null) {
+      return value;
+    }
+    if (Array.isArray(value)) {
+      return value.map(copyElement);
+    }
+    const copy: Record<string, unknown> = keepsOthers ? { ...value } : {};
+    properties.forEach(([name, copyProperty]) => (copy[name] = copyProperty(Reflect.get(value, name))));
+    return copy;
+  };
+}
+
+/** Whether a body is sent as it is, and not as JSON. */
+export function isFile(body: unknown): boolean {
+  return typeof body === 'string' || ArrayBuffer.isView(body) || body instanceof StreamableFile;
+}
+
+/** A schema and all that it is composed of. */
+function partsOf(reference: Schema, schemas: Schemas): Part[] {
+  const schema = resolveSchema(reference, schemas) as Part;
+  const { allOf = [], anyOf = [], oneOf = [] } = schema;
+  return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
+}
+
+function isOpen({ type = 'object', additionalProperties = false, ...rest }: Part): boolean {
+  const isNamed = ['properties', 'items', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in rest);
+  return additionalProperties !== false || (!isNamed && type.includes('object'));
+}

@@ -1,0 +1,320 @@
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  HttpStatus,
+  Logger,
+  Module,
+  type NestInterceptor,
+  Post,
+  Res,
+  StreamableFile,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
+import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
+import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { jest } from '@jest/globals';
+import type { Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
+import { AppModule } from '../src/app.module.js';
+import { ItemsController } from '../src/items/items.controller.js';
+import { IdempotencyInterceptor } from '../src/platform/idempotency/idempotency.interceptor.js';
+import {
+  AnswerOf,
+  Idempotent,
+  MigrationsModule,
+  newId,
+  Operation,
+  PageOf,
+  RequireScopes,
+  Section,
+  SqlMigration,
+  Text,
+} from '../src/platform/index.js';
+import { wrongResponses } from '../src/platform/openapi/response-check.js';
+import { ResponseInterceptor } from '../src/platform/openapi/response.interceptor.js';
+import type { ProblemBody } from './support/api.js';
+import { type Service, startService } from './support/service.js';
+
+// A module that gives its rows away as they are.
+
+@Entity('things')
+class Thing {
+  @PrimaryColumn('uuid')
+  declare id: string;
+
+  @Column('text')
+  declare title: string;
+
+  @Column('text')
+  declare secret: string;
+
+  get shout(): string {
+    return `${this.title}!`;
+  }
+}
+
+class CreateThings1795219200005 extends SqlMigration {
+  readonly statements = ['CREATE TABLE things (id uuid PRIMARY KEY, title text NOT NULL, secret text NOT NULL)'];
+}
+
+class ThingDto {
+  @ApiProperty({ type: String, format: 'uuid' }) declare id: string;
+  @ApiProperty() declare title: string;
+  @ApiProperty() declare shout: string;
+}
+
+class ShelfDto {
+  @ApiProperty({ type: ThingDto, nullable: true }) declare first: ThingDto | null;
+  @ApiProperty({ type: [ThingDto] }) declare things: ThingDto[];
+  @ApiProperty({ type: String, format: 'date-time' }) declare seenAt: Date;
+  @ApiProperty({ required: false }) declare note?: string;
+}
+
+class ThingPage extends PageOf(ThingDto) {}
+
+class CreateNoteDto {
+  @Text({ description: 'Anything.', example: 'x', maximumLength: 9 })
+  declare readonly note: string;
+}
+
+class NoteDto extends AnswerOf(CreateNoteDto) {}
+class NotePage extends PageOf(NoteDto) {}
+
+/** Has more than its `from` makes. */
+class SignedNoteDto extends AnswerOf(CreateNoteDto) {
+  @ApiProperty({ type: [ThingDto] }) declare readonly things: ThingDto[];
+}
+
+/** What a feature gives to a route of its own. */
+class SecretInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler<object>): Observable<object> {
+    return next.handle().pipe(map((body) => ({ ...body, secret: 'hidden' })));
+  }
+}
+
+@Section({ title: 'Things', description: 'What the tests call.' })
+@Controller('things')
+@RequireScopes('things')
+class ThingsController {
+  constructor(@InjectRepository(Thing) private readonly things: Repository<Thing>) {}
+
+  @Get()
+  @Operation({ summary: 'List things', response: [ThingDto] })
+  listThings(): Promise<Thing[]> {
+    return this.things.find();
+  }
+
+  @Get('shelf')
+  @Operation({ summary: 'Show the shelf', response: ShelfDto })
+  async showShelf(): Promise<object> {
+    return { first: null, things: await this.things.find(), seenAt: new Date(0), secret: 'hidden' };
+  }
+
+  @Get('page')
+  @Operation({ summary: 'Show a page', response: ThingPage })
+  async showPage(): Promise<object> {
+    return { items: await this.things.find() };
+  }
+
+  @Get('incomplete')
+  @Operation({ summary: 'Show what is incomplete', response: ThingDto })
+  showIncomplete(): object {
+    return { id: newId(), title: 5 };
+  }
+
+  @Get('nothing')
+  @Operation({ summary: 'Show nothing', response: ThingDto })
+  showNothing(): null {
+    return null;
+  }
+
+  @Get('undocumented')
+  @Operation({ summary: 'Show what is not documented' })
+  showUndocumented(): object {
+    return { secret: 'hidden' };
+  }
+
+  @Get('accepted')
+  @Operation({ summary: 'Show it later', response: ThingDto })
+  showLater(@Res({ passthrough: true }) response: Response): object {
+    response.status(HttpStatus.ACCEPTED);
+    return { id: newId(), title: 'T', shout: 'T!' };
+  }
+
+  @Get('file')
+  @Operation({ summary: 'Show a file', response: ThingDto })
+  showFile(): StreamableFile {
+    return new StreamableFile(Buffer.from('{"secret":"file"}'));
+  }
+
+  @Get('excluded')
+  @ApiExcludeEndpoint()
+  @Operation({ summary: 'Show what is excluded', response: ThingDto })
+  showExcluded(): object {
+    return { secret: 'hidden' };
+  }
+
+  @Get('plain')
+  showPlain(): object {
+    return { secret: 'hidden' };
+  }
+
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Create a thing', response: ThingDto, status: HttpStatus.CREATED })
+  createThing(): Promise<Thing> {
+    return this.things.save(this.things.create({ id: newId(), title: 'T', secret: 'hidden' }));
+  }
+
+  @Post('likewise')
+  @Operation({ summary: 'Create a thing likewise', response: ThingDto, status: HttpStatus.CREATED })
+  @UseInterceptors(SecretInterceptor)
+  @Idempotent()
+  createLikewise(): object {
+    return { id: newId(), title: 'T', shout: 'T!' };
+  }
+
+  @Get('notes')
+  @Operation({ summary: 'List notes', response: NotePage })
+  listNotes(): object {
+    return { items: [NoteDto.from({ id: newId(), note: 'x' })] };
+  }
+
+  @Get('signed')
+  @Operation({ summary: 'Show a signed note', response: SignedNoteDto })
+  async showSigned(): Promise<object> {
+    return { ...NoteDto.from({ id: newId(), note: 'x' }), things: await this.things.find() };
+  }
+
+  @Get('all-notes')
+  @Operation({ summary: 'List all notes', response: [NoteDto] })
+  listAllNotes(): object[] {
+    return [{ ...NoteDto.from({ id: newId(), note: 'x' }), secret: 'hidden' }];
+  }
+}
+
+@Module({
+  imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200005])],
+  controllers: [ThingsController],
+})
+class ThingsModule {}
+
+const shown = { id: expect.any(String) as string, title: 'T', shout: 'T!' };
+
+let service: Service;
+
+const get = <Body = ProblemBody>(path: string) => service.api.call<Body>('GET', `/v1/things${path}`);
+const post = (path: string, key: string) =>
+  service.api.call<object>('POST', `/v1/things${path}`, { headers: { 'Idempotency-Key': key } });
+
+describe('in production', () => {
+  beforeAll(async () => {
+    service = await startService({ CHECK_RESPONSES: 'false' }, undefined, ThingsModule);
+    expect((await post('', 'first')).status).toBe(201);
+  });
+
+  afterAll(() => service.stop());
+
+  it('have what is documented, and no other column, on any level', async () => {
+    expect((await get('')).body).toEqual([shown]);
+    expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
+    expect((await get('/page')).body).toEqual({ items: [shown] });
+    expect((await get('/signed')).body).toEqual({ id: shown.id, createdAt: shown.id, note: 'x', things: [shown] });
+    expect((await get<undefined>('/nothing')).body).toBeUndefined();
+  });
+
+  it.each(['', '/likewise'])('are kept as the client saw them: POST /v1/things%s', async (path) => {
+    const key = `again${path}`;
+    const [first, replay] = [await post(path, key), await post(path, key)];
+    expect([first.status, first.body, replay.body]).toEqual([201, shown, first.body]);
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
+    const kept = await service.app.get(DataSource).query<{ body: string }[]>('SELECT body FROM idempotency_keys');
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept.filter(({ body }) => body.includes('hidden'))).toEqual([]);
+  });
+
+  it('are left alone where they are files, or not documented at all', async () => {
+    expect((await get('/file')).body).toEqual({ secret: 'file' });
+    expect((await get('/plain')).body).toEqual({ secret: 'hidden' });
+  });
+
+  it('have nothing if the document leaves the operation out', async () => {
+    expect((await get('/excluded')).body).toEqual({});
+  });
+
+  it('to HEAD have no body', async () => {
+    const answer = await service.api.call<undefined>('HEAD', '/v1/things');
+    expect([answer.status, answer.body]).toEqual([200, undefined]);
+  });
+});
+
+describe('where they are checked', () => {
+  beforeAll(async () => {
+    service = await startService({}, undefined, ThingsModule);
+    const things = service.app.get<Repository<Thing>>(getRepositoryToken(Thing));
+    await things.insert({ id: newId(), title: 'T', secret: 'hidden' });
+  });
+
+  afterAll(() => service.stop());
+
+  const undocumented = 'is not documented. Document it with @ApiProperty(), or leave it out of the response.';
+  const mismatch = 'Respond with that, or change what is documented.';
+
+  it.each<[string, string, string[]]>([
+    ['listThings', '', [`/*/secret ${undocumented}`]],
+    ['showShelf', '/shelf', [`/things/*/secret ${undocumented}`, `/secret ${undocumented}`]],
+    ['showSigned', '/signed', [`/things/*/secret ${undocumented}`]],
+    ['showPage', '/page', [`/items/*/secret ${undocumented}`]],
+    ['listAllNotes', '/all-notes', [`/*/secret ${undocumented}`]],
+    [
+      'showIncomplete',
+      '/incomplete',
+      [`The body must have required property 'shout'. ${mismatch}`, `/title must be string. ${mismatch}`],
+    ],
+    ['showNothing', '/nothing', [`The body must be object. ${mismatch}`]],
+    ['showUndocumented', '/undocumented', [`/secret ${undocumented}`, `The body must be null. ${mismatch}`]],
+    ['showExcluded', '/excluded', ['The status 200 is not documented. Set it with the status of @Operation().']],
+    ['showLater', '/accepted', ['The status 202 is not documented. Set it with the status of @Operation().']],
+  ])('are 500 if they are not as documented, and the log names the property: %s', async (name, path, faults) => {
+    const log = jest.spyOn(Logger.prototype, 'error');
+    const { status, body } = await get(path);
+    expect([status, JSON.stringify(body).includes('secret')]).toEqual([500, false]);
+    const message = [`ThingsController.${name} responds with what is not documented:`, ...faults].join('\n- ');
+    expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
+    log.mockRestore();
+    expect(wrongResponses.delete(message)).toBe(true);
+    expect([...wrongResponses]).toEqual([]);
+  });
+
+  it('are sent if they are as documented, or have no documentation', async () => {
+    expect((await get<{ items: unknown[] }>('/notes')).body.items).toHaveLength(1);
+    expect((await get('/file')).body).toEqual({ secret: 'file' });
+    expect((await get('/plain')).body).toEqual({ secret: 'hidden' });
+  });
+
+  it('fail a test that does not look at them', async () => {
+    const other = await startService({}, undefined, ThingsModule);
+    await other.api.call('GET', '/v1/things/shelf');
+    await expect(other.stop()).rejects.toThrow('/secret is not documented');
+    wrongResponses.clear();
+  });
+});
+
+it('cost nothing where their class is the whitelist', () => {
+  const interceptorsOf = ({ prototype }: Type, name: string): unknown =>
+    Reflect.getMetadata(INTERCEPTORS_METADATA, (prototype as Record<string, object>)[name] ?? {});
+  expect(interceptorsOf(ItemsController, 'listItems')).toBeUndefined();
+  expect(interceptorsOf(ItemsController, 'createItem')).toEqual([IdempotencyInterceptor]);
+  expect(interceptorsOf(ThingsController, 'listNotes')).toBeUndefined();
+  expect(interceptorsOf(ThingsController, 'listAllNotes')).toBeUndefined();
+  expect(interceptorsOf(ThingsController, 'showSigned')).toEqual([ResponseInterceptor]);
+  expect(interceptorsOf(ThingsController, 'listThings')).toEqual([ResponseInterceptor]);
+  expect(interceptorsOf(ThingsController, 'createThing')).toEqual([IdempotencyInterceptor, ResponseInterceptor]);
+  const likewise = [IdempotencyInterceptor, ResponseInterceptor, SecretInterceptor];
+  expect(interceptorsOf(ThingsController, 'createLikewise')).toEqual(likewise);
+});
