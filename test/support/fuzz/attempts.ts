@@ -24,6 +24,8 @@ export interface Known {
   /** Rows that there are, by their ids. */
   created: ReadonlyMap<string, object>;
   deleted: ReadonlySet<string>;
+  /** Of creates, most of the time, where it takes more than their schema says. */
+  bodies: fc.Arbitrary<object> | undefined;
 }
 
 /** An operation as its document describes it, with every reference followed. */
@@ -79,17 +81,8 @@ interface Resolved {
   requestBody?: { content: Record<string, { schema: JsonObject }> };
 }
 
-/**
- * The operations of a collection and of its rows.
- *
- * @param bodies - of creates, instead of what their schema admits alone
- */
-export function describedOperations(
-  document: Document,
-  collection: string,
-  known: Known,
-  bodies?: fc.Arbitrary<object>,
-): Described[] {
+/** The operations of a collection and of its rows. */
+export function describedOperations(document: Document, collection: string, known: Known): Described[] {
   const specification = structuredClone(document) as never;
   const resolved = new Validator().resolveRefs({ specification }) as unknown as {
     paths: Record<string, Record<string, Resolved>>;
@@ -103,8 +96,8 @@ export function describedOperations(
       const statuses = Object.keys(operation.responses).map(Number);
       const successes = statuses.filter((status) => status < 300);
       const values = body ? bodiesOf(body) : fc.constant(undefined);
-      const isCreate = method === 'post' && path === collection;
-      const drafts = draftsOf(parameters, isCreate && bodies ? fc.oneof(bodies, bodies, bodies, values) : values, known);
+      const bodies = method === 'post' ? known.bodies : undefined;
+      const drafts = draftsOf(parameters, bodies ? fc.oneof(bodies, bodies, bodies, values) : values, known);
       const rowId = /\{(\w+)\}$/.exec(path)?.[1];
       const methods = Object.keys(item).map((other) => other.toUpperCase());
       return { method: method.toUpperCase(), path, methods, operation, parameters, body, successes, drafts, known, rowId };

@@ -21,6 +21,7 @@ export class Fuzz implements Known {
   /** What clients have given each row that there is, by its id. */
   readonly created = new Map<string, object>();
   readonly deleted = new Set<string>();
+  bodies: Known['bodies'];
   readonly counts = new Map<number, number>();
   readonly agent = new Agent({ keepAlive: true });
   private readonly keys = new Map<string, number>();
@@ -75,10 +76,8 @@ export class Fuzz implements Known {
     if (row === undefined) return this.judgeNow(attempt);
     // Each in turn, so that it is certain which row there is.
     const turn = (this.turns.get(row) ?? Promise.resolve()).then(() => this.judgeNow(attempt));
-    this.turns.set(
-      row,
-      turn.catch(() => undefined),
-    );
+    const settled = turn.catch(() => undefined);
+    this.turns.set(row, settled);
     return turn;
   }
 
@@ -86,7 +85,8 @@ export class Fuzz implements Known {
     const { row } = request;
     const id = row?.startsWith(`${this.here.toLowerCase()}/`) ? row.slice(this.here.length + 1) : '';
     const isThere = this.created.has(id);
-    const statuses = row === undefined ? all : all.filter((status) => (isThere ? status !== 404 : status >= 400));
+    const statuses =
+      row === undefined ? all : all.filter((status) => (isThere ? status !== 404 : status >= 400 && status !== 409));
     const key = request.headers.find(([name]) => name === 'Idempotency-Key')?.[1] ?? '';
     this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
     const response = await this.send(request);
