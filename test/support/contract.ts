@@ -78,7 +78,12 @@ export class Contract {
 
   /** The schema of an operation's request body. */
   bodyOf(operation: Operation): Schema {
-    const [media] = Object.values(operation.requestBody?.content ?? {});
+    return this.schemaOf(operation.requestBody);
+  }
+
+  /** The schema of the body of a request or response. */
+  schemaOf(documented: { content?: Record<string, Media> } | undefined): Schema {
+    const [media] = Object.values(documented?.content ?? {});
     return this.document.components.schemas[media?.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
   }
 
@@ -91,14 +96,16 @@ export class Contract {
   /** What is wrong with an answer: a status, media type, header or body that the operation does not document. */
   faultsOfAnswer(operation: Operation, { status, headers, body }: Answer<unknown>): unknown[] {
     const documented = operation.responses[status];
-    const media = documented?.content?.[headers.get('content-type')?.split(';')[0] ?? ''];
-    if (!documented || !media) {
-      return [`${operation.operationId} does not document ${status} ${headers.get('content-type')}`];
+    const mediaType = headers.get('content-type');
+    const media = documented?.content?.[mediaType?.split(';')[0] ?? ''];
+    const isBodiless = !documented?.content && mediaType === null && (body === undefined || body === '');
+    if (!documented || !(media ?? isBodiless)) {
+      return [`${operation.operationId} does not document ${status} ${mediaType}`];
     }
     const ofHeaders = Object.entries(documented.headers).flatMap(([name, header]) =>
       this.faultsOfHeader(name, header, headers.get(name)),
     );
-    return [...ofHeaders, ...this.faultsOf(media, body)];
+    return [...ofHeaders, ...(media ? this.faultsOf(media, body) : [])];
   }
 
   private faultsOfHeader(name: string, header: Header, text: string | null): unknown[] {

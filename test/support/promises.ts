@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import * as fc from 'fast-check';
@@ -5,25 +7,41 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { digestOf } from '../../src/platform/auth/token-format.js';
-import type { Answer, PageBody, ProblemBody } from './api.js';
+import type { Answer, Api, PageBody, ProblemBody } from './api.js';
 import { Contract, examplesOf, type Operation } from './contract.js';
 import {
+  accepted,
   ATTEMPTS,
   type Described,
   describedOperations,
   type Draft,
+  type FuzzRequest,
   forbidden,
   requestOf,
   unauthorized,
 } from './fuzz/attempts.js';
 import { Fuzz } from './fuzz/fuzz.js';
-import { asObject, type JsonObject, propertiesOf, unbrokenRules } from './fuzz/values.js';
+import { asObject, unbrokenRules } from './fuzz/values.js';
 import { startMeasured } from './scrape.js';
 import { type Service, startService, TESTER } from './service.js';
 
-interface Row {
+/** A row as clients see it. */
+export interface Row {
   id: string;
   [property: string]: unknown;
+}
+
+interface PromisesOptions {
+  /** With the module of the collection. */
+  root?: Type;
+  /** To generate from the document and from nothing else, at least. */
+  requests?: number;
+  /** Makes a valid body, another one for each count: unless given, the example of the document, with texts of its own. */
+  body?: (count: number) => object;
+  /** Where a collection is whose path has parameters: creates what is above it, such as `/v1/books/0190163d-…/loans`. */
+  at?: (api: Api) => Promise<string>;
+  /** In which order the list has its rows: newest first, unless given. */
+  order?: (a: Row, b: Row) => number;
 }
 
 interface Page {
@@ -34,12 +52,16 @@ interface Page {
 /** Rows that there are before, for lists to have several pages. */
 const ROWS = 12;
 
+const newestFirst = (a: Row, b: Row) => (a.id < b.id ? 1 : -1);
+
 /**
- * Tests what the platform promises of a collection, such as `/v1/items`, and that it does what its own document says.
+ * Tests what the platform promises of a collection and of its rows, and that they do what their own document says.
  *
- * @param requests - to generate from the document and from nothing else, at least
+ * @param path - as the document has it, such as `/v1/items` or `/v1/books/{bookId}/loans`
  */
-export function describePromises(path: string, root: Type = AppModule, requests = 500): void {
+export function describePromises(path: string, options: PromisesOptions = {}): void {
+  const { root = AppModule, requests = 500, body: bodyOf, at = () => Promise.resolve(path), order } = options;
+
   describe(`${path} keeps what the platform promises`, () => {
     let service: Service;
     let contract: Contract;
@@ -48,19 +70,22 @@ export function describePromises(path: string, root: Type = AppModule, requests 
     let fuzz: Fuzz;
     let operations: Described[];
     let creating: Described;
+    /** Rows that there were before. */
+    let others: ReadonlySet<string>;
 
     beforeAll(async () => {
       service = await startService({ AUTH_FAILURE_BURST: '1000000' }, undefined, root);
       contract = await Contract.read(service.api.origin);
       list = contract.operation('get', path);
       create = contract.operation('post', path);
-      fuzz = new Fuzz(contract, service.port, service.api.token);
-      const cursors: string[] = [];
-      operations = describedOperations(contract.document, path, cursors);
+      fuzz = new Fuzz(contract, service.port, service.api.token, path, await at(service.api));
+      fuzz.bodies = bodyOf && fc.constant(0).map(newBody);
+      operations = describedOperations(contract.document, path, fuzz);
       creating = operations.find(({ operation }) => operation === create) as Described;
+      others = new Set((await rowsOf()).map(({ id }) => id));
       for (let row = 0; row < ROWS; row += 1) await fuzz.judge(creation(newBody()));
-      const pages = [1, 2, 3, 5, 8].map((limit) => service.api.call<PageBody>('GET', `${path}?limit=${limit}`));
-      cursors.push(...(await Promise.all(pages)).flatMap(({ body }) => body.nextCursor ?? []));
+      const pages = [1, 2, 3, 5, 8].map((limit) => service.api.call<PageBody>('GET', `${fuzz.here}?limit=${limit}`));
+      fuzz.cursors.push(...(await Promise.all(pages)).flatMap(({ body }) => body.nextCursor ?? []));
     });
 
     afterAll(async () => {
@@ -72,6 +97,7 @@ export function describePromises(path: string, root: Type = AppModule, requests 
     /** The example, with texts of its own each time: some may have to be unique. */
     const newBody = () => {
       created += 1;
+      if (bodyOf) return bodyOf(created);
       const [example] = Object.values(create.requestBody?.content ?? {}).flatMap(examplesOf);
       const { properties } = contract.bodyOf(create);
       const changed = (name: string, value: unknown) => {
@@ -85,7 +111,9 @@ export function describePromises(path: string, root: Type = AppModule, requests 
       const parameters: Draft['parameters'] = key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
       return { request: requestOf(creating, { parameters, json }), operation: create, statuses: [201, 409] };
     };
-    const rowsOf = () => service.app.get(DataSource).getRepository<Row>(path.replace('/v1/', '')).find();
+    const table = (path.split('/').at(-1) ?? '').replaceAll('-', '_');
+    const rowsOf = () => service.app.get(DataSource).getRepository<Row>(table).find();
+    const ofRows = () => operations.filter(({ rowId }) => rowId !== undefined);
     const all = () => fc.oneof(...ATTEMPTS.flatMap(([, , attempts]) => operations.flatMap(attempts)));
 
     it.each(ATTEMPTS)('responds as documented to %s', async (_what, part, attempts) => {
@@ -105,6 +133,28 @@ export function describePromises(path: string, root: Type = AppModule, requests 
       });
     });
 
+    it('finds a row until it is deleted', async () => {
+      const { id } = (await fuzz.judge(creation(newBody()))).body as Row;
+      // What comes after a DELETE does not find it: each is made once more.
+      for (const operation of [...ofRows(), ...ofRows()]) {
+        await fuzz.judge(accepted(requestFor(operation, id, operation.body && {}), operation));
+      }
+    });
+
+    it('does not find a row to update that is deleted meanwhile', async () => {
+      for (const operation of ofRows().filter(({ method }) => method === 'PATCH')) {
+        const { id } = (await fuzz.judge(creation(newBody()))).body as Row;
+        const updated = await service.app.get(DataSource).transaction(async (manager) => {
+          await manager.delete(table, id);
+          fuzz.created.delete(id);
+          const response = fuzz.judge(accepted(requestFor(operation, id, {}), operation));
+          await Promise.race([response, setTimeout(100)]);
+          return { response };
+        });
+        await updated.response;
+      }
+    });
+
     it('refuses requests without a token or without the scope, whatever else is wrong', async () => {
       const revoked = await service.newClient('revoked');
       await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked.token) }, TESTER);
@@ -115,60 +165,58 @@ export function describePromises(path: string, root: Type = AppModule, requests 
     });
 
     it('has stored every row that it created, byte for byte, and nothing else', async () => {
-      const properties = propertiesOf(creating.body ?? {});
-      const rows = await rowsOf();
-      const differing = rows.filter(
-        (row) => !isDeepStrictEqual(asStored(row, properties), asStored(fuzz.created.get(row.id), properties)),
-      );
+      const rows = (await rowsOf()).filter(({ id }) => !others.has(id));
+      const differing = rows.filter((row) => !fuzz.isKept(row.id, row));
       expect([rows.length, differing]).toEqual([fuzz.created.size, []]);
     });
 
     it('has been sent as many requests as it should, which broke every rule, and of which few met a conflict', () => {
-      expect(unbrokenRules(creating.body ?? {})).toEqual([]);
+      expect(operations.flatMap((operation) => unbrokenRules(operation.body ?? {}))).toEqual([]);
       const counts = Object.fromEntries([...fuzz.counts].toSorted(([a], [b]) => a - b));
       const sum = Object.values(counts).reduce((total, count) => total + count, 0);
       expect(sum).toBeGreaterThanOrEqual(requests);
       expect(counts[409] ?? 0).toBeLessThan(counts[201] ?? 0);
-      for (const status of [200, 201, 400, 401, 403, 404, 405, 413]) expect(counts[status]).toBeGreaterThan(0);
+      const successes = operations.flatMap((operation) => operation.successes);
+      for (const status of [...successes, 400, 401, 403, 404, 405, 413]) expect(counts[status]).toBeGreaterThan(0);
     });
 
     it('needs the scopes that it documents', async () => {
-      for (const [method, operation] of [
-        ['GET', list],
-        ['POST', create],
-      ] as const) {
+      for (const described of operations) {
+        const { method, operation } = described;
+        const target = requestFor(described).target;
         const scopes = operation.security?.[0]?.token ?? [];
         expect(scopes.length).toBeGreaterThan(0);
         expect(operation.description).toContain(`Needs the scope \`${scopes.join('` and `')}\`, if`);
         const restricted = await service.newClient('restricted', { scopes: ['something:else'] });
         const challenge = `Bearer realm="items", error="insufficient_scope", scope="${scopes.join(' ')}"`;
-        expect((await restricted.call(method, path)).headers.get('WWW-Authenticate')).toBe(challenge);
+        expect((await restricted.call(method, target)).headers.get('WWW-Authenticate')).toBe(challenge);
         const granted = await service.newClient('granted', { scopes });
-        expect((await granted.call(method, path)).status).toBe(method === 'GET' ? 200 : 400);
+        expect((await granted.call(method, target)).status).toBe(statusOf(described));
       }
     });
 
     it('creates what a walk then meets exactly once, newest first, whatever is created meanwhile', async () => {
-      const before = (await rowsOf())
-        .map(({ id }) => id)
-        .toSorted()
-        .toReversed();
-      const seen: string[] = [];
+      const before = new Set(fuzz.created.keys());
+      const seen: Row[] = [];
       let cursor: string | undefined;
       do {
-        const { body: page } = await service.api.call<Page>('GET', `${path}?limit=100${cursor ? `&cursor=${cursor}` : ''}`);
-        seen.push(...page.items.map(({ id }) => id));
+        const { body: page } = await service.api.call<Page>('GET', `${fuzz.here}?limit=100${cursor ? `&cursor=${cursor}` : ''}`);
+        seen.push(...page.items);
         cursor = page.nextCursor;
         await fuzz.judge(creation(newBody()));
       } while (cursor);
-      expect(seen).toEqual(before);
+      // In another order, what is created meanwhile may be ahead.
+      const met = seen.map(({ id }) => id).filter((id) => !order || before.has(id));
+      expect(met.toSorted()).toEqual([...before].toSorted());
+      expect(seen).toEqual(seen.toSorted(order ?? newestFirst));
     });
 
     it('is documented whole, with examples that are valid', async () => {
       expect(await contract.validate()).toEqual({ valid: true });
-      for (const operation of [list, create]) {
+      for (const { operation, path: template } of operations) {
+        const missing = template.includes('{') ? ['404'] : [];
         expect([operation.summary, operation.operationId]).toEqual([expect.any(String), expect.any(String)]);
-        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '503']));
+        expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '429', '503', ...missing]));
         const parts = [operation.requestBody, ...Object.values(operation.responses)];
         for (const media of parts.flatMap((part) => Object.values(part?.content ?? {}))) {
           const examples = examplesOf(media);
@@ -179,29 +227,32 @@ export function describePromises(path: string, root: Type = AppModule, requests 
     });
 
     it('counts requests by token, and measures them', async () => {
-      const limited = await startMeasured({ RATE_LIMIT: '2' }, root);
-      const answers: Answer<ProblemBody>[] = [];
-      for (const method of ['GET', 'POST', 'GET']) answers.push(await limited.api.call(method, path));
+      const limited = await startMeasured({ RATE_LIMIT: String(operations.length) }, root);
+      const here = await at(await limited.newClient());
+      const calls = [...operations, ...operations.filter(({ operation }) => operation === list)];
+      const answers: [Described, Answer<ProblemBody>][] = [];
+      for (const call of calls) {
+        answers.push([call, await limited.api.call(call.method, requestFor(call).target.replace(fuzz.here, here))]);
+      }
       const scrape = await limited.scrape();
       await limited.stop();
-      const statuses = answers.map(({ status }) => status);
-      expect(statuses).toEqual([200, 400, 429]);
-      expect(answers.slice(2).flatMap((answer) => contract.faultsOfAnswer(list, answer))).toEqual([]);
-      for (const [index, method] of ['GET', 'POST', 'GET'].entries()) {
-        const labels = { route: path, method, status: String(statuses[index]) };
+      expect(answers.map(([, { status }]) => status)).toEqual([...operations.map(statusOf), 429]);
+      for (const [{ method, path: template, operation }, answer] of answers) {
+        expect(contract.faultsOfAnswer(operation, answer)).toEqual([]);
+        const labels = { route: template.replaceAll(/\{(\w+)\}/g, ':$1'), method, status: String(answer.status) };
         expect(scrape.sum('items_http_request_duration_seconds_count', labels)).toBe(1);
       }
     });
   });
 }
 
-/** The properties of a row, or of the body that it was made of: without what is absent, times as times, and UUIDs in lower case. */
-function asStored(values: object | undefined, properties: readonly (readonly [string, JsonObject])[]): unknown[] {
-  const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
-  const present = properties.filter(([name]) => (given[name] ?? null) !== null);
-  return present.map(([name, { format }]) => {
-    const value = given[name] ?? '';
-    const text = String(format === 'date-time' ? new Date(value as string).toJSON() : value);
-    return [name, format === 'uuid' ? text.toLowerCase() : text];
-  });
+/** What an operation responds, where there is no row, to a request without a body. */
+function statusOf({ body, rowId }: Described): number {
+  return body ? 400 : rowId === undefined ? 200 : 404;
+}
+
+/** Unless there is an id, a row that there is not. */
+function requestFor(operation: Described, id: string = randomUUID(), json?: unknown): FuzzRequest {
+  const { rowId } = operation;
+  return requestOf(operation, { parameters: rowId === undefined ? [] : [{ in: 'path', name: rowId, value: id }], json });
 }

@@ -79,7 +79,7 @@ it('writes features that are formatted and registered, with the last migration o
   expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
 
   const longName = 'very-long-names-of-things-that-break-li';
-  expect(schematic('people', '--singular', longName)).toMatchObject({ code: 0 });
+  expect(schematic('people', '--singular', longName, '--with', 'delete,get')).toMatchObject({ code: 0 });
   const all = await snapshot();
   expect(changed(files, all).toSorted()).toEqual(filesOf('people', longName).toSorted());
   const last = "import { PlatformModule } from './platform/platform.module.js';";
@@ -89,6 +89,13 @@ it('writes features that are formatted and registered, with the last migration o
   ];
   const registered = APP_MODULE.replace(last, [last, ...imports].join('\n'));
   expect(all.get('src/app.module.ts')).toBe(registered.replace('ItemsModule]', 'ItemsModule, OrderLinesModule, PeopleModule]'));
+  const handlers = ['order-lines', 'people'].map((plural) =>
+    [...(all.get(`src/${plural}/${plural}.controller.ts`) ?? '').matchAll(/async ([a-z]+)/g)].map(([, name]) => name),
+  );
+  expect(handlers).toEqual([
+    ['list', 'create'],
+    ['list', 'create', 'get', 'delete'],
+  ]);
   const written = ['src/app.module.ts', 'src/order-lines', 'src/people', 'test'];
   expect(run(process.execPath, 'node_modules/.bin/prettier', '--check', ...written)).toMatchObject({ code: 0 });
 });
@@ -96,6 +103,7 @@ it('writes features that are formatted and registered, with the last migration o
 it.each([
   ['items', [], 'src/items/items.module.ts exists already: choose another name, or remove it first.'],
   ['pages', [], '"page" has another meaning already. Choose another name, such as service-pages.'],
+  ['widgets', ['--with', 'get,put'], 'Data path "/with" must match pattern "^(get|update|delete)(,(get|update|delete))*$"'],
   ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
 ])('refuses a feature that cannot be, and leaves nothing behind: %s %j', async (name, options, message) => {
   const before = await snapshot();

@@ -13,10 +13,27 @@ interface Parameter {
   examples?: Record<string, { value: string }>;
 }
 
+/** What is known of a collection, which changes while it is tested. */
+export interface Known {
+  /** Its path, with values in place of parameters. */
+  here: string;
+  /** The values of the parameters of its path. */
+  parents: Readonly<Record<string, string>>;
+  /** `nextCursor`s of lists without a filter. */
+  cursors: readonly string[];
+  /** Rows that there are, by their ids. */
+  created: ReadonlyMap<string, object>;
+  deleted: ReadonlySet<string>;
+  /** Of creates, most of the time, where it takes more than their schema says. */
+  bodies: fc.Arbitrary<object> | undefined;
+}
+
 /** An operation as its document describes it, with every reference followed. */
 export interface Described {
   method: string;
   path: string;
+  /** The parameter of its path that is the id of a row, if it is about one. */
+  rowId: string | undefined;
   /** All that its path has. */
   methods: readonly string[];
   operation: Operation;
@@ -25,8 +42,7 @@ export interface Described {
   successes: readonly number[];
   /** Requests that the document admits. */
   drafts: fc.Arbitrary<Draft>;
-  /** `nextCursor`s of lists without a filter. */
-  cursors: readonly string[];
+  known: Known;
 }
 
 /** A request before it is put into bytes. */
@@ -41,6 +57,8 @@ export interface FuzzRequest {
   method: string;
   /** Path and query, percent-encoded. */
   target: string;
+  /** The row that it is about: its path, in lower case. */
+  row?: string;
   /** Each may come several times. Latin-1, as bytes. */
   headers: readonly (readonly [name: string, value: string])[];
   body?: Body;
@@ -63,33 +81,37 @@ interface Resolved {
   requestBody?: { content: Record<string, { schema: JsonObject }> };
 }
 
-/** @param cursors - filled once there are several pages */
-export function describedOperations(document: Document, collection: string, cursors: readonly string[]): Described[] {
+/** The operations of a collection and of its rows. */
+export function describedOperations(document: Document, collection: string, known: Known): Described[] {
   const specification = structuredClone(document) as never;
   const resolved = new Validator().resolveRefs({ specification }) as unknown as {
     paths: Record<string, Record<string, Resolved>>;
   };
-  const paths = Object.entries(document.paths).filter(([path]) => path.startsWith(collection));
+  const isOfCollection = (path: string) => path.startsWith(collection) && /^(?:\/[^/]+)?$/.test(path.slice(collection.length));
+  const paths = Object.entries(document.paths).filter(([path]) => isOfCollection(path));
   return paths.flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
       const { parameters = [], requestBody } = resolved.paths[path]?.[method] ?? {};
       const body = requestBody?.content['application/json']?.schema;
       const statuses = Object.keys(operation.responses).map(Number);
       const successes = statuses.filter((status) => status < 300);
-      const drafts = draftsOf(parameters, body, cursors);
+      const values = body ? bodiesOf(body) : fc.constant(undefined);
+      const bodies = method === 'post' ? known.bodies : undefined;
+      const drafts = draftsOf(parameters, bodies ? fc.oneof(bodies, bodies, bodies, values) : values, known);
+      const rowId = /\{(\w+)\}$/.exec(path)?.[1];
       const methods = Object.keys(item).map((other) => other.toUpperCase());
-      return { method: method.toUpperCase(), path, methods, operation, parameters, body, successes, drafts, cursors };
+      return { method: method.toUpperCase(), path, methods, operation, parameters, body, successes, drafts, known, rowId };
     }),
   );
 }
 
-function draftsOf(parameters: readonly Parameter[], body: JsonObject | undefined, cursors: readonly string[]) {
+function draftsOf(parameters: readonly Parameter[], values: fc.Arbitrary<unknown>, known: Known) {
   const entries = parameters.map((parameter) => {
     const { in: location, name, required } = parameter;
-    const given = textsOf(parameter, cursors).map((value) => ({ in: location, name, value }));
+    const given = textsOf(parameter, known).map((value) => ({ in: location, name, value }));
     return required ? given : fc.option(given, { nil: undefined, freq: 2 });
   });
-  return fc.tuple(fc.tuple(...entries), body ? bodiesOf(body) : fc.constant(undefined)).map(([sent, json]): Draft => {
+  return fc.tuple(fc.tuple(...entries), values).map(([sent, json]): Draft => {
     const given = sent.filter((entry) => entry !== undefined);
     // A cursor belongs to the filter that it came with, which was none.
     const isFiltered = given.some(({ name, value }) => name === 'filter' && value.trim() !== '');
@@ -98,8 +120,12 @@ function draftsOf(parameters: readonly Parameter[], body: JsonObject | undefined
 }
 
 /** Texts that a parameter may be. */
-function textsOf(parameter: Parameter, cursors: readonly string[]): fc.Arbitrary<string> {
-  const { name, schema } = parameter;
+function textsOf(parameter: Parameter, known: Known): fc.Arbitrary<string> {
+  const { in: location, name, schema } = parameter;
+  const { cursors, parents } = known;
+  if (location === 'path') {
+    return Object.hasOwn(parents, name) ? fc.constant(parents[name] ?? '') : idsOf(schema, known);
+  }
   switch (name) {
     case 'cursor':
       return fc.nat().map((number) => cursors[number % cursors.length] ?? 'none');
@@ -111,6 +137,17 @@ function textsOf(parameter: Parameter, cursors: readonly string[]): fc.Arbitrary
     default:
       return valuesOf(schema).map(String);
   }
+}
+
+/** Ids of rows that there are, most of the time, and of those that were deleted or never created. */
+function idsOf(schema: JsonObject, { created, deleted }: Known): fc.Arbitrary<string> {
+  const rows = fc.constantFrom(created, created, created, created, deleted);
+  const others = valuesOf(schema).map(String);
+  const known = fc.tuple(fc.noBias(fc.nat()), rows, others, fc.nat(3)).map(([number, some, other, spelling]) => {
+    const id = [...some.keys()][number % some.size] ?? other;
+    return spelling === 0 && schema['format'] === 'uuid' ? id.toUpperCase() : id;
+  });
+  return fc.oneof(known, known, known, known, others);
 }
 
 /** The filters of the document, but for the one that is none. */
@@ -166,15 +203,15 @@ function cursorsNear(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 const NO_INTEGERS = ['', ' 5', '5 ', ...'abc 1.5 1.0 1e1 0x10 +5 05 1_0 1,2 [1] ٣ NaN Infinity true null'.split(' ')];
 
 /** Texts that a parameter may or may not be. */
-function textsNearOf(parameter: Parameter, { cursors }: Described): fc.Arbitrary<{ text: string; isRight: boolean }> {
+function textsNearOf(parameter: Parameter, { known }: Described): fc.Arbitrary<{ text: string; isRight: boolean }> {
   const { in: location, name, schema } = parameter;
-  const good = textsOf(parameter, cursors);
+  const good = textsOf(parameter, known);
   if (name === 'filter') {
     return wrongFilters(examplesOf(parameter), Number(schema['maxLength'])).map((text) => ({ text, isRight: false }));
   }
   const isRight = (text: string) => {
     const isInteger = schema['type'] === 'integer' && /^(?:0|-?[1-9]\d*)$/.test(text);
-    return name === 'cursor' ? cursors.includes(text) : faultsOf(schema, isInteger ? Number(text) : text).length === 0;
+    return name === 'cursor' ? known.cursors.includes(text) : faultsOf(schema, isInteger ? Number(text) : text).length === 0;
   };
   // Parsers take white space off around a header, and an empty path parameter would be another path.
   const isSent = (text: string) =>
@@ -190,23 +227,24 @@ function textsNearOf(parameter: Parameter, { cursors }: Described): fc.Arbitrary
   return texts.filter(isSent).map((text) => ({ text, isRight: isRight(text) }));
 }
 
-export function requestOf({ method, path }: Described, { parameters, json }: Draft, body?: Body): FuzzRequest {
+export function requestOf({ method, path, rowId, known }: Described, { parameters, json }: Draft, body?: Body): FuzzRequest {
   const sent = (location: string) =>
     parameters.filter((parameter) => parameter.in === location).map(({ name, value }) => [name, value] as const);
-  const values = Object.fromEntries(sent('path'));
+  const values = { ...known.parents, ...Object.fromEntries(sent('path')) };
   const target = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(values[name] ?? ''));
   const search = sent('query').map((pair) => pair.map(encodeURIComponent).join('='));
   return {
     method,
     target: search.length === 0 ? target : `${target}?${search.join('&')}`,
+    ...(rowId !== undefined && { row: target.toLowerCase() }),
     headers: json === undefined ? sent('header') : [['Content-Type', 'application/json'], ...sent('header')],
     ...(json !== undefined && { body: body ?? JSON.stringify(json) }),
   };
 }
 
 /** A request that must succeed, or fail as the operation says for states that it may meet: nothing there, or a value taken. */
-function accepted(request: FuzzRequest, { operation, path, successes }: Described): Attempt {
-  const conflicts = path.includes('{') ? [404, 409] : [409];
+export function accepted(request: FuzzRequest, { operation, successes, known }: Described): Attempt {
+  const conflicts = request.row !== undefined || !request.target.startsWith(known.here) ? [404, 409] : [409];
   const statuses = conflicts.filter((status) => Object.hasOwn(operation.responses, String(status)));
   return { request, operation, statuses: [...successes, ...statuses] };
 }
@@ -293,14 +331,14 @@ function parameterValues(operation: Described): Attempts[] {
 }
 
 function otherParameters(operation: Described): Attempts[] {
-  const { parameters, drafts, cursors } = operation;
+  const { parameters, drafts, known } = operation;
   const sent = parameters.filter((parameter) => parameter.in !== 'path');
   const names = tempting.filter((name) => !parameters.some((parameter) => parameter.name === name));
   const unknown = names.map((name) => ({ in: 'query', name }));
   const changes = [
     fc.tuple(unknown, fc.tuple(fc.string({ unit: 'grapheme' }))),
     ...sent.map((parameter) => {
-      const texts = textsOf(parameter, cursors);
+      const texts = textsOf(parameter, known);
       return fc.tuple(fc.constant(parameter), fc.tuple(texts, texts));
     }),
     ...sent.filter(({ required }) => required).map((parameter) => fc.tuple(fc.constant(parameter), fc.constant([]))),

@@ -1,9 +1,11 @@
 import { Agent, request as send } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { type Answer, LEAKS, type ProblemBody } from '../api.js';
-import type { Contract } from '../contract.js';
+import type { Contract, Schema } from '../contract.js';
 import { answerTo, HANG } from '../http-client.js';
-import type { Attempt, FuzzRequest } from './attempts.js';
+import type { Attempt, FuzzRequest, Known } from './attempts.js';
+import { asObject } from './values.js';
 
 const { FUZZ_SEED = '20260101', FUZZ_PATH } = process.env;
 
@@ -13,20 +15,35 @@ const CONCURRENCY = 4;
 const PROBLEM = { schema: { $ref: '#/components/schemas/Problem' } };
 
 /** Makes attempts, and judges what comes back by the document. */
-export class Fuzz {
-  /** The body of each request that created a row, by the id that it got. */
+export class Fuzz implements Known {
+  readonly parents: Known['parents'];
+  readonly cursors: string[] = [];
+  /** What clients have given each row that there is, by its id. */
   readonly created = new Map<string, object>();
+  readonly deleted = new Set<string>();
+  bodies: Known['bodies'];
   readonly counts = new Map<number, number>();
   readonly agent = new Agent({ keepAlive: true });
   private readonly keys = new Map<string, number>();
+  /** The end of the last request for a row. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+  private readonly properties: Schema['properties'];
   /** The same in every run, so that what fails was changed and not met by chance. */
   private seed = Number(FUZZ_SEED);
 
+  /** @param here - where the collection is that the document has at a path with parameters */
   constructor(
     private readonly contract: Contract,
     private readonly port: number,
     private readonly token: string,
-  ) {}
+    path: string,
+    readonly here: string,
+  ) {
+    const segments = here.split('/');
+    const named = path.split('/').map((segment, index) => [/^\{(.+)\}$/.exec(segment)?.[1] ?? '', segments[index] ?? '']);
+    this.parents = Object.fromEntries(named.filter(([name]) => name !== '')) as Known['parents'];
+    this.properties = contract.bodyOf(contract.operation('post', path)).properties;
+  }
 
   /** Makes at least so many attempts. @throws Error for the first that fails, made small, with how to repeat it */
   async attempt(attempts: fc.Arbitrary<Attempt>, count: number): Promise<void> {
@@ -47,23 +64,45 @@ export class Fuzz {
     await Promise.all(runs);
   }
 
+  /** Whether a row, or what a response shows of it, has the values that clients have given it. */
+  isKept(id: string, values: object, names: readonly string[] = Object.keys(this.properties)): boolean {
+    const properties = Object.entries(this.properties).filter(([name]) => names.includes(name));
+    return isDeepStrictEqual(asStored(values, properties), asStored(this.created.get(id), properties));
+  }
+
   /** @throws Error when the response is not what the document says, or what was expected */
-  async judge({ request, statuses, locations, operation }: Attempt): Promise<Answer<unknown>> {
+  async judge(attempt: Attempt): Promise<Answer<unknown>> {
+    const { row } = attempt.request;
+    if (row === undefined) return this.judgeNow(attempt);
+    // Each in turn, so that it is certain which row there is.
+    const turn = (this.turns.get(row) ?? Promise.resolve()).then(() => this.judgeNow(attempt));
+    const settled = turn.catch(() => undefined);
+    this.turns.set(row, settled);
+    return turn;
+  }
+
+  private async judgeNow({ request, statuses: all, locations, operation }: Attempt): Promise<Answer<unknown>> {
+    const { row } = request;
+    const id = row?.startsWith(`${this.here.toLowerCase()}/`) ? row.slice(this.here.length + 1) : '';
+    const isThere = this.created.has(id);
+    const statuses =
+      row === undefined ? all : all.filter((status) => (isThere ? status !== 404 : status >= 400 && status !== 409));
     const key = request.headers.find(([name]) => name === 'Idempotency-Key')?.[1] ?? '';
     this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
     const response = await this.send(request);
     const { status, headers, body } = response;
     this.counts.set(status, (this.counts.get(status) ?? 0) + 1);
-    if (status === 201 && !headers.has('Idempotent-Replayed')) {
-      const sent = JSON.parse(new TextDecoder().decode(Buffer.from(request.body ?? ''))) as object;
-      this.created.set((body as { id: string }).id, sent);
-    }
+    if (status < 300 && !headers.has('Idempotent-Replayed')) this.record(request, id, response);
+    const isShown = status === 200 && this.created.has(id);
+    const names = Object.keys(this.contract.schemaOf(operation?.responses[status]).properties);
+    const isRow = asObject(body)['id'] === id && this.isKept(id, asObject(body), names);
     // The key of another request may come back.
     const isReused = status === 422 && statuses.includes(201) && key !== '' && (this.keys.get(key) ?? 0) > 1;
     const problem = body as ProblemBody;
     const faults = [
       ...(operation ? this.contract.faultsOfAnswer(operation, response) : this.faultsOfProblem(response)),
       ...(statuses.includes(status) || isReused ? [] : [`${statuses.join(' or ')} was expected`]),
+      ...(!isShown || isRow ? [] : [`It is not the row ${JSON.stringify(this.created.get(id))}`]),
       ...(status === 400 && locations ? faultsOfLocations(locations, problem) : []),
       ...(status >= 400 && problem.requestId !== headers.get('X-Request-Id') ? ['it has two request ids'] : []),
       ...(status >= 400 && LEAKS.test(JSON.stringify(body)) ? ['it shows what is inside'] : []),
@@ -73,6 +112,19 @@ export class Fuzz {
       throw new Error(`The response was ${status} ${JSON.stringify(body)}\n${found}`);
     }
     return response;
+  }
+
+  /** Remembers what a request has changed. */
+  private record({ method, body }: FuzzRequest, id: string, response: Answer<unknown>): void {
+    const sent = () => JSON.parse(new TextDecoder().decode(Buffer.from(body ?? ''))) as object;
+    if (response.status === 201) {
+      this.created.set((response.body as { id: string }).id, sent());
+    } else if (method === 'PATCH') {
+      this.created.set(id, { ...this.created.get(id), ...sent() });
+    } else if (method === 'DELETE') {
+      this.created.delete(id);
+      this.deleted.add(id);
+    }
   }
 
   private async send({ method, target, headers, body, hasOwnCredentials }: FuzzRequest): Promise<Answer<unknown>> {
@@ -101,6 +153,17 @@ export class Fuzz {
       ...this.contract.faultsOf(PROBLEM, body),
     ];
   }
+}
+
+/** The values of a row, or of the bodies that made it: without what is absent, times as times, and UUIDs in lower case. */
+function asStored(values: object | undefined, properties: readonly (readonly [string, { format?: string }])[]): unknown[] {
+  const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
+  const present = properties.filter(([name]) => (given[name] ?? null) !== null);
+  return present.map(([name, { format }]) => {
+    const value = given[name] ?? '';
+    const text = String(format === 'date-time' ? new Date(value as string).toJSON() : value);
+    return [name, format === 'uuid' ? text.toLowerCase() : text];
+  });
 }
 
 /** What is not JSON is left as it is, for the document to judge. */

@@ -8,9 +8,9 @@ const APP_MODULE = 'src/app.module.ts';
 
 /**
  * Writes a feature into the working tree: all of it, or nothing and an error that says how to fix it. Templates in `files` may use
- * {@link Names}, `timestamp`, `words` and what `strings` of @angular-devkit/schematics has, such as `classify`.
+ * {@link Names}, `timestamp`, `words`, `has('get')` for `--with get`, `hasAny`, and what `strings` of @angular-devkit/schematics has, such as `classify`.
  */
-export function feature({ name, singular }: { name: string; singular?: string }): Rule {
+export function feature({ name, singular, with: list }: { name: string; singular?: string; with?: string }): Rule {
   return (tree, { logger }) => {
     const names = namesOf(name, singular);
     for (const path of [`src/${names.plural}/${names.plural}.module.ts`, `test/${names.plural}.e2e-spec.ts`]) {
@@ -18,7 +18,10 @@ export function feature({ name, singular }: { name: string; singular?: string })
         throw new Error(`${path} exists already: choose another name, or remove it first.`);
       }
     }
-    const template = applyTemplates({ ...strings, words, ...names, timestamp: timestampAfter(tree) });
+    const operations = new Set(list?.split(','));
+    const has = (operation: string) => operations.has(operation);
+    const values = { words, ...names, has, hasAny: operations.size > 0, timestamp: timestampAfter(tree) };
+    const template = applyTemplates({ ...strings, ...values });
     logger.info(`One of the ${names.plural} is called ${names.singular}. Next: its fields, in the files below.`);
     register(names, tree);
     return chain([mergeWith(apply(url('./files'), [template])), format]);
