@@ -1,0 +1,183 @@
+import { Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+import { v7 } from 'uuid';
+import { AppModule } from '../src/app.module.js';
+import { Book } from './fixtures/library/book.entity.js';
+import { LibraryModule } from './fixtures/library/library.module.js';
+import { LibraryService } from './fixtures/library/library.service.js';
+import { Loan } from './fixtures/library/loan.entity.js';
+import type { Api, ProblemBody } from './support/api.js';
+import { type Service, startService } from './support/service.js';
+
+@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule] })
+class WithLibrary {}
+
+interface Page {
+  items: { id: string; title: string; borrower: string }[];
+  nextCursor?: string;
+}
+
+/** Books before the walk, and writers during it. */
+const BOOKS = 2000;
+const WRITERS = 4;
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({ RATE_LIMIT: '1000000' }, undefined, WithLibrary);
+});
+
+afterAll(() => service.stop());
+
+const post = <Body>(api: Api, path: string, body: object, headers = {}) =>
+  api.call<Body>('POST', path, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } });
+
+async function addBook(title: string, copies = 1): Promise<string> {
+  return (await post<{ id: string }>(service.api, '/v1/books', { title, copies })).body.id;
+}
+
+async function lend(book: string, borrower: string, api = service.api): Promise<string> {
+  return (await post<{ id: string }>(api, `/v1/books/${book}/loans`, { borrower, days: 7 })).body.id;
+}
+
+/** All pages of a list. */
+async function walk(path: string, query: Record<string, string> = {}, api = service.api): Promise<Page['items']> {
+  const items: Page['items'] = [];
+  let cursor: string | undefined;
+  do {
+    const search = new URLSearchParams({ ...query, ...(cursor !== undefined && { cursor }) });
+    const { status, body } = await api.call<Page>('GET', `${path}?${search.toString()}`);
+    expect([status, body]).toEqual([200, expect.anything()]);
+    items.push(...body.items);
+    cursor = body.nextCursor;
+  } while (cursor !== undefined);
+  return items;
+}
+
+it('walks by title, page by page, past every book that was there, while others are added', async () => {
+  const books = service.app.get(DataSource).getRepository(Book);
+  // Many have the same title, and some have the longest and strangest.
+  const titleOf = (number: number) =>
+    number % 10 === 0 ? '\u{10ffff}'.repeat(200 - (number % 7)) : `${'Zaé '[number % 4]}${number % 400}`;
+  const before = Array.from({ length: BOOKS }, (_, number) => ({ id: v7(), title: titleOf(number), copies: 1, lent: 0 }));
+  await books.insert(before);
+  let isWalking = true;
+  let added = 0;
+  const writers = Array.from({ length: WRITERS }, async () => {
+    while (isWalking) {
+      added += 1;
+      await addBook(titleOf(added));
+    }
+  });
+  const seen = await walk('/v1/books', { limit: '7' });
+  isWalking = false;
+  await Promise.all(writers);
+  const ids = seen.map(({ id }) => id);
+  const known = new Set(before.map(({ id }) => id));
+  const byTitle = before.toSorted((a, b) => Buffer.compare(Buffer.from(a.title), Buffer.from(b.title)) || (a.id < b.id ? -1 : 1));
+  expect(ids.filter((id) => known.has(id))).toEqual(byTitle.map(({ id }) => id));
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(added).toBeGreaterThan(WRITERS);
+});
+
+describe('the loans of a book', () => {
+  it('are listed under that book alone, whatever a client sends', async () => {
+    const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
+    for (let number = 0; number < 7; number += 1) await lend(one, `reader ${number}`);
+    await lend(other, 'somebody else');
+    const newestFirst = [6, 5, 4, 3, 2, 1, 0].map((number) => `reader ${number}`);
+    const borrowers = async (query: Record<string, string>) =>
+      (await walk(`/v1/books/${one}/loans`, query)).map(({ borrower }) => borrower);
+    expect(await borrowers({ limit: '2' })).toEqual(newestFirst);
+    for (const filter of ['true', 'true || true', '!(borrower == "x")', 'borrower != "" // )', '!overdue || overdue']) {
+      expect([filter, await borrowers({ limit: '3', filter })]).toEqual([filter, newestFirst]);
+    }
+    expect(await borrowers({ filter: 'borrower == "reader 3"' })).toEqual(['reader 3']);
+    expect(await borrowers({ filter: 'borrower == "somebody else"' })).toEqual([]);
+    expect(await walk(`/v1/books/${other}/loans`)).toHaveLength(1);
+  });
+
+  it('have cursors that are good for no other list', async () => {
+    const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
+    for (const book of [one, one, one, other]) await lend(book, 'Ada');
+    const { body } = await service.api.call<Page>('GET', `/v1/books/${one}/loans?limit=1`);
+    const cursor = body.nextCursor ?? '';
+    expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${cursor}`)).status).toBe(200);
+    for (const path of [`/v1/books/${other}/loans`, '/v1/loans', '/v1/books', '/v1/items']) {
+      const { status, body: problem } = await service.api.call('GET', `${path}?cursor=${cursor}`);
+      expect([path, status, problem.errors]).toEqual([
+        path,
+        400,
+        [expect.objectContaining({ parameter: 'cursor', code: 'cursor' })],
+      ]);
+    }
+    for (const name of ['a', 'b']) await service.api.create({ name });
+    const ofItems = (await service.api.list({ limit: '1' })).body.nextCursor;
+    expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${ofItems}`)).status).toBe(400);
+  });
+
+  it('are written with the book, or neither is: once for each key, and not beyond its copies', async () => {
+    const dataSource = service.app.get(DataSource);
+    const book = await addBook('Rare', 3);
+    const send = (key: string) =>
+      post<ProblemBody & { id: string }>(
+        service.api,
+        `/v1/books/${book}/loans`,
+        { borrower: 'Ada', days: 1 },
+        { 'Idempotency-Key': key },
+      );
+    const keys = ['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'];
+    const responses = await Promise.all(keys.map((key) => send(`${book}-${key}`)));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 201, 201, 409, 409]);
+    expect(responses.find(({ status }) => status === 409)?.body.type).toBe('/docs/problems#all-lent');
+    expect(await dataSource.getRepository(Loan).countBy({ bookId: book })).toBe(3);
+    expect(await dataSource.getRepository(Book).findOneBy({ id: book })).toMatchObject({ lent: 3 });
+  });
+
+  it('keep their book from being removed', async () => {
+    const [free, lent] = [await addBook('Free'), await addBook('Lent')];
+    await lend(lent, 'Ada');
+    const remove = async (id: string) => (await service.api.call('DELETE', `/v1/books/${id}`)).status;
+    expect([await remove(lent), await remove(free), await remove(free)]).toEqual([409, 204, 404]);
+    expect((await service.api.call('GET', `/v1/books/${free}/loans`)).status).toBe(404);
+  });
+});
+
+it('shows callers what they made, and nobody else', async () => {
+  const [ada, bob] = [await service.newClient('ada'), await service.newClient('bob')];
+  const book = await addBook('Shared', 100);
+  const [first, second] = [await lend(book, 'a', ada), await lend(book, 'b', bob)];
+  const third = await lend(book, 'c', ada);
+  const mine = async (api: Api, query = {}) => (await walk('/v1/loans', { limit: '1', ...query }, api)).map(({ id }) => id);
+  expect([await mine(ada), await mine(bob), await mine(await service.newClient())]).toEqual([[third, first], [second], []]);
+  expect(await mine(ada, { filter: 'borrower == "b"' })).toEqual([]);
+  expect(JSON.stringify(await walk('/v1/loans', {}, ada))).not.toMatch(/created_?by/i);
+});
+
+it('changes what is sent, and nothing else', async () => {
+  const id = await addBook('Before', 5);
+  const change = (body: unknown) =>
+    service.api.call('PATCH', `/v1/books/${id}`, {
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json' },
+    });
+  expect((await change({ title: 'After' })).body).toMatchObject({ id, title: 'After', copies: 5 });
+  expect((await change({})).body).toMatchObject({ id, title: 'After', copies: 5 });
+  for (const body of [{ title: null }, { copies: 0 }, { lent: 7 }, { id: v7() }, { loans: [] }, [], null]) {
+    expect([body, (await change(body)).status]).toEqual([body, 400]);
+  }
+  expect((await service.api.call('GET', `/v1/books/${id}`)).body).toMatchObject({ id, title: 'After', copies: 5 });
+});
+
+it('marks loans by a job', async () => {
+  const book = await addBook('Late', 10);
+  const late = await lend(book, 'late');
+  await lend(book, 'in time');
+  await service.app
+    .get(DataSource)
+    .getRepository(Loan)
+    .update({ id: late }, { dueAt: new Date(0) });
+  await service.app.get(LibraryService).markOverdue();
+  expect((await walk(`/v1/books/${book}/loans`, { filter: 'overdue' })).map(({ id }) => id)).toEqual([late]);
+});
