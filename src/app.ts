@@ -24,6 +24,7 @@ import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+import { checkResponse } from './platform/openapi/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { routesOf } from './platform/routes/route.js';
 
@@ -49,8 +50,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   checkModules(routes, app.get(Database).tables);
   app.get(OpenApiDocument).build(app, apiDescription, routes);
   if (configuration.CHECK_RESPONSES) {
-    const check = import('./platform/openapi/response-check.js');
-    app.useGlobalInterceptors({ intercept: async (...given) => (await check).checkResponse(app.get(OpenApiDocument), ...given) });
+    app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
   app.get(Startup).serve(apiDescription.version);
   return app;

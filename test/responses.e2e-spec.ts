@@ -139,6 +139,12 @@ class ThingsController {
     return { secret: 'hidden' };
   }
 
+  @Get('removed')
+  @Operation({ summary: 'Show nothing any more', status: HttpStatus.NO_CONTENT })
+  showRemoved(): object {
+    return { affected: 1 };
+  }
+
   @Get('accepted')
   @Operation({ summary: 'Show it later', response: ThingDto })
   showLater(@Res({ passthrough: true }) response: Response): object {
@@ -278,13 +284,16 @@ describe('where they are checked', () => {
     ],
     ['showNothing', '/nothing', [`The body must be object. ${mismatch}`]],
     ['showUndocumented', '/undocumented', [`/secret ${undocumented}`, `The body must be null. ${mismatch}`]],
-    ['showExcluded', '/excluded', ['The status 200 is not documented. Set it with the status of @Operation().']],
-    ['showLater', '/accepted', ['The status 202 is not documented. Set it with the status of @Operation().']],
+    ['showExcluded', '/excluded', ['The status is not documented. Set it with the status of @Operation().']],
+    ['showLater', '/accepted', ['The status is not documented. Set it with the status of @Operation().']],
   ])('are 500 if they are not as documented, and the log names the property: %s', async (name, path, faults) => {
     const log = jest.spyOn(Logger.prototype, 'error');
     const { status, body } = await get(path);
     expect([status, JSON.stringify(body).includes('secret')]).toEqual([500, false]);
-    const message = [`ThingsController.${name} responds with what is not documented:`, ...faults].join('\n- ');
+    const message = [
+      `ThingsController.${name} responds ${name === 'showLater' ? 202 : 200} with what is not documented:`,
+      ...faults,
+    ].join('\n- ');
     expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
     log.mockRestore();
     expect(wrongResponses.delete(message)).toBe(true);
@@ -292,6 +301,7 @@ describe('where they are checked', () => {
   });
 
   it('are sent if they are as documented, or have no documentation', async () => {
+    expect((await get('/removed')).status).toBe(204);
     expect((await get<{ items: unknown[] }>('/notes')).body.items).toHaveLength(1);
     expect((await get('/file')).body).toEqual({ secret: 'file' });
     expect((await get('/plain')).body).toEqual({ secret: 'hidden' });

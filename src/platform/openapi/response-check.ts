@@ -1,7 +1,6 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import formats from 'ajv-formats';
+import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Response } from 'express';
 import { type Observable, tap } from 'rxjs';
 import type { OpenApiDocument } from './openapi-document.js';
@@ -10,26 +9,38 @@ import { mediaTypesOf, type Operation, type Schema, type Schemas } from './opera
 import { isFile, whitelistOf } from './response.interceptor.js';
 
 const NO_BODY: Schema = { type: 'null' };
-const ajv = formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
 const validators = new WeakMap<Schema, ValidateFunction>();
 
 /** What was wrong with responses of this process, for tests that do not look at all of them. */
 export const wrongResponses = new Set<string>();
 
+let ajv: Promise<Ajv2020> | undefined;
+
+/** At the first check, so that production loads none of it. */
+async function load(): Promise<Ajv2020> {
+  const [{ Ajv2020: Validator }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  return formats.default(new Validator({ strict: false, allErrors: true, logger: false }));
+}
+
 /** Fails when a handler with an `@Operation` responds with something else than that documents. */
-export function checkResponse(document: OpenApiDocument, context: ExecutionContext, next: CallHandler): Observable<unknown> {
+export async function checkResponse(
+  document: OpenApiDocument,
+  context: ExecutionContext,
+  next: CallHandler,
+): Promise<Observable<unknown>> {
+  const validator = await (ajv ??= load());
   const [controller, handler] = [context.getClass(), context.getHandler()];
+  const { schemas = {} } = document.get().components ?? {};
   const check = (body: unknown) => {
     const response = context.getArgByIndex<Response>(1);
+    const { statusCode: status } = response;
+    const sent = status === 204 ? null : body;
     // A response that was kept may be that of an older version.
     const isReplay = response.hasHeader('Idempotent-Replayed');
-    const faults = isReplay
-      ? []
-      : faultsOf(body, response.statusCode, document.responsesOf(handler), document.get().components?.schemas ?? {});
+    const faults = isReplay ? [] : faultsOf(sent, document.responsesOf(handler)[status], schemas, validator);
     if (faults.length > 0) {
-      const message = [`${controller.name}.${handler.name} responds with what is not documented:`, ...new Set(faults)].join(
-        '\n- ',
-      );
+      const title = `${controller.name}.${handler.name} responds ${status} with what is not documented:`;
+      const message = [title, ...new Set(faults)].join('\n- ');
       wrongResponses.add(message);
       throw new Error(message);
     }
@@ -37,16 +48,16 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
   return operationOf({ controller, handler }) ? next.handle().pipe(tap(check)) : next.handle();
 }
 
-function faultsOf(body: unknown, status: number, responses: Operation['responses'], schemas: Schemas): string[] {
-  if (!(status in responses)) {
-    return [`The status ${status} is not documented. Set it with the status of @Operation().`];
+function faultsOf(body: unknown, success: Operation['responses'][string], schemas: Schemas, validator: Ajv2020): string[] {
+  if (!success) {
+    return ['The status is not documented. Set it with the status of @Operation().'];
   }
   if (isFile(body)) {
     return [];
   }
-  const [{ schema = NO_BODY } = {}] = mediaTypesOf(responses[status]);
-  const sent: unknown = JSON.parse(JSON.stringify(status === 204 ? null : (body ?? null)));
-  const validate = validators.get(schema) ?? ajv.compile({ allOf: [schema], components: { schemas } });
+  const [{ schema = NO_BODY } = {}] = mediaTypesOf(success);
+  const sent: unknown = JSON.parse(JSON.stringify(body ?? null));
+  const validate = validators.get(schema) ?? validator.compile({ allOf: [schema], components: { schemas } });
   validators.set(schema, validate);
   const errors = (validate(sent) ? [] : (validate.errors ?? [])).map(({ instancePath, message }) => {
     const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*') || 'The body';
