@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
+import { LibraryModule } from './fixtures/library/library.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { describePromises, type Row } from './support/promises.js';
 import { SamplesModule } from './support/samples.js';
 
-@Module({ imports: [SamplesModule, WidgetsModule] })
+@Module({ imports: [SamplesModule, WidgetsModule, LibraryModule] })
 class OtherTeamsModule {}
 
 const { FUZZ_REQUESTS = '5000' } = process.env;
@@ -13,13 +14,15 @@ describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
 // What the platform gives to modules of other teams: constraints that the items do not have, rows that change, rows below others.
 describePromises('/v1/widgets', other);
 describePromises('/v1/samples', other);
-describePromises('/v1/samples/{sampleId}/marks', {
+
+const byTitle = ({ title: a, id }: Row, { title: b, id: other }: Row) =>
+  Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))) || (id < other ? -1 : 1);
+describePromises('/v1/books', { ...other, order: byTitle });
+describePromises('/v1/books/{id}/loans', {
   ...other,
-  body: (count) => ({ text: `Mark ${count}` }),
-  order: (a, b) => Date.parse(String(b['createdAt'])) - Date.parse(String(a['createdAt'])),
+  body: (count) => ({ borrower: `Reader ${count}`, days: 1 + (count % 60) }),
   at: async (api) => {
-    const sample = { name: 'Bell', count: 5, active: true, size: 'small', sender: '0190163d-8694-739b-aea5-966c26f8ad91' };
-    const init = { body: JSON.stringify(sample), headers: { 'Content-Type': 'application/json' } };
-    return `/v1/samples/${(await api.call<Row>('POST', '/v1/samples', init)).body.id}/marks`;
+    const init = { body: '{"title":"Middlemarch","copies":1000000}', headers: { 'Content-Type': 'application/json' } };
+    return `/v1/books/${(await api.call<Row>('POST', '/v1/books', init)).body.id}/loans`;
   },
 });

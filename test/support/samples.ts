@@ -17,7 +17,6 @@ import {
   Operation,
   type Page,
   PageOf,
-  PageQuery,
   PageQueryOf,
   Problem,
   RequireScopes,
@@ -51,14 +50,6 @@ export class Sample {
   @Column('uuid', { nullable: true }) declare receiver: string | null;
 }
 
-/** Each sample has a collection of them. */
-@Entity('marks')
-class Mark {
-  @PrimaryColumn('uuid') declare id: string;
-  @Column('uuid', { name: 'sample_id' }) declare sampleId: string;
-  @Column('text') declare text: string;
-}
-
 class CreateSamples1767225800000 extends SqlMigration {
   readonly statements = [
     `CREATE TABLE samples (
@@ -78,7 +69,6 @@ class CreateSamples1767225800000 extends SqlMigration {
       sender uuid,
       receiver uuid
     )`,
-    'CREATE TABLE marks (id uuid PRIMARY KEY, sample_id uuid NOT NULL REFERENCES samples (id), text text NOT NULL)',
     ...['count', 'rank', 'weight', 'height', 'active', 'approved', 'size', 'color', 'seen_at', 'left_at'].map(
       (column) => `CREATE INDEX samples_${column}_idx ON samples (${column})`,
     ),
@@ -130,20 +120,6 @@ class SamplePath {
   @Uuid({ description, example }) declare readonly id: string;
 }
 
-class CreateMarkDto {
-  @Text({ description, example: 'It rings.', maximumLength: 100 }) declare readonly text: string;
-}
-
-class MarksPath {
-  @Uuid({ description, example }) declare readonly sampleId: string;
-}
-
-class MarkPath extends MarksPath {
-  @Uuid({ description, example }) declare readonly id: string;
-}
-
-class MarkDto extends AnswerOf(CreateMarkDto) {}
-class MarkPage extends PageOf(MarkDto) {}
 class SampleDto extends AnswerOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
 class SamplesQuery extends PageQueryOf(sampleFilter) {}
@@ -166,7 +142,11 @@ class SamplesController {
   @Get(':id')
   @Operation({ summary: 'Get a sample', response: SampleDto, problems: [notFound] })
   async getSample(@Param() { id }: SamplePath): Promise<SampleDto> {
-    return SampleDto.from((await this.samples.findOneBy({ id })) ?? notThere());
+    const sample = await this.samples.findOneBy({ id });
+    if (!sample) {
+      throw new Problem(notFound, 'There is no such sample.');
+    }
+    return SampleDto.from(sample);
   }
 
   @Post()
@@ -177,45 +157,9 @@ class SamplesController {
   }
 }
 
-@Controller('samples/:sampleId/marks')
-@RequireScopes('marks')
-class MarksController {
-  constructor(
-    @InjectRepository(Sample) private readonly samples: Repository<Sample>,
-    @InjectRepository(Mark) private readonly marks: Repository<Mark>,
-    private readonly lists: Lists,
-  ) {}
-
-  @Get()
-  @Operation({ summary: 'List marks', response: MarkPage })
-  async listMarks(@Param() { sampleId }: MarksPath, @Query() query: PageQuery): Promise<Page<MarkDto>> {
-    return (await this.samples.existsBy({ id: sampleId }))
-      ? mapPage(await this.lists.findPage(this.marks, query), MarkDto.from)
-      : notThere();
-  }
-
-  @Get(':id')
-  @Operation({ summary: 'Get a mark', response: MarkDto })
-  async getMark(@Param() { sampleId, id }: MarkPath): Promise<MarkDto> {
-    return MarkDto.from((await this.marks.findOneBy({ sampleId, id })) ?? notThere());
-  }
-
-  @Post()
-  @Idempotent()
-  @Operation({ summary: 'Create a mark', response: MarkDto, status: HttpStatus.CREATED })
-  async createMark(@Param() { sampleId }: MarksPath, @Body() { text }: CreateMarkDto): Promise<MarkDto> {
-    const { id } = (await this.samples.findOneBy({ id: sampleId })) ?? notThere();
-    return MarkDto.from(await this.lists.add(this.marks, { text, sampleId: id }));
-  }
-}
-
-function notThere(): never {
-  throw new Problem(notFound, 'There is nothing with this path.');
-}
-
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Mark, Sample]), MigrationsModule.forFeature([CreateSamples1767225800000])],
-  controllers: [SamplesController, MarksController],
+  imports: [AppModule, TypeOrmModule.forFeature([Sample]), MigrationsModule.forFeature([CreateSamples1767225800000])],
+  controllers: [SamplesController],
 })
 export class SamplesModule {}
 
