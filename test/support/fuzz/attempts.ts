@@ -219,7 +219,8 @@ function textsNearOf(parameter: Parameter, { known }: Described): fc.Arbitrary<{
       ? /^[\t -~\u0080-\u00ff]*$/.test(text) && text.trim() === text
       : text.isWellFormed() && (location === 'query' || text !== '');
   const texts = fc.oneof(
-    valuesNear(schema).map(String),
+    // An object may have a `toString` that is no function.
+    valuesNear(schema).map((value) => (typeof value === 'string' ? value : JSON.stringify(value ?? null))),
     textsNear(schema),
     ...(schema['type'] === 'integer' ? [fc.constantFrom(...NO_INTEGERS)] : []),
     ...(name === 'cursor' ? [cursorsNear(good)] : []),
