@@ -202,6 +202,9 @@ function cursorsNear(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
 /** Texts that are no integer, as they stand in a URL. */
 const NO_INTEGERS = ['', ' 5', '5 ', ...'abc 1.5 1.0 1e1 0x10 +5 05 1_0 1,2 [1] ٣ NaN Infinity true null'.split(' ')];
 
+/** Of the 16 KiB that Node takes of a request before its body, most. */
+const MAXIMUM_URL = 12_000;
+
 /** Texts that a parameter may or may not be. */
 function textsNearOf(parameter: Parameter, { known }: Described): fc.Arbitrary<{ text: string; isRight: boolean }> {
   const { in: location, name, schema } = parameter;
@@ -217,7 +220,7 @@ function textsNearOf(parameter: Parameter, { known }: Described): fc.Arbitrary<{
   const isSent = (text: string) =>
     location === 'header'
       ? /^[\t -~\u0080-\u00ff]*$/.test(text) && text.trim() === text
-      : text.isWellFormed() && (location === 'query' || text !== '');
+      : text.isWellFormed() && (location === 'query' || text !== '') && encodeURIComponent(text).length < MAXIMUM_URL;
   const texts = fc.oneof(
     // An object may have a `toString` that is no function.
     valuesNear(schema).map((value) => (typeof value === 'string' ? value : JSON.stringify(value ?? null))),
