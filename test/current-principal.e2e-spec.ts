@@ -1,7 +1,7 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { CurrentPrincipal, type Principal, RequireScopes } from '../src/platform/index.js';
+import { CurrentPrincipal, type Principal, Public, RequireScopes } from '../src/platform/index.js';
 import { Api } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { type Service, startService, TESTER } from './support/service.js';
@@ -15,7 +15,16 @@ class CallersController {
   }
 }
 
-@Module({ imports: [AppModule], controllers: [CallersController] })
+@Controller('strangers')
+@Public()
+class StrangersController {
+  @Get()
+  readCaller(@CurrentPrincipal() caller: Principal): Principal {
+    return caller;
+  }
+}
+
+@Module({ imports: [AppModule], controllers: [CallersController, StrangersController] })
 class CallersModule {}
 
 let service: Service;
@@ -55,4 +64,8 @@ it('is the subject of a JWT, whatever JWT that is', async () => {
   expect(alice).toMatchObject({ subject: 'alice', scopes: 'all', familyId: alice?.id });
   expect(again).toEqual({ ...alice, scopes: ['callers'] });
   expect(bob?.familyId).not.toBe(alice?.familyId);
+});
+
+it('is nobody on a route without a token, which is an error of the service', async () => {
+  expect((await service.api.send('GET', '/v1/strangers')).status).toBe(500);
 });

@@ -1,14 +1,17 @@
+import { jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
-import { DataSource } from 'typeorm';
+import { DataSource, Repository } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
+import { defineOrder } from '../src/platform/index.js';
 import { Book } from './fixtures/library/book.entity.js';
 import { LibraryModule } from './fixtures/library/library.module.js';
 import { LibraryService } from './fixtures/library/library.service.js';
 import { Loan } from './fixtures/library/loan.entity.js';
 import type { Api, ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
+import { createEmbedded } from './support/test-database.js';
 
 @Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule] })
 class WithLibrary {}
@@ -155,6 +158,22 @@ it('shows callers what they made, and nobody else', async () => {
   expect(JSON.stringify(await walk('/v1/loans', {}, ada))).not.toMatch(/created_?by/i);
 });
 
+it('shows no row that left the base condition before it was read', async () => {
+  const book = await addBook('Moving', 10);
+  await lend(book, 'Ada');
+  const loans = service.app.get(DataSource).getRepository(Loan);
+  const elsewhere = await addBook('Elsewhere', 10);
+  // Entities with relations are read in a second statement.
+  const find = jest.spyOn(Repository.prototype, 'find').mockImplementationOnce(async function (this: Repository<Loan>, options) {
+    await loans.update({ bookId: book }, { bookId: elsewhere });
+    return this.find(options);
+  });
+  expect(await walk(`/v1/books/${book}/loans`)).toEqual([]);
+  expect(find).toHaveBeenCalledTimes(2);
+  find.mockRestore();
+  expect(await walk(`/v1/books/${elsewhere}/loans`)).toHaveLength(1);
+});
+
 it('changes what is sent, and nothing else', async () => {
   const id = await addBook('Before', 5);
   const change = (body: unknown) =>
@@ -180,4 +199,12 @@ it('marks loans by a job', async () => {
     .update({ id: late }, { dueAt: new Date(0) });
   await service.app.get(LibraryService).markOverdue();
   expect((await walk(`/v1/books/${book}/loans`, { filter: 'overdue' })).map(({ id }) => id)).toEqual([late]);
+});
+
+it('does not start with an order that no index serves', async () => {
+  defineOrder(Book, 'copies', 'DESC');
+  const missing = `Book is listed by copies, which no index serves: register an IndexMigration with definition = 'ON "books" ("copies", "id")'.`;
+  const database = await createEmbedded();
+  await expect(startService({}, database, WithLibrary)).rejects.toThrow(missing);
+  await database.drop();
 });

@@ -190,8 +190,10 @@ describe('in the order of a column, within a base condition', () => {
 
   it('refuses a condition without a value, which would find all rows, and an order that does not fit', async () => {
     const refused = (options: object) => expect(find(undefined, options)).rejects;
-    await refused({ where: { topic: undefined } }).toThrow('The base condition of a list of Note has topic: undefined');
-    await refused({ where: { subject: 'x' } }).toThrow('has subject: x; it needs a column and a value');
+    await refused({ where: { topic: undefined } }).toThrow(
+      'A list of Note was given no value of topic, and would have all rows: give one, or null.',
+    );
+    await refused({ where: { subject: 'x' } }).toThrow('Note.subject is no column');
     await refused({ order: latestOfTopic }).toThrow('The order of Note by rungAt is one within topic: give that in "where".');
     await refused({ order: { ...latestOfTopic, entity: Item } }).toThrow('was given an order of Item');
     expect(() => defineOrder(Item, 'description' as 'name')).toThrow('Item cannot be listed by description');
@@ -201,17 +203,34 @@ describe('in the order of a column, within a base condition', () => {
     const { manager } = notes();
     await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('ALTER INDEX notes_topic_rung_at_id_idx RENAME TO another_name');
+    await manager.query('CREATE INDEX other_order_idx ON notes (rung_at, id)');
+    await manager.query('ANALYZE notes');
     await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('DROP INDEX another_name');
+    await manager.query('DROP INDEX other_order_idx');
     const definition = `ON "notes" ("topic" COLLATE "C", "rung_at", "id")`;
     const missing = `Note is listed by rungAt, which no index serves: register an IndexMigration with definition = '${definition}'.`;
-    for (const columns of ['topic, rung_at, id', 'topic COLLATE "C", rung_at', 'rung_at, id', 'topic COLLATE "C", id, rung_at']) {
-      await manager.query(`CREATE INDEX useless_idx ON notes (${columns})`);
+    for (const index of [
+      '(topic, rung_at, id)',
+      '(topic COLLATE "C", rung_at)',
+      '(rung_at, id)',
+      '(topic COLLATE "C", id, rung_at)',
+      '(rung_at, id, topic COLLATE "C")',
+      '(topic COLLATE "C", rung_at DESC, id)',
+      `(topic COLLATE "C", rung_at, id) WHERE note_title = 'a'`,
+    ]) {
+      await manager.query(`CREATE INDEX useless_idx ON notes ${index}`);
       await expect(checkOrders(manager.dataSource)).rejects.toThrow(missing);
       await manager.query('DROP INDEX useless_idx');
     }
-    await manager.query(`CREATE INDEX useful_idx ${definition}`);
-    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+    for (const index of [
+      '(topic COLLATE "C" DESC, rung_at DESC, id DESC)',
+      '(topic COLLATE "C", rung_at, id) WHERE hidden_at IS NULL',
+    ]) {
+      await manager.query(`CREATE INDEX useful_idx ON notes ${index}`);
+      await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+      await manager.query('DROP INDEX useful_idx');
+    }
   });
 });
 

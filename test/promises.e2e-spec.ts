@@ -8,18 +8,18 @@ import { SamplesModule } from './support/samples.js';
 class OtherTeamsModule {}
 
 const { FUZZ_REQUESTS = '5000' } = process.env;
-const other = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 8 };
+const others = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 8 };
 
 describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
 // What the platform gives to modules of other teams: constraints that the items do not have, rows that change, rows below others.
-describePromises('/v1/widgets', other);
-describePromises('/v1/samples', other);
+describePromises('/v1/widgets', others);
+describePromises('/v1/samples', others);
 
 const byTitle = ({ title: a, id }: Row, { title: b, id: other }: Row) =>
   Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))) || (id < other ? -1 : 1);
-describePromises('/v1/books', { ...other, order: byTitle });
+describePromises('/v1/books', { ...others, order: byTitle });
 describePromises('/v1/books/{id}/loans', {
-  ...other,
+  ...others,
   body: (count) => ({ borrower: `Reader ${count}`, days: 1 + (count % 60) }),
   at: async (api) => {
     const init = { body: '{"title":"Middlemarch","copies":1000000}', headers: { 'Content-Type': 'application/json' } };

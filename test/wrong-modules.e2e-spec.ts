@@ -7,13 +7,11 @@ import { createApp } from '../src/app.js';
 import type { CreateItemDto as ErasedDto } from '../src/items/items.dto.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import {
-  CurrentPrincipal,
   defineFilter,
   defineProblemType,
   Idempotent,
   MigrationsModule,
   Operation,
-  type Principal,
   Public,
   RequireScopes,
   SqlMigration,
@@ -94,9 +92,6 @@ class PublicController {
   @Post()
   @Idempotent()
   createThing(): void {}
-
-  @Get('mine')
-  listOwnThings(@CurrentPrincipal() _caller: Principal): void {}
 }
 
 @Controller('things/inherited')
@@ -159,7 +154,6 @@ it.each<[string, string[]]>([
       'InheritingController.createThing does not say who may call it',
       'PublicController.listThings is replaced by a decorator, which hides its policy: write @RequireScopes() or @Public() above that.',
       'NoScopeController.listThings asks for no scope, so that a token for anything else may call it: name one in @RequireScopes().',
-      'PublicController.listOwnThings is @Public() and takes @CurrentPrincipal(): it has no caller, so ask for a token with @RequireScopes().',
       'PublicController.createThing is both @Idempotent() and @Public(): keys belong to tokens, so ask for one with @RequireScopes().',
     ],
   ],

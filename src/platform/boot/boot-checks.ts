@@ -1,6 +1,5 @@
 import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
-import { callerFaults } from '../auth/current-principal.decorator.js';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
 import type { Tables } from '../database/migrations.module.js';
@@ -11,7 +10,7 @@ import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../rou
 import { rulesOf } from '../validation/rule.js';
 
 /** Checks of one route. Each returns errors with their fixes. */
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, callerFaults, responseFaults, inputFaults];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 

@@ -29,9 +29,6 @@ export function idempotencyKeyReusedProblem(): Problem {
 /** Carries out each request with a key once, and responds to its repeats as it did then. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  /** The outermost, so that what is kept is what the client gets. */
-  static readonly rank = 0;
-
   constructor(private readonly answers: KeptAnswers) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -1,7 +1,7 @@
-import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { tokenPolicyOf } from '../auth/token-policy.decorator.js';
-import { metadataOf, nameOf, type Route, UsePlatformInterceptor } from '../routes/route.js';
+import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { IDEMPOTENCY_KEY, IdempotencyInterceptor, KEY_MAXIMUM_LENGTH } from './idempotency.interceptor.js';
 
 const IDEMPOTENT = 'idempotent';
@@ -14,7 +14,7 @@ const IDEMPOTENT = 'idempotent';
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetMetadata(IDEMPOTENT, true),
-    UsePlatformInterceptor(IdempotencyInterceptor),
+    UseInterceptors(IdempotencyInterceptor),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
       required: false,

@@ -70,7 +70,7 @@ export function keyStatements(
   const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
   const sorting = sortingOf(metadata, scope.order);
   const parts = condition ? conjunctsOf(condition) : [];
-  const boundsWalk = ({ boundsKey = false }: Condition) => boundsKey && !scope.order;
+  const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
   // Rows that TypeORM hides must not be counted.
   const { deleteDateColumn } = metadata;
   const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
@@ -88,6 +88,7 @@ export function keyStatements(
     text: `SELECT ${key} FROM ${from} ${sorting.clause} LIMIT ${count}`,
     values,
     sorting,
+    base: scope.base,
   });
   return {
     /** Whether the index of the list alone answers it. */

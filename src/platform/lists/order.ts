@@ -1,13 +1,20 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
-import { columnOf, columnOptionsOf, quotedTable } from '../database/table-name.js';
+import { columnOptionsOf, quotedTable } from '../database/table-name.js';
 
-/** Names of the properties of an entity of which every row has one value. */
-type OrderableName<Entity> = {
-  [Name in keyof Entity]: Entity[Name] extends string | number | boolean | Date ? Name : never;
+type Scalar = string | number | boolean | Date;
+
+/** Names of the properties of an entity that are columns with one value. */
+export type ColumnName<Entity> = {
+  [Name in keyof Entity]-?: Entity[Name] extends Scalar | null | undefined ? Name : never;
 }[keyof Entity] &
   string;
+
+/** Those of which every row has a value. */
+type OrderableName<Entity> = {
+  [Name in ColumnName<Entity>]: Entity[Name] extends Scalar ? Name : never;
+}[ColumnName<Entity>];
 
 /** An order of lists of an entity that is not the one of their creation. */
 export interface Order<Entity = object> {
@@ -35,7 +42,7 @@ export function defineOrder<Entity extends { id: string }>(
   entity: Type<Entity>,
   column: OrderableName<Entity>,
   direction: 'ASC' | 'DESC' = 'ASC',
-  within: readonly (keyof Entity & string)[] = [],
+  within: readonly ColumnName<Entity>[] = [],
 ): Order<Entity> {
   const options = columnOptionsOf(entity, column);
   if (!options || options.nullable || options.transformer || options.array) {
@@ -51,13 +58,24 @@ export function defineOrder<Entity extends { id: string }>(
 /** Types of columns that are compared by code point, whatever the collation of the database is. */
 const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
 
-/** The column of a property as statements compare it, with the table as `r`, and as an index has it. */
-export function collatedColumn(metadata: EntityMetadata, property: string) {
+/**
+ * The column of a property as statements compare it, and as its index has it.
+ *
+ * @throws Error for a property that is no column
+ */
+export function comparedColumn(metadata: EntityMetadata, property: string) {
+  const { driver } = metadata.dataSource;
   const column = metadata.findColumnWithPropertyName(property);
-  const isCollated = column !== undefined && COLLATED.has(metadata.dataSource.driver.normalizeType(column));
-  const indexed = `${columnOf(metadata, property)}${isCollated ? ' COLLATE "C"' : ''}`;
-  return { compared: `r.${indexed}`, indexed };
+  if (!column) {
+    throw new Error(`${metadata.name}.${property} is no column: a list can neither be restricted nor ordered by it.`);
+  }
+  const { databaseName: name } = column;
+  return COLLATED.has(driver.normalizeType(column))
+    ? { column, indexed: `${name} C`, sql: `${driver.escape(name)} COLLATE "C"` }
+    : { column, indexed: name, sql: driver.escape(name) };
 }
+
+type ComparedColumn = ReturnType<typeof comparedColumn>;
 
 /** How statements sort rows, with the table as `r`: by a column and the key, both in one direction, or newest first. */
 export interface Sorting {
@@ -72,16 +90,34 @@ export interface Sorting {
 
 /** @param order - undefined for newest first */
 export function sortingOf(metadata: EntityMetadata, order: Order | undefined): Sorting {
-  const properties = order ? [order.column, 'id'] : ['id'];
-  const columns = properties.map((property) => collatedColumn(metadata, property).compared);
+  const properties = new Set([order?.column ?? 'id', 'id']);
+  const columns = Array.from(properties, (property) => `r.${comparedColumn(metadata, property).sql}`);
   const direction = order?.direction ?? 'DESC';
   return {
     columns,
     clause: `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`,
     operator: direction === 'ASC' ? '>' : '<',
-    value: order ? `r.${columnOf(metadata, order.column)}::text` : '',
+    value: order ? `(${columns[0]})::text` : `''`,
   };
 }
+
+/**
+ * The columns of each index of a table that keeps an order, such as `title C DESC`: of B-trees of all rows, or of those that are not
+ * hidden. Plans would not tell, as PostgreSQL may prefer another index as long as there are few rows.
+ */
+const INDEXES = `
+  SELECT array(
+    SELECT a.attname || CASE WHEN c.collname <> 'default' THEN ' ' || c.collname ELSE '' END
+      || CASE i.indoption[k] WHEN 0 THEN '' WHEN 3 THEN ' DESC' ELSE ' NULLS' END
+    FROM generate_series(0, i.indnkeyatts - 1) k
+    LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k]
+    LEFT JOIN pg_collation c ON c.oid = i.indcollation[k]
+    ORDER BY k
+  ) AS columns
+  FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
+  WHERE i.indrelid = $1::regclass AND i.indisvalid AND m.amname = 'btree'
+    AND (i.indpred IS NULL OR pg_get_expr(i.indpred, i.indrelid) = '(' || quote_ident($2) || ' IS NULL)')
+    AND NOT EXISTS (SELECT FROM unnest(i.indclass) o JOIN pg_opclass p ON p.oid = o WHERE NOT p.opcdefault)`;
 
 /**
  * Checks that every order of the entities of a data source is that of an index.
@@ -90,30 +126,32 @@ export function sortingOf(metadata: EntityMetadata, order: Order | undefined): S
  */
 export async function checkOrders(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
-    for (const order of orders.filter(({ entity }) => entity === metadata.target)) {
-      if (await lacksIndex(dataSource, metadata, order)) {
-        const columns = [...order.within, order.column, 'id'].map((name) => collatedColumn(metadata, name).indexed);
-        const definition = `ON ${quotedTable(metadata)} (${columns.join(', ')})`;
+    const table = quotedTable(metadata);
+    for (const { within, column } of orders.filter(({ entity }) => entity === metadata.target)) {
+      const parameters = [table, metadata.deleteDateColumn?.databaseName];
+      const indexes = await dataSource.query<{ columns: (string | null)[] }[]>(INDEXES, parameters);
+      const [fixed, sorted] = [within, new Set([column, 'id'])].map((names) =>
+        Array.from(names, (name) => comparedColumn(metadata, name)),
+      );
+      if (!indexes.some(({ columns }) => serves(columns, fixed ?? [], sorted ?? []))) {
+        const definition = `ON ${table} (${[fixed, sorted]
+          .flat()
+          .map((each) => each?.sql)
+          .join(', ')})`;
         throw new OperatorError(
-          `${metadata.name} is listed by ${order.column}, which no index serves: register an IndexMigration with definition = '${definition}'.`,
+          `${metadata.name} is listed by ${column}, which no index serves: register an IndexMigration with definition = '${definition}'.`,
         );
       }
     }
   }
 }
 
-/** Whether PostgreSQL has to sort rows for an order, or to pass others, even where it should do anything else instead. */
-async function lacksIndex(dataSource: DataSource, metadata: EntityMetadata, order: Order): Promise<boolean> {
-  const table = quotedTable(metadata);
-  const fixed = order.within.map((name) => {
-    const { compared, indexed } = collatedColumn(metadata, name);
-    return `${compared} = (SELECT ${indexed} FROM ${table} LIMIT 1)`;
-  });
-  const where = fixed.length > 0 ? `WHERE ${fixed.join(' AND ')}` : '';
-  const { clause } = sortingOf(metadata, order);
-  return dataSource.transaction(async (manager) => {
-    await manager.query('SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off');
-    const plan: unknown = await manager.query(`EXPLAIN (FORMAT JSON) SELECT FROM ${table} r ${where} ${clause} LIMIT 1`);
-    return /"Node Type":"(?:Incremental )?Sort"|"Filter":/.test(JSON.stringify(plan));
-  });
+/** Whether an index has the columns of the base condition first, in any order, and then those that sort, in one direction. */
+function serves(index: readonly (string | null)[], fixed: readonly ComparedColumn[], sorted: readonly ComparedColumn[]): boolean {
+  const first = index.slice(0, fixed.length).map((column) => column?.replace(/ (?:DESC|NULLS)$/, ''));
+  const next = index.slice(fixed.length, fixed.length + sorted.length).join();
+  return (
+    fixed.every(({ indexed }) => first.includes(indexed)) &&
+    ['', ' DESC'].some((direction) => next === sorted.map(({ indexed }) => indexed + direction).join())
+  );
 }

@@ -54,9 +54,12 @@ export async function findNewest<Entity extends { id: string }>(
   return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
 }
 
-/** A statement that finds keys, and the order in which it does. */
+/** A statement that finds keys. */
 export interface KeyStatement extends Statement {
+  /** The order in which it does. */
   readonly sorting: Sorting;
+  /** What all rows have that it finds. */
+  readonly base: FindOptionsWhere<ObjectLiteral>;
 }
 
 /**
@@ -74,21 +77,26 @@ export async function findByKeys<Entity extends { id: string }>(
   const { clause, value } = keys.sorting;
   const key = columnOf(metadata, 'id');
   const columns = statements?.columns ?? [key];
-  const selected = [...columns.map((column) => `r.${column}`), ...(value === '' ? [] : [value])];
-  const text = `SELECT ${selected.join(', ')} FROM ${quotedTable(metadata)} r WHERE r.${key} = ANY(ARRAY(${keys.text})) ${clause}`;
+  const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
+  const text = `SELECT ${selected} FROM ${quotedTable(metadata)} r WHERE r.${key} = ANY(ARRAY(${keys.text})) ${clause}`;
   // Without a name, it is planned for its values.
   const found = await runStatement(repository, { text, values: keys.values, isText: statements?.isText ?? true });
   const rows = found.slice(0, limit);
   const idOf = (row: readonly unknown[]) => row[columns.indexOf(key)] as string;
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
-    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf)),
-    ...(last && { last: { id: idOf(last), value: value === '' ? '' : (last.at(-1) as string) } }),
+    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), keys.base),
+    ...(last && { last: { id: idOf(last), value: last.at(-1) as string } }),
   };
 }
 
-async function findInOrder<Entity extends { id: string }>(repository: Repository<Entity>, ids: string[]): Promise<Entity[]> {
-  const rows = await repository.find({ where: { id: In(ids) } as FindOptionsWhere<Entity> });
+/** @param base - for rows that another one changes after their keys were found */
+async function findInOrder<Entity extends { id: string }>(
+  repository: Repository<Entity>,
+  ids: string[],
+  base: FindOptionsWhere<ObjectLiteral>,
+): Promise<Entity[]> {
+  const rows = await repository.find({ where: { ...base, id: In(ids) } as FindOptionsWhere<Entity> });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

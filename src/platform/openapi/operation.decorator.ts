@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, SetMetadata, HttpCode, HttpStatus } from '@nestjs/common';
+import { applyDecorators, SetMetadata, HttpCode, HttpStatus, UseInterceptors } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { UsePlatformInterceptor } from '../routes/route.js';
 import { isWhitelisted } from './documented-properties.js';
 import { OPERATION, type OperationOptions } from './operation-options.js';
 import { ResponseInterceptor } from './response.interceptor.js';
@@ -19,6 +18,6 @@ export function Operation(options: OperationOptions): MethodDecorator {
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type && !isWhitelisted(type) ? [UsePlatformInterceptor(ResponseInterceptor)] : []),
+    ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
   );
 }

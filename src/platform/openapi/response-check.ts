@@ -1,26 +1,26 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import type { ValidateFunction } from 'ajv';
-import type { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import { type Observable, tap } from 'rxjs';
 import type { OpenApiDocument } from './openapi-document.js';
 import { operationOf } from './operation-options.js';
-import { mediaTypesOf, type Operation, type Schema, type Schemas } from './operations.js';
-import { isFile, whitelistOf } from './response.interceptor.js';
+import { mediaTypesOf, type Schema, type Schemas } from './operations.js';
+import { isFile } from './response.interceptor.js';
 
 const NO_BODY: Schema = { type: 'null' };
-const validators = new WeakMap<Schema, ValidateFunction>();
 
 /** What was wrong with responses of this process, for tests that do not look at all of them. */
 export const wrongResponses = new Set<string>();
 
-let ajv: Promise<Ajv2020> | undefined;
+let ajv: ReturnType<typeof loadAjv> | undefined;
 
-/** At the first check, so that production loads none of it. */
-async function load(): Promise<Ajv2020> {
-  const [{ Ajv2020: Validator }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  return formats.default(new Validator({ strict: false, allErrors: true, logger: false }));
+/** At the first check, so that production does not load it. */
+async function loadAjv() {
+  const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  return formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
 }
+
+const validators = new WeakMap<Schema, ValidateFunction>();
 
 /** Fails when a handler with an `@Operation` responds with something else than that documents. */
 export async function checkResponse(
@@ -28,19 +28,18 @@ export async function checkResponse(
   context: ExecutionContext,
   next: CallHandler,
 ): Promise<Observable<unknown>> {
-  const validator = await (ajv ??= load());
   const [controller, handler] = [context.getClass(), context.getHandler()];
-  const { schemas = {} } = document.get().components ?? {};
+  const validator = await (ajv ??= loadAjv());
   const check = (body: unknown) => {
-    const response = context.getArgByIndex<Response>(1);
-    const { statusCode: status } = response;
-    const sent = status === 204 ? null : body;
-    // A response that was kept may be that of an older version.
-    const isReplay = response.hasHeader('Idempotent-Replayed');
-    const faults = isReplay ? [] : faultsOf(sent, document.responsesOf(handler)[status], schemas, validator);
-    if (faults.length > 0) {
-      const title = `${controller.name}.${handler.name} responds ${status} with what is not documented:`;
-      const message = [title, ...new Set(faults)].join('\n- ');
+    const { statusCode: status } = context.getArgByIndex<Response>(1);
+    const success = document.responsesOf(handler)[status];
+    const [{ schema = NO_BODY } = {}] = mediaTypesOf(success);
+    const validate = validators.get(schema) ?? validator.compile({ allOf: [schema], components: { schemas: closed(document) } });
+    validators.set(schema, validate);
+    const isValid = isFile(body) || validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
+    const faults = success ? new Set(isValid ? [] : validate.errors?.map(describe)) : ['Its status is not documented.'];
+    if ([...faults].length > 0) {
+      const message = [`${controller.name}.${handler.name} responds ${status}, not as documented:`, ...faults].join('\n- ');
       wrongResponses.add(message);
       throw new Error(message);
     }
@@ -48,31 +47,15 @@ export async function checkResponse(
   return operationOf({ controller, handler }) ? next.handle().pipe(tap(check)) : next.handle();
 }
 
-function faultsOf(body: unknown, success: Operation['responses'][string], schemas: Schemas, validator: Ajv2020): string[] {
-  if (!success) {
-    return ['The status is not documented. Set it with the status of @Operation().'];
-  }
-  if (isFile(body)) {
-    return [];
-  }
-  const [{ schema = NO_BODY } = {}] = mediaTypesOf(success);
-  const sent: unknown = JSON.parse(JSON.stringify(body ?? null));
-  const validate = validators.get(schema) ?? validator.compile({ allOf: [schema], components: { schemas } });
-  validators.set(schema, validate);
-  const errors = (validate(sent) ? [] : (validate.errors ?? [])).map(({ instancePath, message }) => {
-    const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*') || 'The body';
-    return `${pointer} ${message}. Respond with that, or change what is documented.`;
-  });
-  return [...leftOut(sent, whitelistOf([schema], schemas)(sent)), ...errors];
+/** The schemas of a document, whose objects have no other properties. */
+function closed(document: OpenApiDocument): Schemas {
+  const schemas = Object.entries(document.get().components?.schemas ?? {});
+  return Object.fromEntries(schemas.map(([name, schema]) => [name, { additionalProperties: false, ...schema }]));
 }
 
-/** What a copy does not have; each element of a list is `*`. */
-function leftOut(value: unknown, copy: unknown, pointer = ''): string[] {
-  const copied = Object(copy) as Record<string, unknown>;
-  return Object.entries(value instanceof Object ? value : {}).flatMap(([name, part]) => {
-    const within = `${pointer}/${Array.isArray(value) ? '*' : name}`;
-    return Object.hasOwn(copied, name)
-      ? leftOut(part, copied[name], within)
-      : `${within} is not documented. Document it with @ApiProperty(), or leave it out of the response.`;
-  });
+function describe({ instancePath, keyword, params, message }: ErrorObject): string {
+  const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*');
+  return keyword === 'additionalProperties'
+    ? `${pointer}/${String(params['additionalProperty'])} is not documented. Document it with @ApiProperty(), or leave it out.`
+    : `${pointer || 'The body'} ${message}. Respond with that, or change what is documented.`;
 }

@@ -10,7 +10,6 @@ type Part = Exclude<Schema, { $ref: string }>;
 /** Leaves out of a response what its operation does not document, so that no column is sent by accident. */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
-  static readonly rank = 1;
   private readonly copies = new Map<unknown, Copy>();
 
   constructor(
@@ -19,29 +18,28 @@ export class ResponseInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (this.configuration.CHECK_RESPONSES) {
+      // What is not documented must get as far as the check.
+      return next.handle();
+    }
     const handler = context.getHandler();
     let copy = this.copies.get(handler);
     if (!copy) {
       const responses = Object.entries(this.document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
       const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
-      // What is not documented must get as far as the check, where there is one.
-      copy = whitelistOf(documented, this.document.get().components?.schemas ?? {}, this.configuration.CHECK_RESPONSES);
+      copy = whitelistOf(documented, this.document.get().components?.schemas ?? {});
       this.copies.set(handler, copy);
     }
     return next.handle().pipe(map(copy));
   }
 }
 
-/**
- * Copies what any of the schemas documents, getters as well. An object that may have any property stays as it is.
- *
- * @param keepsOthers - copies other own properties, too
- */
-export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas, keepsOthers = false): Copy {
+/** Copies the properties that any of the schemas documents. An object that may have any property stays as it is. */
+export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): Copy {
   // Compiled at its first use, as a class may contain itself.
   const within = (found: readonly Schema[]): Copy => {
     let copy: Copy | undefined;
-    return (value) => (copy ??= whitelistOf(found, schemas, keepsOthers))(value);
+    return (value) => (copy ??= whitelistOf(found, schemas))(value);
   };
   const parts = alternatives.flatMap((schema) => partsOf(schema, schemas));
   const keepsAll = parts.some(isOpen);
@@ -54,12 +52,9 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas, k
     if (isKept || typeof value !== 'object' || value === null) {
       return value;
     }
-    if (Array.isArray(value)) {
-      return value.map(copyElement);
-    }
-    const copy: Record<string, unknown> = keepsOthers ? { ...value } : {};
-    properties.forEach(([name, copyProperty]) => (copy[name] = copyProperty(Reflect.get(value, name))));
-    return copy;
+    return Array.isArray(value)
+      ? value.map(copyElement)
+      : Object.fromEntries(properties.map(([name, copyProperty]) => [name, copyProperty(Reflect.get(value, name))]));
   };
 }
 

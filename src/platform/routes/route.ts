@@ -1,5 +1,5 @@
-import type { ExecutionContext, INestApplicationContext, NestInterceptor, Type } from '@nestjs/common';
-import { INTERCEPTORS_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { ExecutionContext, INestApplicationContext, Type } from '@nestjs/common';
+import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
@@ -62,15 +62,6 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
 /** Whether a handler takes a part of the request. */
 export function takes(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
   return parametersOf(route).some((parameter) => parameter.kind === kind);
-}
-
-/** Puts an interceptor around those of a feature, and of a higher rank, in whatever order the decorators are written. */
-export function UsePlatformInterceptor(interceptor: Type<NestInterceptor> & { readonly rank: number }): MethodDecorator {
-  return (_target, _name, { value: handler }: PropertyDescriptor) => {
-    const others = (Reflect.getMetadata(INTERCEPTORS_METADATA, handler as object) ?? []) as { rank?: number }[];
-    const all = [interceptor, ...others].toSorted((a, b) => (a.rank ?? 9) - (b.rank ?? 9));
-    Reflect.defineMetadata(INTERCEPTORS_METADATA, all, handler as object);
-  };
 }
 
 export { RouteParamtypes };

@@ -18,8 +18,8 @@ export interface Condition {
   write(sql: SqlWriter): string;
   /** The parts that must all be true. */
   readonly conjuncts?: readonly Condition[];
-  /** Whether it is one range of the key, or some keys, which an index in the order of the key finds at once. */
-  readonly boundsKey?: boolean;
+  /** The field of which it is one range, or some values, which an index in the order of that field finds at once. */
+  readonly bounds?: string | undefined;
 }
 
 /** A field as it is compared: as it is, or with its ASCII letters in lower case. */
@@ -71,7 +71,7 @@ export function absence({ name }: Pick<Operand, 'name'>): Condition {
 
 /** @param value - as PostgreSQL reads it */
 export function comparison(operand: Operand, operator: Comparison, value: string): Condition {
-  const { name, type } = operand;
+  const { type } = operand;
   if (type === 'creationTime') {
     return creationTimeComparison(operator, Date.parse(value));
   }
@@ -85,7 +85,7 @@ export function comparison(operand: Operand, operator: Comparison, value: string
     const isOfNumbers = type === 'double' && operator.startsWith('>');
     return isOfNumbers ? `(${text} AND ${column} <= 'Infinity')` : `(${text})`;
   };
-  return { write, boundsKey: name === KEY.name && operator !== '!=' };
+  return { write, bounds: operator === '!=' ? undefined : boundOf(operand) };
 }
 
 /** Whether a row's key is before another one. */
@@ -114,7 +114,7 @@ function creationTimeComparison(operator: Comparison, milliseconds: number): Con
 
 /** @param values - as PostgreSQL reads them */
 export function membership(operand: Operand, values: readonly string[]): Condition {
-  const { name, type } = operand;
+  const { type } = operand;
   if (type === 'creationTime') {
     return values.length > 0 ? or(values.map((value) => comparison(operand, '==', value))) : constant(false);
   }
@@ -125,7 +125,11 @@ export function membership(operand: Operand, values: readonly string[]): Conditi
       values.length === 0 ? `${column} <> ${column}` : `${column} = ANY(CAST(${sql.parameter(values)} AS ${SQL_TYPES[type]}[]))`;
     return withAbsentAs(false, text, operand, sql);
   };
-  return { write, boundsKey: name === KEY.name };
+  return { write, bounds: boundOf(operand) };
+}
+
+function boundOf({ name, lowerAscii }: Operand): string | undefined {
+  return lowerAscii ? undefined : name;
 }
 
 /** An absent value is no error for `==`, `!=` and `in`: it is simply another value. */
@@ -164,5 +168,6 @@ export const TEXT_SEARCHES = Object.keys(SEARCHES) as readonly TextSearch[];
 
 export function search(operand: Operand, name: TextSearch, text: string): Condition {
   const pattern = text.replaceAll(/[\\%_]/g, String.raw`\$&`);
-  return { write: (sql) => `(${SEARCHES[name](operand, { text, pattern }, sql)})` };
+  const bounds = name === 'startsWith' ? boundOf(operand) : undefined;
+  return { write: (sql) => `(${SEARCHES[name](operand, { text, pattern }, sql)})`, bounds };
 }
