@@ -8,7 +8,7 @@ import { SamplesModule } from './support/samples.js';
 class OtherTeamsModule {}
 
 const { FUZZ_REQUESTS = '5000' } = process.env;
-const others = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 8 };
+const others = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 12 };
 
 describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
 // What the platform gives to modules of other teams: constraints that the items do not have, rows that change, rows below others.

@@ -58,5 +58,5 @@ function equality(metadata: EntityMetadata, name: string, value: unknown): Condi
     throw new Error(`A list of ${metadata.name} was given no value of ${name}, and would have all rows: give one, or null.`);
   }
   const given: unknown = metadata.dataSource.driver.preparePersistentValue(value, column);
-  return given === null ? absence({ name }) : { write: ({ parameter }) => `r.${sql} = ${parameter(given)}` };
+  return given === null ? absence({ name }) : { write: (writer) => `r.${sql} = ${writer.parameter(given)}` };
 }

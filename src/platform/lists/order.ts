@@ -148,10 +148,10 @@ export async function checkOrders(dataSource: DataSource): Promise<void> {
 
 /** Whether an index has the columns of the base condition first, in any order, and then those that sort, in one direction. */
 function serves(index: readonly (string | null)[], fixed: readonly ComparedColumn[], sorted: readonly ComparedColumn[]): boolean {
-  const first = index.slice(0, fixed.length).map((column) => column?.replace(/ (?:DESC|NULLS)$/, ''));
+  const first = new Set(index.slice(0, fixed.length).map((column) => column?.replace(/ (?:DESC|NULLS)$/, '')));
   const next = index.slice(fixed.length, fixed.length + sorted.length).join();
   return (
-    fixed.every(({ indexed }) => first.includes(indexed)) &&
+    fixed.every(({ indexed }) => first.has(indexed)) &&
     ['', ' DESC'].some((direction) => next === sorted.map(({ indexed }) => indexed + direction).join())
   );
 }
