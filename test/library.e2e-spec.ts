@@ -1,19 +1,35 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { Controller, Get, Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { DataSource, Repository } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
-import { defineOrder } from '../src/platform/index.js';
+import { AccessToken } from '../src/platform/auth/access-token.entity.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { CurrentPrincipal, defineOrder, type Principal, Public } from '../src/platform/index.js';
+import { CoversModule } from './fixtures/covers/covers.module.js';
 import { Book } from './fixtures/library/book.entity.js';
 import { LibraryModule } from './fixtures/library/library.module.js';
 import { LibraryService } from './fixtures/library/library.service.js';
 import { Loan } from './fixtures/library/loan.entity.js';
-import type { Api, ProblemBody } from './support/api.js';
-import { type Service, startService } from './support/service.js';
+import { Api, type ProblemBody } from './support/api.js';
+import { IdentityProvider } from './support/identity-provider.js';
+import { type MeasuredService, startMeasured } from './support/scrape.js';
+import { startService, TESTER } from './support/service.js';
 import { createEmbedded } from './support/test-database.js';
 
-@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule] })
+@Controller('strangers')
+@Public()
+class StrangersController {
+  @Get()
+  readCaller(@CurrentPrincipal() caller: Principal): Principal {
+    return caller;
+  }
+}
+
+@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule], controllers: [StrangersController] })
 class WithLibrary {}
 
 interface Page {
@@ -25,13 +41,29 @@ interface Page {
 const BOOKS = 2000;
 const WRITERS = 4;
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({ RATE_LIMIT: '1000000' }, undefined, WithLibrary);
+/** The service of covers. */
+const upstream = createServer(({ url }, response) => {
+  if (url === '/covers/a%20%26%20b') response.end('https://covers.example/1.png');
+  if (url === '/covers/broken') response.writeHead(500).end();
 });
 
-afterAll(() => service.stop());
+let service: MeasuredService;
+let provider: IdentityProvider;
+
+beforeAll(async () => {
+  provider = await IdentityProvider.start();
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+  const COVERS_URL = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const environment = { ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2', RATE_LIMIT: '1000000' };
+  service = await startMeasured(environment, WithLibrary);
+});
+
+afterAll(async () => {
+  await service.stop();
+  await provider.stop();
+  upstream.closeAllConnections();
+  upstream.close();
+});
 
 const post = <Body>(api: Api, path: string, body: object, headers = {}) =>
   api.call<Body>('POST', path, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } });
@@ -147,7 +179,8 @@ describe('the loans of a book', () => {
   });
 });
 
-it('shows callers what they made, and nobody else', async () => {
+it('shows callers what they made, and nobody else, whatever token they have', async () => {
+  const tokens = service.app.get(AccessTokensService);
   const [ada, bob] = [await service.newClient('ada'), await service.newClient('bob')];
   const book = await addBook('Shared', 100);
   const [first, second] = [await lend(book, 'a', ada), await lend(book, 'b', bob)];
@@ -156,6 +189,35 @@ it('shows callers what they made, and nobody else', async () => {
   expect([await mine(ada), await mine(bob), await mine(await service.newClient())]).toEqual([[third, first], [second], []]);
   expect(await mine(ada, { filter: 'borrower == "b"' })).toEqual([]);
   expect(JSON.stringify(await walk('/v1/loans', {}, ada))).not.toMatch(/created_?by/i);
+
+  const { id = '' } = (await service.app.get(DataSource).getRepository(AccessToken).findOneBy({ name: 'ada' })) ?? {};
+  const rotated = new Api(service.api.origin, await tokens.rotate(id, { overlap: 0 }, TESTER));
+  expect(await mine(rotated)).toEqual([third, first]);
+  const [alice, again, carol] = await Promise.all(
+    [{}, { jti: '2' }, { sub: 'carol' }].map(async (claims) => new Api(service.api.origin, await provider.sign(claims))),
+  );
+  const fourth = await lend(book, 'd', alice);
+  expect([await mine(again ?? ada), await mine(carol ?? ada)]).toEqual([[fourth], []]);
+});
+
+it('has no caller on a route without a token, which is an error of the service', async () => {
+  expect((await service.api.send('GET', '/v1/strangers')).status).toBe(500);
+});
+
+it('calls another service, for no longer than it may take, and counts how that ends', async () => {
+  const find = (title: string) => service.api.call<object>('GET', `/v1/covers?title=${encodeURIComponent(title)}`);
+  expect(await find('a & b')).toMatchObject({ status: 200, body: { url: 'https://covers.example/1.png' } });
+  for (const title of ['broken', 'silent']) {
+    const { status, headers, body } = await find(title);
+    expect([status, headers.get('Retry-After'), body]).toEqual([
+      503,
+      '5',
+      expect.objectContaining({ title: 'Covers unavailable' }),
+    ]);
+  }
+  const scrape = await service.scrape();
+  const calls = ['responded', 'failed'].map((outcome) => scrape.sum('items_covers_calls_total', { outcome }));
+  expect(calls).toEqual([1, 2]);
 });
 
 it('shows no row that left the base condition before it was read', async () => {
