@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import type { Browser, Locator } from 'playwright-core';
+import { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
+import { Widget } from '../fixtures/widgets/widget.entity.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { startBrowser, Visitor } from '../support/browser.js';
 import { Contract } from '../support/contract.js';
@@ -75,7 +77,11 @@ describe('the console', () => {
   });
 
   it('executes every operation with what its examples have put into the fields, and uses no key twice', async () => {
-    for (const id of [...contract.operations.map(({ operation }) => operation.operationId), 'createItem']) {
+    // The row that the example of its path names, whose name is free again before another one gets it.
+    const widget = { id: '0190163d-8694-739b-aea5-966c26f8ad91', name: 'Bell', price: 1, size: 'small' as const, note: null };
+    await service.app.get(DataSource).getRepository(Widget).insert(widget);
+    const operations = contract.operations.toSorted((a, b) => Number(b.name.includes('{')) - Number(a.name.includes('{')));
+    for (const id of [...operations.map(({ operation }) => operation.operationId), 'createItem']) {
       const { status, response } = await visitor.execute(id);
       expect([id, status]).toEqual([id, expect.stringMatching(/^20[0-4]$/)]);
       expect(response.headers()['idempotent-replayed']).toBeUndefined();
