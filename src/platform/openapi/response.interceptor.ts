@@ -52,9 +52,14 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
     if (isKept || typeof value !== 'object' || value === null) {
       return value;
     }
-    return Array.isArray(value)
-      ? value.map(copyElement)
-      : Object.fromEntries(properties.map(([name, copyProperty]) => [name, copyProperty(Reflect.get(value, name))]));
+    if (Array.isArray(value)) {
+      return value.map(copyElement);
+    }
+    const copy: Record<string, unknown> = {};
+    for (const [name, copyProperty] of properties) {
+      copy[name] = copyProperty(Reflect.get(value, name));
+    }
+    return copy;
   };
 }
 
