@@ -55,7 +55,7 @@ export function defineOrder<Entity extends { id: string }>(
   return order;
 }
 
-/** Types of columns that are compared by code point, whatever the collation of the database is. */
+/** Types of columns that are compared by code point, not by the collation of the database. */
 const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
 
 /**
