@@ -14,7 +14,7 @@ import { Book } from './fixtures/library/book.entity.js';
 import { LibraryModule } from './fixtures/library/library.module.js';
 import { LibraryService } from './fixtures/library/library.service.js';
 import { Loan } from './fixtures/library/loan.entity.js';
-import { Api, type ProblemBody } from './support/api.js';
+import { Api } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { type MeasuredService, startMeasured } from './support/scrape.js';
 import { startService, TESTER } from './support/service.js';
@@ -32,9 +32,10 @@ class StrangersController {
 @Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule], controllers: [StrangersController] })
 class WithLibrary {}
 
-interface Page {
-  items: { id: string; title: string; borrower: string }[];
-  nextCursor?: string;
+interface Row {
+  id: string;
+  title: string;
+  borrower: string;
 }
 
 /** Books before the walk, and writers during it. */
@@ -65,30 +66,15 @@ afterAll(async () => {
   upstream.close();
 });
 
-const post = <Body>(api: Api, path: string, body: object, headers = {}) =>
-  api.call<Body>('POST', path, { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } });
-
 async function addBook(title: string, copies = 1): Promise<string> {
-  return (await post<{ id: string }>(service.api, '/v1/books', { title, copies })).body.id;
+  return (await service.api.callWith<Row>('POST', '/v1/books', { title, copies })).body.id;
 }
 
 async function lend(book: string, borrower: string, api = service.api): Promise<string> {
-  return (await post<{ id: string }>(api, `/v1/books/${book}/loans`, { borrower, days: 7 })).body.id;
+  return (await api.callWith<Row>('POST', `/v1/books/${book}/loans`, { borrower, days: 7 })).body.id;
 }
 
-/** All pages of a list. */
-async function walk(path: string, query: Record<string, string> = {}, api = service.api): Promise<Page['items']> {
-  const items: Page['items'] = [];
-  let cursor: string | undefined;
-  do {
-    const search = new URLSearchParams({ ...query, ...(cursor !== undefined && { cursor }) });
-    const { status, body } = await api.call<Page>('GET', `${path}?${search.toString()}`);
-    expect([status, body]).toEqual([200, expect.anything()]);
-    items.push(...body.items);
-    cursor = body.nextCursor;
-  } while (cursor !== undefined);
-  return items;
-}
+const walk = (path: string, query = {}, api = service.api) => api.walk<Row>(query, path);
 
 it('walks by title, page by page, past every book that was there, while others are added', async () => {
   const books = service.app.get(DataSource).getRepository(Book);
@@ -136,7 +122,7 @@ describe('the loans of a book', () => {
   it('have cursors that are good for no other list', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
     for (const book of [one, one, one, other]) await lend(book, 'Ada');
-    const { body } = await service.api.call<Page>('GET', `/v1/books/${one}/loans?limit=1`);
+    const { body } = await service.api.list({ limit: '1' }, `/v1/books/${one}/loans`);
     const cursor = body.nextCursor ?? '';
     expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${cursor}`)).status).toBe(200);
     for (const path of [`/v1/books/${other}/loans`, '/v1/loans', '/v1/books', '/v1/items']) {
@@ -156,12 +142,7 @@ describe('the loans of a book', () => {
     const dataSource = service.app.get(DataSource);
     const book = await addBook('Rare', 3);
     const send = (key: string) =>
-      post<ProblemBody & { id: string }>(
-        service.api,
-        `/v1/books/${book}/loans`,
-        { borrower: 'Ada', days: 1 },
-        { 'Idempotency-Key': key },
-      );
+      service.api.callWith('POST', `/v1/books/${book}/loans`, { borrower: 'Ada', days: 1 }, { 'Idempotency-Key': key });
     const keys = ['a', 'a', 'b', 'b', 'c', 'c', 'd', 'd'];
     const responses = await Promise.all(keys.map((key) => send(`${book}-${key}`)));
     expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 201, 201, 201, 201, 201, 409, 409]);
@@ -238,11 +219,7 @@ it('shows no row that left the base condition before it was read', async () => {
 
 it('changes what is sent, and nothing else', async () => {
   const id = await addBook('Before', 5);
-  const change = (body: unknown) =>
-    service.api.call('PATCH', `/v1/books/${id}`, {
-      body: JSON.stringify(body),
-      headers: { 'Content-Type': 'application/json' },
-    });
+  const change = (body: unknown) => service.api.callWith('PATCH', `/v1/books/${id}`, body);
   expect((await change({ title: 'After' })).body).toMatchObject({ id, title: 'After', copies: 5 });
   expect((await change({})).body).toMatchObject({ id, title: 'After', copies: 5 });
   for (const body of [{ title: null }, { copies: 0 }, { lent: 7 }, { id: v7() }, { loans: [] }, [], null]) {

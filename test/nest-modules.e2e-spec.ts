@@ -195,8 +195,7 @@ it('has @SkipThrottle and @Throttle', async () => {
 });
 
 it('has lists of objects, and refuses what cannot be converted', async () => {
-  const post = (body: object) =>
-    service.api.call('POST', '/v1/parts/shapes', { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  const post = (body: object) => service.api.callWith('POST', '/v1/parts/shapes', body);
   expect(await post({ shapes: [{ radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
   for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);

@@ -22,7 +22,7 @@ describePromises('/v1/books/{id}/loans', {
   ...others,
   body: (count) => ({ borrower: `Reader ${count}`, days: 1 + (count % 60) }),
   at: async (api) => {
-    const init = { body: '{"title":"Middlemarch","copies":1000000}', headers: { 'Content-Type': 'application/json' } };
-    return `/v1/books/${(await api.call<Row>('POST', '/v1/books', init)).body.id}/loans`;
+    const { body } = await api.callWith<Row>('POST', '/v1/books', { title: 'Middlemarch', copies: 1_000_000 });
+    return `/v1/books/${body.id}/loans`;
   },
 });

@@ -14,10 +14,7 @@ class OtherTeamsModule {}
 describe('a second module', () => {
   let service: Service;
   const create = (body: object, headers = {}, path = '/v1/widgets') =>
-    service.api.call<ProblemBody & Widget>('POST', path, {
-      body: JSON.stringify(body),
-      headers: { 'Content-Type': 'application/json', ...headers },
-    });
+    service.api.callWith<ProblemBody & Widget>('POST', path, body, headers);
   const sprocket = { name: 'Sprocket', price: 1250, size: 'small' };
 
   beforeAll(async () => {

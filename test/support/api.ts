@@ -49,17 +49,26 @@ export class Api {
     return this.send<Body>(method, path, { ...init, headers: { ...this.authorization, ...(init.headers as object) } });
   }
 
-  list<Body = PageBody>(query: Record<string, string> | string = ''): Promise<Answer<Body>> {
-    const search = new URLSearchParams(query).toString();
-    return this.call<Body>('GET', `/v1/items${search && `?${search}`}`);
+  /** The same with a body in JSON. */
+  callWith<Body = ProblemBody>(method: string, path: string, body: unknown, headers: object = {}): Promise<Answer<Body>> {
+    const init = { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } };
+    return this.call<Body>(method, path, init);
   }
 
-  /** The items of all pages, one after the other. */
-  async walk(query: { limit?: string; filter?: string } = {}): Promise<ItemBody[]> {
-    const items: ItemBody[] = [];
-    let page: PageBody = { items };
+  list<Body = PageBody>(query: Record<string, string> | string = '', path = '/v1/items'): Promise<Answer<Body>> {
+    const search = new URLSearchParams(query).toString();
+    return this.call<Body>('GET', `${path}${search && `?${search}`}`);
+  }
+
+  /** The rows of all pages, one after the other. */
+  async walk<Row = ItemBody>(query: { limit?: string; filter?: string } = {}, path?: string): Promise<Row[]> {
+    const items: Row[] = [];
+    let page: { items: Row[]; nextCursor?: string } = { items };
     do {
-      page = (await this.list({ ...query, ...(page.nextCursor && { cursor: page.nextCursor }) })).body;
+      const cursor = page.nextCursor && { cursor: page.nextCursor };
+      const answer = await this.list<typeof page>({ ...query, ...cursor }, path);
+      expect(answer).toMatchObject({ status: 200 });
+      page = answer.body;
       expect(page.items.length).toBeLessThanOrEqual(Number(query.limit ?? 20));
       items.push(...page.items);
     } while (page.nextCursor);
