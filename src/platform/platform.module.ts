@@ -47,7 +47,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
     { provide: APP_GUARD, useClass: InputGuard },
-    // Interceptors come here, where a route has one: that of `@Idempotent()`, then that of `@Operation()`.
+    // Interceptors come here, where a route has some: that of the lowest decorator first, which is the last to see the response.
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
