@@ -97,7 +97,7 @@ export class Lists {
     if (!last) {
       return { items };
     }
-    return { items, nextCursor: encodeCursor({ id: last.id, scope: scope.id, value: last.value }, filter?.expression ?? '') };
+    return { items, nextCursor: encodeCursor({ ...last, scope: scope.id }, filter?.expression ?? '') };
   }
 
   /**

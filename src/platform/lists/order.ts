@@ -88,10 +88,14 @@ export interface Sorting {
   readonly value: string;
 }
 
+/** The columns by which an order sorts, the key last. */
+function sortedColumns(metadata: EntityMetadata, order: Order | undefined): ComparedColumn[] {
+  return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
+}
+
 /** @param order - undefined for newest first */
 export function sortingOf(metadata: EntityMetadata, order: Order | undefined): Sorting {
-  const properties = new Set([order?.column ?? 'id', 'id']);
-  const columns = Array.from(properties, (property) => `r.${comparedColumn(metadata, property).sql}`);
+  const columns = sortedColumns(metadata, order).map(({ sql }) => `r.${sql}`);
   const direction = order?.direction ?? 'DESC';
   return {
     columns,
@@ -127,19 +131,15 @@ const INDEXES = `
 export async function checkOrders(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
     const table = quotedTable(metadata);
-    for (const { within, column } of orders.filter(({ entity }) => entity === metadata.target)) {
+    for (const order of orders.filter(({ entity }) => entity === metadata.target)) {
       const parameters = [table, metadata.deleteDateColumn?.databaseName];
       const indexes = await dataSource.query<{ columns: (string | null)[] }[]>(INDEXES, parameters);
-      const [fixed, sorted] = [within, new Set([column, 'id'])].map((names) =>
-        Array.from(names, (name) => comparedColumn(metadata, name)),
-      );
-      if (!indexes.some(({ columns }) => serves(columns, fixed ?? [], sorted ?? []))) {
-        const definition = `ON ${table} (${[fixed, sorted]
-          .flat()
-          .map((each) => each?.sql)
-          .join(', ')})`;
+      const fixed = order.within.map((name) => comparedColumn(metadata, name));
+      const sorted = sortedColumns(metadata, order);
+      if (!indexes.some(({ columns }) => serves(columns, fixed, sorted))) {
+        const definition = `ON ${table} (${[...fixed, ...sorted].map(({ sql }) => sql).join(', ')})`;
         throw new OperatorError(
-          `${metadata.name} is listed by ${column}, which no index serves: register an IndexMigration with definition = '${definition}'.`,
+          `${metadata.name} is listed by ${order.column}, which no index serves: register an IndexMigration with definition = '${definition}'.`,
         );
       }
     }

@@ -12,6 +12,7 @@ import {
 } from 'typeorm';
 import { runRead, runStatement, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
+import type { Position } from './cursor.js';
 import type { Sorting } from './order.js';
 
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
@@ -26,7 +27,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The rows of a page, and the position of the last one if there are more. */
 export interface Found<Entity> {
   readonly items: Entity[];
-  readonly last?: { readonly id: string; readonly value: string };
+  readonly last?: Omit<Position, 'scope'>;
 }
 
 /**
