@@ -89,12 +89,11 @@ export class Database {
 
   async issueTokens(count: number): Promise<string[]> {
     const tokens = Array.from({ length: count }, generateToken);
-    for (const token of tokens) {
-      await this.client.query(
-        'INSERT INTO access_tokens (id, name, digest, last_four, created_at) VALUES ($1, $2, $3, $4, now())',
-        [v7(), 'bench', digestOf(token), token.slice(-4)],
-      );
-    }
+    await this.client.query(
+      `INSERT INTO access_tokens (id, name, digest, last_four, created_at)
+       SELECT id, 'bench', digest, last_four, now() FROM unnest($1::uuid[], $2::bytea[], $3::text[]) AS new (id, digest, last_four)`,
+      [tokens.map(() => v7()), tokens.map(digestOf), tokens.map((token) => token.slice(-4))],
+    );
     return tokens;
   }
 

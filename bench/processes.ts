@@ -7,6 +7,25 @@ export function countProcessorTime(pids: readonly number[]): () => number {
   return () => before.reduce((sum, { pid, used }) => sum + Math.max(0, processorTime(pid) - used), 0);
 }
 
+/** The same for {@link backendsOf} a client's database, also those that begin or end meanwhile. */
+export async function countBackendTime(client: Client): Promise<() => Promise<number>> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const server = Number(statOf(rows[0]?.pid)[1]);
+  const total = async () => {
+    // What ended is counted by the server process, in hundredths of a second.
+    const [user, system] = statOf(server).slice(13, 15);
+    const ended = (Number(user) + Number(system)) * 10_000;
+    return (await backendsOf(client)).reduce((sum, pid) => sum + processorTime(pid), ended);
+  };
+  const before = await total();
+  return async () => (await total()) - before;
+}
+
+/** Fields of `/proc/<pid>/stat` that follow the name, of which the first is the state. */
+function statOf(pid = 0): string[] {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+}
+
 /** Bytes of memory that a process has resident, now and at most so far. */
 export function residentMemory(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

@@ -33,11 +33,11 @@ const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url));
 /** Sends requests for so many seconds over connections that stay open, each as soon as the response before it has come. */
 export async function sendLoad(load: Load, seconds: number): Promise<Outcome> {
   const { url, tokens, method = 'GET', body, isKeyed, connections = 32 } = load;
-  const { stdout } = await promisify(execFile)('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, url], {
+  const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, url, '--', ...tokens];
+  const { stdout } = await promisify(execFile)('wrk', options, {
     env: {
       ...process.env,
       BENCH_METHOD: method,
-      BENCH_TOKENS: tokens.join(' '),
       ...(body !== undefined && { BENCH_BODY: body }),
       ...(isKeyed && { BENCH_KEYS: randomUUID() }),
     },

@@ -1,10 +1,15 @@
+import type { Client } from 'pg';
 import { generateToken } from '#service/platform/auth/token-format';
 import { Database } from '../database.ts';
 
 /** What all servers work with. */
 export interface Data {
   readonly url: string;
+  /** To the database. */
+  readonly client: Client;
   readonly tokens: readonly string[];
+  /** More than the service remembers. */
+  readonly manyTokens: readonly string[];
   /** Well-formed, and never issued. */
   readonly unknownTokens: readonly string[];
   /** Deletes what was created, so that all servers find the same table. */
@@ -14,6 +19,7 @@ export interface Data {
 
 const ITEMS = 20_000;
 const TOKENS = 200;
+const MANY_TOKENS = 15_000;
 
 /** The time of the id in a column, as other services store it; the service itself does not use this column. */
 const CREATED_AT = `ALTER TABLE items ADD COLUMN created_at timestamptz NOT NULL
@@ -29,13 +35,14 @@ export async function createData(): Promise<Data> {
     await database.fillTo(ITEMS);
     const newest = await database.keyAtDepth(1);
     const tokens = await database.issueTokens(TOKENS);
+    const manyTokens = await database.issueTokens(MANY_TOKENS);
     await client.query('VACUUM ANALYZE');
     const reset = async () => {
       await client.query('DELETE FROM items WHERE id > $1', [newest]);
       await client.query('VACUUM items');
     };
     const unknownTokens = Array.from({ length: TOKENS }, generateToken);
-    return { url, tokens, unknownTokens, reset, drop: () => database.drop() };
+    return { url, client, tokens, manyTokens, unknownTokens, reset, drop: () => database.drop() };
   } catch (error) {
     await database.drop();
     throw error;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { countProcessorTime, residentMemory } from '../processes.ts';
+import { countBackendTime, countProcessorTime, residentMemory } from '../processes.ts';
 import { showProgress } from '../report.ts';
 import { type Program, type Server, startServer } from '../server.ts';
 import { sendCheckedLoad, sendLoad } from '../wrk.ts';
@@ -31,6 +31,8 @@ export interface Slice {
   readonly p99: number;
   /** Microseconds of the server's processor time for one request. */
   readonly processor: number;
+  /** The same of PostgreSQL. */
+  readonly postgresql: number;
   /** Bytes at the end. */
   readonly memory: number;
 }
@@ -107,15 +109,17 @@ async function measureTogether(servers: readonly Server[], options: Options, dat
 
 async function measure(server: Server, workload: Workload, data: Data, seconds: number, round: number): Promise<Slice> {
   const load = await loadOf(workload, server, data);
+  const backendTime = await countBackendTime(data.client);
   const processorTime = countProcessorTime([server.pid]);
   const { requests, microseconds, p50, p99 } = await sendCheckedLoad(load, seconds);
   // For the requests that wrk gave up at its end.
   await delay(20);
   const processor = processorTime() / requests;
+  const postgresql = (await backendTime()) / requests;
   await data.reset();
   const throughput = requests / (microseconds / 1e6);
   const memory = residentMemory(server.pid).now;
-  return { server: server.name, workload: workload.name, round, throughput, p50, p99, processor, memory };
+  return { server: server.name, workload: workload.name, round, throughput, p50, p99, processor, postgresql, memory };
 }
 
 async function measureStarts({ programs, starts }: Options, data: Data): Promise<Record<string, number[]>> {

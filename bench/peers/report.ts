@@ -4,24 +4,34 @@ import { inOrder, type Summary } from './summary.ts';
 const MEGABYTE = 2 ** 20;
 
 /** The least processor time of the base, and of the textbook, in ratio to that of the service, by the workload. */
-const FLOORS: Readonly<Record<string, { readonly toBase: number; readonly toTextbook?: number } | undefined>> = {
+const FLOORS: Readonly<Record<string, Floors | undefined>> = {
   'first page': { toBase: 1.15, toTextbook: 4 },
   'page of 100': { toBase: 1.5, toTextbook: 4 },
   'deep page': { toBase: 1.15, toTextbook: 4 },
-  create: { toBase: 0.78, toTextbook: 3.8 },
-  '401': { toBase: 0.4 },
-  '429': { toBase: 0.4 },
+  'filtered page, rare': { toBase: 0.75, toTextbook: 2.5, postgresql: 1.3 },
+  'filtered page, common': { toBase: 0.75, toTextbook: 2.5, postgresql: 1.3 },
+  create: { toBase: 0.85, toTextbook: 4 },
+  'first page, unknown tokens': { toBase: 0.8 },
+  '401': { toBase: 0.42 },
+  '429': { toBase: 0.42 },
 };
+
+interface Floors {
+  readonly toBase: number;
+  readonly toTextbook?: number;
+  /** The most time in PostgreSQL, in ratio to the base's. */
+  readonly postgresql?: number;
+}
 
 /** Megabytes under load, and milliseconds from the start to the first response. */
 const MOST = { memory: 220, start: 450 };
 
 export function printSummary({ workloads, servers }: Summary): void {
-  const head = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'CPU × base', 'throughput × base'];
+  const head = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL µs', 'CPU × base', 'throughput × base', 'PostgreSQL ÷ base'];
   for (const [workload, byServer] of inOrder(workloads)) {
-    const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, toBase, toTextbook }]) => {
-      const ratios = [toBase?.processor, toBase?.throughput, toTextbook?.processor, toTextbook?.throughput];
-      const times = [(p50 / 1000).toFixed(2), (p99 / 1000).toFixed(2), processor.toFixed(0)];
+    const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
+      const ratios = [toBase?.processor, toBase?.throughput, toBase?.postgresql, toTextbook?.processor, toTextbook?.throughput];
+      const times = [(p50 / 1000).toFixed(2), (p99 / 1000).toFixed(2), processor.toFixed(0), postgresql.toFixed(0)];
       return [server, throughput.toFixed(0)].concat(
         times,
         ratios.map((ratio) => ratio?.toFixed(2) ?? ''),
@@ -38,9 +48,13 @@ export function printSummary({ workloads, servers }: Summary): void {
 /** Prints which floors the service keeps, of those that were measured. */
 export function printFloors({ workloads, servers }: Summary): void {
   for (const [workload, { ours }] of inOrder(workloads)) {
-    const { toBase, toTextbook } = FLOORS[workload] ?? {};
+    const { toBase, toTextbook, postgresql } = FLOORS[workload] ?? {};
     printFloor(`${workload}, CPU × base`, ours?.toBase?.processor, toBase);
     printFloor(`${workload}, CPU × textbook`, ours?.toTextbook?.processor, toTextbook);
+    const spent = ours?.toBase?.postgresql;
+    if (spent !== undefined && postgresql !== undefined) {
+      printPromise(`${workload}, PostgreSQL ÷ base: ${spent.toFixed(2)}, at most ${postgresql}`, spent <= postgresql);
+    }
   }
   const { ours } = servers;
   if (ours) {

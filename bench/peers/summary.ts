@@ -12,6 +12,8 @@ export interface Figures {
   readonly p99: number;
   /** Microseconds of processor time for one request. */
   readonly processor: number;
+  /** The same of PostgreSQL. */
+  readonly postgresql: number;
   readonly toBase?: Ratios;
   readonly toTextbook?: Ratios;
 }
@@ -20,6 +22,8 @@ export interface Figures {
 export interface Ratios {
   /** The other one's processor time ÷ its own. */
   readonly processor: number;
+  /** Its own time in PostgreSQL ÷ the other one's: less is better. */
+  readonly postgresql: number;
   /** Its throughput ÷ the other one's. */
   readonly throughput: number;
 }
@@ -60,6 +64,7 @@ function figuresOf(own: readonly Slice[], all: readonly Slice[]): Figures {
     p50: medianOf(own, 'p50'),
     p99: medianOf(own, 'p99'),
     processor: medianOf(own, 'processor'),
+    postgresql: medianOf(own, 'postgresql'),
     ...(toBase && { toBase }),
     ...(toTextbook && { toTextbook }),
   };
@@ -72,10 +77,11 @@ function ratios(own: readonly Slice[], all: readonly Slice[], server: string): R
     ? undefined
     : {
         processor: median(pairs.map(({ slice, other }) => other.processor / slice.processor)),
+        postgresql: median(pairs.map(({ slice, other }) => slice.postgresql / other.postgresql)),
         throughput: median(pairs.map(({ slice, other }) => slice.throughput / other.throughput)),
       };
 }
 
-function medianOf(slices: readonly Slice[], figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'memory'): number {
+function medianOf(slices: readonly Slice[], figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'postgresql' | 'memory'): number {
   return median(slices.map((slice) => slice[figure]));
 }

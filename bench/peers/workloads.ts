@@ -5,6 +5,9 @@ import type { Data } from './data.ts';
 /** A limit that is used up before the measurement and for all of it. */
 const LOW_LIMIT = { RATE_LIMIT: '10', RATE_LIMIT_WINDOW: '3600' };
 
+/** A cache that keeps tokens for less time than it takes to meet them again. */
+const SHORT_CACHE = { ...HIGH_LIMIT, TOKEN_CACHE_TTL: '0.1' };
+
 /** Rows before the deep page, and rows of each page on the way to it. */
 const DEPTH = 10_000;
 const STEP = 100;
@@ -16,35 +19,38 @@ export interface Workload {
   readonly status: number;
   readonly method?: 'POST';
   readonly body?: string;
-  /** Query string. */
+  /** Query string; `{n}` in it is a number that is another one each time. */
   readonly search?: string;
   /** Rows before the page that is requested. */
   readonly depth?: number;
-  readonly tokens: 'tokens' | 'unknownTokens';
-  /** Rate limit of the servers. */
+  readonly tokens: 'tokens' | 'manyTokens' | 'unknownTokens';
+  /** Rate limit of the servers, and time for which they remember tokens. */
   readonly limits: typeof HIGH_LIMIT;
 }
 
 const usual = { status: 200, tokens: 'tokens', limits: HIGH_LIMIT } as const;
-const filter = encodeURIComponent('name.startsWith("red bicycle")');
+const containing = (word: string) => `filter=name.contains(%22${word}%22)`;
 const item = JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
 
 export const workloads: readonly Workload[] = [
   { ...usual, name: 'first page' },
   { ...usual, name: 'page of 100', search: 'limit=100' },
   { ...usual, name: 'deep page', depth: DEPTH },
-  { ...usual, name: 'filtered page', search: `filter=${filter}` },
+  { ...usual, name: 'filtered page, rare', search: containing('ancient') },
+  { ...usual, name: 'filtered page, common', search: containing('bicycle') },
+  { ...usual, name: 'filtered page, new words', search: containing('{n}') },
   { ...usual, name: 'create', status: 201, method: 'POST', body: item },
+  { ...usual, name: 'first page, unknown tokens', tokens: 'manyTokens', limits: SHORT_CACHE },
   { ...usual, name: '401', status: 401, tokens: 'unknownTokens' },
   { ...usual, name: '429', status: 429, limits: LOW_LIMIT },
 ];
 
-/** Those of all that are named, separated by commas; all if none is. @throws Error for an unknown name, with the known ones */
+/** Those of all that are named, separated by semicolons; all if none is. @throws Error for an unknown name, with the known ones */
 export function choose<T extends { readonly name: string }>(option: string, all: readonly T[], chosen?: string): readonly T[] {
-  const names = chosen?.split(',').map((name) => name.trim());
+  const names = chosen?.split(';').map((name) => name.trim());
   const unknown = names?.find((name) => !all.some((one) => one.name === name));
   if (unknown !== undefined) {
-    throw new Error(`--${option} does not know "${unknown}": use some of ${all.map(({ name }) => name).join(',')}.`);
+    throw new Error(`--${option} does not know "${unknown}": use some of ${all.map(({ name }) => name).join('; ')}.`);
   }
   return all.filter(({ name }) => names?.includes(name) ?? true);
 }

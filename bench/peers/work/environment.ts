@@ -1,7 +1,7 @@
 import { Pool } from 'pg';
 
 /** Named as those of the service. */
-const { PORT, DATABASE_URL, DATABASE_POOL_SIZE, RATE_LIMIT, RATE_LIMIT_WINDOW } = process.env;
+const { PORT, DATABASE_URL, DATABASE_POOL_SIZE, RATE_LIMIT, RATE_LIMIT_WINDOW, TOKEN_CACHE_TTL = '30' } = process.env;
 
 export const settings = {
   port: Number(PORT),
@@ -10,6 +10,8 @@ export const settings = {
   limit: Number(RATE_LIMIT),
   /** Seconds. */
   window: Number(RATE_LIMIT_WINDOW),
+  /** How long a token needs no look-up, in seconds. */
+  tokenTtl: Number(TOKEN_CACHE_TTL),
 };
 
 /** Idle connections are kept as long as the service keeps them, so that no server opens new ones while it is measured. */

@@ -9,14 +9,14 @@ export interface PageQuery {
   readonly limit: number;
   /** Key of the last row of the page before. */
   readonly after: string | undefined;
-  /** What names begin with. */
-  readonly prefix: string | undefined;
+  /** What names contain. */
+  readonly word: string | undefined;
   /** As the client wrote it. */
   readonly filter: string;
 }
 
 /** The only filter that the workloads use, and the only one that is supported here. */
-const FILTER = /^name\.startsWith\("([^"\\]*)"\)$/;
+const FILTER = /^name\.contains\("([^"\\%_]*)"\)$/;
 
 /**
  * Checks the query of a request.
@@ -36,15 +36,15 @@ export function readPageQuery(parameters: Readonly<Record<string, unknown>>): Pa
   if (!/^[1-9][0-9]{0,2}$/.test(limit) || Number(limit) > MAXIMUM) {
     return invalidParameter('limit', 'range', `must be a whole number from 1 to ${MAXIMUM}, in plain digits`);
   }
-  const prefix = FILTER.exec(filter)?.[1];
-  if (filter !== '' && prefix === undefined) {
+  const word = FILTER.exec(filter)?.[1];
+  if (filter !== '' && word === undefined) {
     return invalidParameter('filter', 'unsupported', 'is not known here');
   }
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
   if (cursor !== undefined && after === undefined) {
     return invalidParameter('cursor', 'cursor', 'must be the nextCursor of a list with the same filter, unchanged');
   }
-  return { limit: Number(limit), after, prefix, filter };
+  return { limit: Number(limit), after, word, filter };
 }
 
 export interface NewItem {

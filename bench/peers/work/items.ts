@@ -49,14 +49,14 @@ export class Items {
     this.columns = `id, name, description, ${createdAt} AS created_at`;
   }
 
-  async findPage({ limit, after, prefix, filter }: PageQuery): Promise<Page> {
+  async findPage({ limit, after, word, filter }: PageQuery): Promise<Page> {
     const values: unknown[] = [limit + 1];
     const conditions: string[] = [];
     if (after !== undefined) {
       conditions.push(`id < $${values.push(after)}`);
     }
-    if (prefix !== undefined) {
-      conditions.push(`name COLLATE "C" ^@ $${values.push(prefix)}`);
+    if (word !== undefined) {
+      conditions.push(`name LIKE $${values.push(`%${word}%`)}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     const { rows } = await database.query<Row>(`SELECT ${this.columns} FROM items ${where} ORDER BY id DESC LIMIT $1`, values);

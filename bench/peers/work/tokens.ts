@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { database } from './environment.ts';
+import { database, settings } from './environment.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORMAT = /^Bearer (items_[0-9A-Za-z]{36})$/i;
-
-/** How long a token needs no look-up, in milliseconds. */
-const TTL = 30_000;
 
 const remembered = new Map<string, { readonly id: string; readonly until: number }>();
 
@@ -43,7 +40,7 @@ async function lookUp(digest: Buffer, key: string, address: string): Promise<str
   );
   const [row] = rows;
   if (row) {
-    remembered.set(key, { id: row.id, until: Date.now() + TTL });
+    remembered.set(key, { id: row.id, until: Date.now() + settings.tokenTtl * 1000 });
   } else {
     remembered.delete(key);
     noteFailure(address);

@@ -8,8 +8,8 @@ import {
   Entity,
   type FindOptionsWhere,
   LessThan,
+  Like,
   PrimaryColumn,
-  Raw,
   Repository,
 } from 'typeorm';
 import { v7 } from 'uuid';
@@ -17,7 +17,7 @@ import { v7 } from 'uuid';
 export const ITEMS = 'ItemRepository';
 
 /** The only filter that the workloads use, and the only one that is supported here. */
-const FILTER = /^name\.startsWith\("([^"\\]*)"\)$/;
+const FILTER = /^name\.contains\("([^"\\%_]*)"\)$/;
 
 @Entity('items')
 export class Item {
@@ -110,12 +110,11 @@ export class ItemsController {
 }
 
 function matching(filter: string): FindOptionsWhere<Item> {
-  const prefix = FILTER.exec(filter)?.[1];
-  if (prefix === undefined) {
+  const word = FILTER.exec(filter)?.[1];
+  if (word === undefined) {
     throw new BadRequestException('The filter is not supported here.');
   }
-  // In the collation of the index.
-  return { name: Raw((name) => `${name} COLLATE "C" ^@ :prefix`, { prefix }) };
+  return { name: Like(`%${word}%`) };
 }
 
 function decode(cursor: string): string {
