@@ -23,7 +23,9 @@ export async function countBackendTime(client: Client): Promise<() => Promise<nu
 
 /** Fields of `/proc/<pid>/stat` that follow the name, of which the first is the state. */
 function statOf(pid = 0): string[] {
-  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
 }
 
 /** Bytes of memory that a process has resident, now and at most so far. */

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { constant } from '../src/platform/lists/filter/condition.js';
-import { keyStatements } from '../src/platform/lists/find-filtered.js';
+import { sourcesOf } from '../src/platform/lists/find-filtered.js';
+import { firstOf } from '../src/platform/lists/rows.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { matchesOf } from './support/cel-oracle.js';
 import { hostileFilter } from './support/hostile-filter.js';
@@ -65,19 +66,16 @@ it(
   async () => {
     const random = new Random(SEED + 1);
     const dataSource = service.app.get(DataSource);
-    const { metadata } = dataSource.getRepository(Sample);
+    const repository = dataSource.getRepository(Sample);
     const differences: object[] = [];
     for (let number = 0; number < FILTERS / 5; number += 1) {
       const { condition, expression } = sampleFilter.parse(new RandomFilter(random, samples).expression());
       const after = random.of([undefined, random.of(samples).id]);
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
-      const { planned, recent, fenced } = keyStatements(
-        metadata,
-        condition ?? constant(true),
-        after === undefined ? after : { id: after, scope: '', value: '' },
-        7,
-      );
-      for (const { text, values } of [planned, recent, fenced]) {
+      const position = after === undefined ? after : { id: after, scope: '', value: '' };
+      const { planned, recent, fenced, keyed } = sourcesOf(repository.metadata, condition ?? constant(true), position, 6);
+      for (const source of [planned, recent, fenced, keyed]) {
+        const { text, values } = firstOf(repository, source);
         const ids = (await dataSource.query<{ id: string }[]>(text, values)).map(({ id }) => id);
         if (ids.join() !== expected.slice(0, 7).join()) {
           differences.push({ expression, after, expected, ids, sql: text });

@@ -2,8 +2,9 @@ import { v7 } from 'uuid';
 import { DataSource } from 'typeorm';
 import { Item } from '../src/items/item.entity.js';
 import { constant } from '../src/platform/lists/filter/condition.js';
+import { runStatement } from '../src/platform/database/run-statement.js';
 import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
-import { explain, keyStatements } from '../src/platform/lists/find-filtered.js';
+import { explain, sourcesOf } from '../src/platform/lists/find-filtered.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
@@ -299,8 +300,8 @@ it('finds fields of every type by their indexes, whatever the value', async () =
   const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
-    const statements = keyStatements(samples.metadata, condition ?? constant(true), undefined, 21);
-    return (await explain(samples, statements.all)).readsTable;
+    const { all } = sourcesOf(samples.metadata, condition ?? constant(true), undefined, 20);
+    return (await explain((statement) => runStatement(samples, statement), all)).readsTable;
   };
   const indexed = [
     ['count == 5.0', 'count >= 19990.5', 'count < 5u', 'count in [1, 2, 3]', 'count > 3000000000'],

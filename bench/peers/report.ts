@@ -27,7 +27,16 @@ interface Floors {
 const MOST = { memory: 220, start: 450 };
 
 export function printSummary({ workloads, servers }: Summary): void {
-  const head = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL µs', 'CPU × base', 'throughput × base', 'PostgreSQL ÷ base'];
+  const head = [
+    'requests/s',
+    'p50 ms',
+    'p99 ms',
+    'CPU µs',
+    'PostgreSQL µs',
+    'CPU × base',
+    'throughput × base',
+    'PostgreSQL ÷ base',
+  ];
   for (const [workload, byServer] of inOrder(workloads)) {
     const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
       const ratios = [toBase?.processor, toBase?.throughput, toBase?.postgresql, toTextbook?.processor, toTextbook?.throughput];

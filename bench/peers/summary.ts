@@ -82,6 +82,9 @@ function ratios(own: readonly Slice[], all: readonly Slice[], server: string): R
       };
 }
 
-function medianOf(slices: readonly Slice[], figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'postgresql' | 'memory'): number {
+function medianOf(
+  slices: readonly Slice[],
+  figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'postgresql' | 'memory',
+): number {
   return median(slices.map((slice) => slice[figure]));
 }

@@ -2,10 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
-import { streamOf } from './database-client.js';
-
-/** How soon the server notices that the connection of a statement was closed, in milliseconds. */
-const CLIENT_CHECK_INTERVAL = 100;
 
 /** A transaction of a data source. */
 interface Transaction {
@@ -77,7 +73,7 @@ export async function runTransaction<T>(
     await own.release();
   } catch (error) {
     // Without waiting for the database.
-    void Promise.allSettled([end()]).then(() => rollBack(own, client));
+    void Promise.allSettled([end()]).then(() => giveBack(own, client, 'ROLLBACK'));
     throw error;
   }
   onCommit.forEach((callback) => {
@@ -96,48 +92,16 @@ async function runSavepoint<T>({ dataSource, onCommit }: Transaction, work: () =
   }
 }
 
-/**
- * Reads in a transaction of its own settings, which end with it.
- *
- * @param manager - that a transaction is begun for; what is part of one stays so, with the settings that it has
- * @param settings - by the names that PostgreSQL gives them; numbers of time are milliseconds
- * @param signal - closes the connection, upon which the server cancels the statement that runs
- * @throws the reason of the signal
- */
-export async function readOnly<T>(
-  manager: EntityManager,
-  settings: Readonly<Record<string, string | number>>,
-  read: (manager: EntityManager) => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
-  if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
-    return read(manager);
-  }
-  const all = { ...settings, ...(signal && { client_connection_check_interval: CLIENT_CHECK_INTERVAL }) };
-  const locals = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
-  const runner = manager.dataSource.createQueryRunner();
-  const client = (await runner.connect()) as Client;
-  const cancel = () => streamOf(client).destroy(signal?.reason as Error);
+/** Gives a connection back to the pool as it was. */
+export async function giveBack(
+  runner: QueryRunner,
+  client: Client | undefined,
+  statement: 'ROLLBACK' | 'RESET ALL',
+): Promise<void> {
   try {
-    signal?.throwIfAborted();
-    signal?.addEventListener('abort', cancel);
-    // One exchange with the database instead of two.
-    await runner.query(['START TRANSACTION READ ONLY', ...locals].join('; '));
-    return await read(runner.manager);
-  } catch (error) {
-    throw signal?.aborted ? signal.reason : error;
-  } finally {
-    signal?.removeEventListener('abort', cancel);
-    // Nothing was written, and the caller need not wait.
-    void rollBack(runner, client);
-  }
-}
-
-async function rollBack(runner: QueryRunner, client: Client | undefined): Promise<void> {
-  try {
-    await client?.query('ROLLBACK');
+    await client?.query(statement);
   } catch {
-    // A replica can cancel even this: the transaction is still open, and the pool must not use the connection again.
+    // A replica can cancel even this: the pool must not use the connection again, which is not as it was.
     void client?.end();
   } finally {
     await runner.release();

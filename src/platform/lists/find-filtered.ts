@@ -1,65 +1,113 @@
-import type { EntityMetadata, ObjectLiteral, Repository } from 'typeorm';
-import { runStatement, type Statement } from '../database/run-statement.js';
+import { LRUCache } from 'lru-cache';
+import type { EntityMetadata, Repository } from 'typeorm';
+import { runStatement } from '../database/run-statement.js';
+import type { Send, Statement } from '../database/send-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope } from './list-scope.js';
 import { type Sorting, sortingOf } from './order.js';
-import { findByKeys, type Found, type KeyStatement } from './rows.js';
-
-/** Cost of a plan that is not worth avoiding: it reads about as much as the newest rows take that are tried otherwise. */
-const LOW_COST = 1000;
+import type { FilteredReads } from './filtered-reads.js';
+import { findFirst, firstOf, type Found, type Source } from './rows.js';
 
 /** Rows that the statement `recent` looks at. */
 export const WINDOW = 10_000;
+
+/** How long it is remembered in which way a filter finds its rows, in milliseconds, and for how many filters. */
+const REMEMBERED = { ttl: 60_000, max: 1000 };
+
+/** Milliseconds within which a filter must have had a connection to itself to share one, and from which on it shares none. */
+const QUICK = 10;
+const SLOW = 50;
+
+/** In which way a filter finds its rows. */
+interface Way {
+  readonly first: 'planned' | 'recent' | 'fenced';
+  /** Whether that takes little time, and whether an index can find all that match; undefined until it is known. */
+  isQuick?: boolean;
+  isIndexed?: boolean;
+}
+
+/** By the base condition and the filter. The metadata is that of one data source. */
+const ways = new WeakMap<EntityMetadata, LRUCache<string, Way>>();
 
 /**
  * The rows of a page that has a filter.
  *
  * The planner takes rows that match to be spread evenly. Where it is wrong about their number or they are all late in the list, it
- * walks along the index past every row of the table (measured at a million rows: 120 ms instead of 5). So where an index can find
- * the matches, it is made to: at once if they seem few, otherwise after the first rows of the list did not have enough of them.
- * What no index can find is left to the planner, and to the time-out.
+ * walks along the index past every row of the table (measured at a million rows: 120 ms instead of 5). So a walk is tried along the
+ * first rows of the list alone. If these did not have enough that match, and an index can find the matches, it is made to. What no
+ * index can find is left to the planner, and to the time-out.
  *
- * @param repository - of a transaction
+ * To ask for a plan takes as long as a page does. So the way is remembered: it is the same for all pages of a walk. What was quick
+ * that way shares a connection from then on, which takes 0.6 of the processor time. Once it takes long, it does so no more.
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  condition: Condition,
-  after: Position | undefined,
-  limit: number,
-  scope: ListScope,
+  { condition, expression }: { readonly condition: Condition; readonly expression: string },
+  { after, limit, scope }: { readonly after: Position | undefined; readonly limit: number; readonly scope: ListScope },
+  reads: FilteredReads,
 ): Promise<Found<Entity>> {
-  const statements = keyStatements(repository.metadata, condition, after, limit + 1, scope);
-  if (statements.needIndexAlone) {
-    return findByKeys(repository, statements.planned, limit);
-  }
-  const plan = await explain(repository, statements.all);
-  if (plan.readsTable) {
-    return findByKeys(repository, statements.planned, limit);
-  }
-  if (plan.cost > LOW_COST) {
-    const recent = await findByKeys(repository, statements.recent, limit);
-    if (recent.last) {
-      return recent;
+  const { metadata } = repository;
+  const sources = sourcesOf(metadata, condition, after, limit, scope);
+  const known = ways.get(metadata) ?? new LRUCache<string, Way>(REMEMBERED);
+  ways.set(metadata, known);
+  const name = `${scope.id} ${expression}`;
+  const chooseBy = async (send: Send): Promise<Way> => {
+    const plan = await explain(send, firstOf(repository, sources.planned));
+    const inOrder = plan.filters ? 'recent' : 'planned';
+    const way: Way = { first: plan.sorts ? 'fenced' : inOrder };
+    known.set(name, way);
+    return way;
+  };
+  const share = reads.shared(repository);
+  let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : known.get(name);
+  way ??= share && (await chooseBy(share));
+  const isShared = share !== undefined && way?.isQuick === true;
+  if (way && isShared) {
+    const start = performance.now();
+    try {
+      const found = await findFirst(repository, sources[way.first], share);
+      if (way.first !== 'recent' || found.last) {
+        return found;
+      }
+    } finally {
+      way.isQuick = performance.now() - start < SLOW;
     }
   }
-  return findByKeys(repository, statements.fenced, limit);
+  return reads.alone(repository, async (own) => {
+    const send: Send = (statement) => runStatement(own, statement);
+    way ??= await chooseBy(send);
+    if (!isShared) {
+      const start = performance.now();
+      const found = await findFirst(own, sources[way.first]);
+      way.isQuick ??= performance.now() - start < QUICK;
+      if (way.first !== 'recent' || found.last) {
+        return found;
+      }
+    }
+    way.isIndexed ??= !(await explain(send, sources.all)).readsTable;
+    if (way.isIndexed) {
+      return findFirst(own, sources.keyed);
+    }
+    known.set(name, { first: 'planned', isQuick: false });
+    return findFirst(own, sources.planned);
+  });
 }
 
 /**
- * Several statements that find the same thing, the keys of the rows of one page, in ways that differ in cost.
+ * Several sources of the same rows, those of one page, which differ in what it costs to find them.
  *
  * @param metadata - of an entity whose key is `id`, a UUIDv7
  * @param condition - of the client; undefined for none
  * @param after - the row after which the page begins, if it is not the first
- * @param count - rows wanted
+ * @param limit - of rows
  */
-export function keyStatements(
+export function sourcesOf(
   metadata: EntityMetadata,
   condition: Condition | undefined,
   after: Position | undefined,
-  count: number,
+  limit: number,
   scope: ListScope = ALL_ROWS,
 ) {
   const values: unknown[] = [];
@@ -80,27 +128,28 @@ export function keyStatements(
   const valuesOfAll = [...values];
   // What bounds a walk along the index of the list.
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
-  const key = writer.column('id');
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
   const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
-  const first = (from: string): KeyStatement => ({
-    text: `SELECT ${key} FROM ${from} ${sorting.clause} LIMIT ${count}`,
-    values,
-    sorting,
-    base: scope.base,
-  });
+  const key = writer.column('id');
+  const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
+  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
   return {
-    /** Whether the index of the list alone answers it. */
+    /** Whether the index of the list alone finds them. */
     needIndexAlone: rest.length === 0,
-    /** The keys of all rows that match, of any page. */
-    all: { text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`, values: valuesOfAll } satisfies Statement,
+    /** A statement that finds the keys of all rows that match, of any page. */
+    all: {
+      text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
+      values: valuesOfAll,
+    } satisfies Statement,
     /** As the planner likes, which often is to walk along the index of the list until enough rows matched. */
-    planned: first(matches),
+    planned: source(matches),
     /** Among the first rows only: it may miss some, and its cost has a bound. */
-    recent: first(`(${recent}) r ${where(rest)}`),
+    recent: source(`(${recent}) r ${where(rest)}`),
     /** Finding all rows that match, and then the first of them: `OFFSET 0` keeps the planner from walking instead. */
-    fenced: first(`(SELECT * FROM ${matches} OFFSET 0) r`),
+    fenced: source(fenced),
+    /** The same where many match: their keys first, which an index may have beside what it searches. */
+    keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
   };
 }
 
@@ -120,19 +169,31 @@ function conjunctsOf(condition: Condition): readonly Condition[] {
 /** A node of `EXPLAIN (FORMAT JSON)`, with what is of interest here. */
 interface PlanNode {
   'Node Type': string;
-  'Total Cost': number;
   'Index Cond'?: string;
+  Filter?: string;
   Plans?: PlanNode[];
 }
 
 /**
- * What PostgreSQL expects of a statement, which is not run: its cost, of which 1 is about one page of 8 KiB read in sequence, and
- * whether it reads some table from end to end, because no index helps.
+ * How PostgreSQL would run a statement, which is not run: whether it finds rows before it sorts them, whether it looks at rows that do
+ * not match, and whether it reads some table from end to end, because no index helps.
  */
-export async function explain(repository: Repository<ObjectLiteral>, { text, values }: Statement) {
-  const rows = await runStatement(repository, { text: `EXPLAIN (FORMAT JSON) ${text}`, values });
+export async function explain(send: Send, { text, values }: Statement) {
+  const rows = await send({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
-  return { cost: plan['Total Cost'], readsTable: readsTable(plan) };
+  return { sorts: has(plan, isSort), filters: has(plan, isFiltered), readsTable: readsTable(plan) };
+}
+
+function has(plan: PlanNode, is: (node: PlanNode) => boolean): boolean {
+  return is(plan) || (plan.Plans ?? []).some((input) => has(input, is));
+}
+
+function isSort({ 'Node Type': type }: PlanNode): boolean {
+  return type.endsWith('Sort');
+}
+
+function isFiltered({ Filter: condition }: PlanNode): boolean {
+  return condition !== undefined;
 }
 
 function readsTable({ Plans: inputs = [], 'Node Type': type, 'Index Cond': condition }: PlanNode): boolean {

@@ -1,69 +1,36 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import type { EntityManager, Repository } from 'typeorm';
-import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
-import { readOnly } from '../database/transactions.js';
-import { badRequest } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
-import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
-import { currentRequest } from '../http/request-context.js';
-import { codePoints } from '../validation/code-points.js';
-import { Bulkhead } from '../database/bulkhead.js';
 import { encodeCursor, type Position } from './cursor.js';
-import type { Condition } from './filter/condition.js';
-import { findFiltered, keyStatements } from './find-filtered.js';
+import { FilteredReads } from './filtered-reads.js';
+import { findFiltered, sourcesOf } from './find-filtered.js';
 import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-scope.js';
 import { checkOrders } from './order.js';
 import type { Page, Row, Values } from './page.js';
 import { CURSOR_FAULT, type PageQuery } from './page-query.js';
-import { findByKeys, findNewest, type Found, insertRow } from './rows.js';
-
-/** Filters of one token that run at once. */
-const MAX_FILTERS_OF_TOKEN = 2;
+import { findFirst, findNewest, type Found, insertRow } from './rows.js';
 
 /** Reads lists page by page. */
 @Injectable()
 export class Lists {
-  private readonly logger = new Logger('Lists');
-  private readonly bulkhead: Bulkhead;
   private readonly created: Counter<'table'>;
-  private readonly filterTimeouts;
-  private readonly filterRejections;
 
   constructor(
     private readonly database: Database,
-    private readonly configuration: Configuration,
+    private readonly filteredReads: FilteredReads,
     metrics: Metrics,
   ) {
     database.addCheck(checkOrders);
-    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-    // Half of the connections are left for requests without a filter.
-    const bulkhead = new Bulkhead({
-      total: Math.ceil(DATABASE_POOL_SIZE / 2),
-      perOwner: MAX_FILTERS_OF_TOKEN,
-      wait: DATABASE_CONNECTION_TIMEOUT * 1000,
-    });
-    this.bulkhead = bulkhead;
     this.created = new Counter({
       name: 'items_rows_created_total',
       help: 'Rows added to a list and committed, by its table',
       labelNames: ['table'],
       registers: [metrics.registry],
     });
-    this.filterTimeouts = metrics.counter({
-      name: 'items_filter_timeouts_total',
-      help: 'Lists answered 400 because their filter took longer than FILTER_TIMEOUT',
-    });
-    this.filterRejections = metrics.counter({
-      name: 'items_filter_rejections_total',
-      help: 'Lists answered 503 because those with a filter before them took too long',
-    });
-    metrics.gauge({ name: 'items_filters_running', help: 'Lists with a filter that are read now' }, () => bulkhead.running);
-    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter that wait for their turn' }, () => bulkhead.queued);
   }
 
   /**
@@ -82,7 +49,7 @@ export class Lists {
     query: PageQuery<NoInfer<Entity>>,
     options?: ListOptions<NoInfer<Entity>>,
   ): Promise<Page<Entity>> {
-    const { limit, cursor: after, filter } = query;
+    const { cursor: after, filter } = query;
     const { metadata } = repository;
     if (filter && filter.entity !== repository.target) {
       throw new Error(`A list of ${metadata.name} was given a filter of ${filter.entity.name}: give it a PageQueryOf its own.`);
@@ -91,9 +58,7 @@ export class Lists {
     if (after && after.scope !== scope.id) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const { items, last } = filter?.condition
-      ? await this.findWithinLimits(repository, filter.condition, query, scope)
-      : await this.read(repository, after, (source) => find(source, after, limit, scope));
+    const { items, last } = await this.read(repository, after, (source) => this.find(source, query, scope));
     if (!last) {
       return { items };
     }
@@ -128,68 +93,19 @@ export class Lists {
     return after === undefined ? this.database.fromReplica(from) : read(repository);
   }
 
-  private readonly refuse = (): Problem => {
-    this.filterRejections.inc({});
-    return databaseBusy();
-  };
-
-  /**
-   * In a transaction whose settings end with it: nothing can be written, the plan is made for the values at hand, and what
-   * still costs much costs one processor, for a short time.
-   */
-  private async findWithinLimits<Entity extends { id: string }>(
+  private async find<Entity extends { id: string }>(
     repository: Repository<Entity>,
-    condition: Condition,
     { limit, cursor: after, filter }: PageQuery<Entity>,
     scope: ListScope,
   ): Promise<Found<Entity>> {
-    const { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT } = this.configuration;
-    const timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
-    const settings = {
-      statement_timeout: Math.round(timeout * 1000),
-      // Waiting for a lock is not the filter's fault: it is a 503, as for a database that is away.
-      lock_timeout: Math.round(timeout * 500),
-      jit: 'off',
-      plan_cache_mode: 'force_custom_plan',
-      max_parallel_workers_per_gather: 0,
-    };
-    const request = currentRequest();
-    // The embedded database runs statements in this process, which sees nothing else meanwhile.
-    const signal = this.database.isEmbedded ? undefined : request?.signal;
-    try {
-      const findIn = (reader: EntityManager) =>
-        findFiltered(reader.getRepository<Entity>(repository.target), condition, after, limit, scope);
-      const read = ({ manager }: Repository<Entity>) => readOnly(manager, settings, findIn, signal);
-      const task = () => this.read(repository, after, read);
-      return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
-    } catch (error) {
-      if (signal?.aborted && error === signal.reason) {
-        throw new Problem(badRequest, 'The client closed its connection before the response.');
-      }
-      if (sqlState(error) !== QUERY_CANCELED) {
-        throw error;
-      }
-      this.filterTimeouts.inc({});
-      this.logger.warn({ msg: 'filter took too long', entity: repository.metadata.name, seconds: timeout });
-      throw tooSlow(filter?.expression ?? '', timeout);
+    const { metadata } = repository;
+    if (filter?.condition) {
+      const { condition, expression } = filter;
+      const find = () => findFiltered(repository, { condition, expression }, { after, limit, scope }, this.filteredReads);
+      return find().catch((error: unknown) => this.filteredReads.explainFailure(error, { name: metadata.name, expression }));
     }
+    return scope === ALL_ROWS
+      ? findNewest(repository, after?.id, limit)
+      : findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
   }
-}
-
-/** A page without a filter. */
-function find<Entity extends { id: string }>(
-  repository: Repository<Entity>,
-  after: Position | undefined,
-  limit: number,
-  scope: ListScope,
-): Promise<Found<Entity>> {
-  return scope === ALL_ROWS
-    ? findNewest(repository, after?.id, limit)
-    : findByKeys(repository, keyStatements(repository.metadata, undefined, after, limit + 1, scope).planned, limit);
-}
-
-function tooSlow(expression: string, seconds: number): Problem {
-  const detail = `takes longer than ${seconds} s: add a more selective condition, such as a range of time, an exact value or the start of a text`;
-  const fault = { parameter: 'filter', code: 'limit', start: 0, end: codePoints(expression), detail };
-  return invalidRequest([fault]);
 }

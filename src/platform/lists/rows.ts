@@ -10,7 +10,8 @@ import {
   type QueryDeepPartialEntity,
   type Repository,
 } from 'typeorm';
-import { runRead, runStatement, type Statement } from '../database/run-statement.js';
+import { runRead, runStatement } from '../database/run-statement.js';
+import type { Send, Statement } from '../database/send-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './order.js';
@@ -55,40 +56,48 @@ export async function findNewest<Entity extends { id: string }>(
   return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
 }
 
-/** A statement that finds keys. */
-export interface KeyStatement extends Statement {
-  /** The order in which it does. */
+/** What the rows of a page are selected from. */
+export interface Source {
+  /** What follows FROM, with the rows as `r`. */
+  readonly from: string;
+  readonly values: unknown[];
+  /** Of rows. */
+  readonly limit: number;
   readonly sorting: Sorting;
-  /** What all rows have that it finds. */
+  /** What all its rows have. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
 }
 
-/**
- * The rows whose keys a statement finds, in its order.
- *
- * @param keys - finds one key more than the limit, if there are more
- */
-export async function findByKeys<Entity extends { id: string }>(
+/** The first rows of a source, in its order. */
+export async function findFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  keys: KeyStatement,
-  limit: number,
+  source: Source,
+  send: Send = (statement) => runStatement(repository, statement),
 ): Promise<Found<Entity>> {
-  const { metadata } = repository;
   const statements = statementsOf(repository);
-  const { clause, value } = keys.sorting;
-  const key = columnOf(metadata, 'id');
-  const columns = statements?.columns ?? [key];
-  const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
-  const text = `SELECT ${selected} FROM ${quotedTable(metadata)} r WHERE r.${key} = ANY(ARRAY(${keys.text})) ${clause}`;
   // Without a name, it is planned for its values.
-  const found = await runStatement(repository, { text, values: keys.values, isText: statements?.isText ?? true });
+  const statement = { ...firstOf(repository, source), isText: statements?.isText ?? true };
+  const found = await send(statement);
+  const { limit } = source;
   const rows = found.slice(0, limit);
-  const idOf = (row: readonly unknown[]) => row[columns.indexOf(key)] as string;
+  const place = statements?.keyPlace ?? 0;
+  const idOf = (row: readonly unknown[]) => row[place] as string;
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
-    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), keys.base),
+    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), source.base),
     ...(last && { last: { id: idOf(last), value: last.at(-1) as string } }),
   };
+}
+
+/** The statement of {@link findFirst}: the columns of each row, or its key where TypeORM reads the others, and the value that orders it. */
+export function firstOf<Entity extends { id: string }>(
+  repository: Repository<Entity>,
+  { from, values, limit, sorting: { clause, value } }: Source,
+): Statement {
+  const columns = statementsOf(repository)?.columns ?? [columnOf(repository.metadata, 'id')];
+  const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
+  // One more than asked for tells whether there are more.
+  return { text: `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`, values };
 }
 
 /** @param base - for rows that another one changes after their keys were found */
@@ -163,6 +172,7 @@ function rowStatements(metadata: EntityMetadata) {
 
   return {
     columns: quoted,
+    keyPlace: quoted.indexOf(key),
     isText,
 
     /** @param count - part of the text: not knowing it, the server would plan for a tenth of the table */

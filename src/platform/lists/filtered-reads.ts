@@ -1,0 +1,159 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { DataSource, Repository } from 'typeorm';
+import { Configuration } from '../config/configuration.js';
+import { Bulkhead } from '../database/bulkhead.js';
+import { Database } from '../database/database.js';
+import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
+import { LimitedConnections } from '../database/limited-connections.js';
+import { hasSessions } from '../database/run-statement.js';
+import type { Send } from '../database/send-statement.js';
+import { type OpenConnection, SharedConnections } from '../database/shared-connections.js';
+import { streamOf } from '../database/database-client.js';
+import { transactionOf } from '../database/transactions.js';
+import { badRequest } from '../http/http-problem-types.js';
+import { invalidRequest } from '../http/invalid-request.js';
+import { Problem } from '../http/problem.js';
+import { currentRequest } from '../http/request-context.js';
+import { Metrics } from '../observability/metrics.js';
+import { codePoints } from '../validation/code-points.js';
+
+/** Filters of one token that have a connection to themselves at once, and connections that quick filters share, at most. */
+const MOST_OF_OWNER = 2;
+
+/**
+ * Reads with filters, within limits: nothing can be written, and what costs much costs one processor, for a short time. Half of the
+ * connections are left for requests without a filter.
+ */
+@Injectable()
+export class FilteredReads {
+  private readonly logger = new Logger('Filters');
+  private readonly bulkhead: Bulkhead;
+  private readonly connections: LimitedConnections;
+  private readonly sharedConnections = new WeakMap<DataSource, SharedConnections>();
+  /** How many connections may be in use, and for how many seconds by one statement. */
+  private readonly most: number;
+  private readonly timeout: number;
+  private readonly timeouts;
+  private readonly rejections;
+
+  constructor(
+    private readonly database: Database,
+    configuration: Configuration,
+    metrics: Metrics,
+  ) {
+    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
+    this.most = Math.ceil(DATABASE_POOL_SIZE / 2);
+    this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
+    const limits = { total: this.most, perOwner: MOST_OF_OWNER, wait: DATABASE_CONNECTION_TIMEOUT * 1000 };
+    const bulkhead = new Bulkhead(limits);
+    this.bulkhead = bulkhead;
+    this.connections = new LimitedConnections({
+      default_transaction_read_only: 'on',
+      statement_timeout: Math.round(this.timeout * 1000),
+      // Waiting for a lock is not the filter's fault: it is a 503, as for a database that is away.
+      lock_timeout: Math.round(this.timeout * 500),
+      jit: 'off',
+      plan_cache_mode: 'force_custom_plan',
+      max_parallel_workers_per_gather: 0,
+      // How soon the server notices that a connection was closed.
+      ...(!database.isEmbedded && { client_connection_check_interval: 100 }),
+    });
+    this.timeouts = metrics.counter({
+      name: 'items_filter_timeouts_total',
+      help: 'Lists answered 400 because their filter took longer than FILTER_TIMEOUT',
+    });
+    this.rejections = metrics.counter({
+      name: 'items_filter_rejections_total',
+      help: 'Lists answered 503 because those with a filter before them took too long',
+    });
+    metrics.gauge({ name: 'items_filters_running', help: 'Lists with a filter that are read now' }, () => bulkhead.running);
+    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter that wait for their turn' }, () => bulkhead.queued);
+  }
+
+  /**
+   * Sends statements that take little time on connections that all filters share.
+   *
+   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, and of few connections
+   */
+  shared({ manager }: Pick<Repository<object>, 'manager'>): Send | undefined {
+    const { dataSource } = manager;
+    if (this.most === 1 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
+      return undefined;
+    }
+    let shared = this.sharedConnections.get(dataSource);
+    if (!shared) {
+      // One of those that filters may have is left for those that take longer.
+      const mayOpen = (count: number) => count < Math.min(MOST_OF_OWNER, this.most - 1) && this.bulkhead.running < this.most;
+      shared = new SharedConnections(() => this.openShared(dataSource), mayOpen);
+      this.sharedConnections.set(dataSource, shared);
+    }
+    return (statement) => shared.send(statement);
+  }
+
+  /**
+   * Reads with a connection to itself, when it is the turn of the client's token. It is closed when the client is gone, upon which the
+   * server cancels the statement that runs.
+   *
+   * @throws Problem 503 when the turn does not come
+   */
+  async alone<Entity extends object, T>(
+    repository: Repository<Entity>,
+    read: (repository: Repository<Entity>) => Promise<T>,
+  ): Promise<T> {
+    const { manager, target } = repository;
+    const request = currentRequest();
+    // The embedded database runs statements in this process, which sees nothing else meanwhile.
+    const signal = this.database.isEmbedded ? undefined : request?.signal;
+    const task = async () => {
+      // What is part of a transaction stays so, with the settings that it has.
+      if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
+        return read(repository);
+      }
+      const connection = await this.connections.open(manager.dataSource);
+      const cancel = () => streamOf(connection.client).destroy(signal?.reason as Error);
+      try {
+        signal?.throwIfAborted();
+        signal?.addEventListener('abort', cancel);
+        return await read(connection.manager.getRepository<Entity>(target));
+      } finally {
+        signal?.removeEventListener('abort', cancel);
+        connection.release();
+      }
+    };
+    try {
+      return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
+    } catch (error) {
+      throw signal?.aborted ? new Problem(badRequest, 'The client closed its connection before the response.') : error;
+    }
+  }
+
+  /** @throws Problem 400 for an expression that took longer than `FILTER_TIMEOUT`, or else the error */
+  explainFailure(error: unknown, { name, expression }: { readonly name: string; readonly expression: string }): never {
+    if (sqlState(error) !== QUERY_CANCELED) {
+      throw error;
+    }
+    this.timeouts.inc({});
+    this.logger.warn({ msg: 'filter took too long', entity: name, seconds: this.timeout });
+    const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a range of time, an exact value or the start of a text`;
+    throw invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: codePoints(expression), detail }]);
+  }
+
+  private readonly refuse = (): Problem => {
+    this.rejections.inc({});
+    return databaseBusy();
+  };
+
+  /** A connection of the bulkhead, for as long as statements wait on it. */
+  private openShared(dataSource: DataSource): Promise<OpenConnection> {
+    const { promise: opened, resolve, reject } = Promise.withResolvers<OpenConnection>();
+    const hold = async () => {
+      const connection = await this.connections.open(dataSource);
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      resolve({ client: connection.client, release });
+      await released;
+      connection.release();
+    };
+    this.bulkhead.run('', hold, undefined, this.refuse).catch(reject);
+    return opened;
+  }
+}
