@@ -1,6 +1,7 @@
-import { DataSource } from 'typeorm';
+import { DataSource, In } from 'typeorm';
 import { Item } from '../src/items/item.entity.js';
-import { newId } from '../src/platform/index.js';
+import { StatementObservers } from '../src/platform/database/database-metrics.js';
+import { Lists, newId } from '../src/platform/index.js';
 import type { Api, ItemBody, ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -129,6 +130,24 @@ describe('POST /v1/items', () => {
       expect([status, body.type]).toEqual([400, '/docs/problems#invalid-body']);
       expect(body.errors).toEqual([{ pointer, code, detail: expect.any(String) }]);
     }
+  });
+
+  it('adds items that come at once with few statements, and all but the one that the database refuses', async () => {
+    const items = service.app.get(DataSource).getRepository(Item);
+    const inserts: string[] = [];
+    service.app.get(StatementObservers).add((text) => {
+      inserts.push(...(text.startsWith('INSERT INTO "items"') ? [text] : []));
+      return () => undefined;
+    });
+    const names = Array.from({ length: 40 }, (_, index) => `at once ${index}`);
+    const addAll = () => Promise.allSettled(names.map((name) => service.app.get(Lists).add(items, { name, description: null })));
+    expect((await addAll()).map(({ status }) => status)).toEqual(names.map(() => 'fulfilled'));
+    expect(inserts).toHaveLength(3);
+    await items.query(`ALTER TABLE items ADD CONSTRAINT not_five CHECK (name <> 'at once 5') NOT VALID`);
+    const outcomes = await addAll();
+    await items.query('ALTER TABLE items DROP CONSTRAINT not_five');
+    expect(outcomes.map(({ status }) => status)).toEqual(names.map((name) => (name === 'at once 5' ? 'rejected' : 'fulfilled')));
+    expect(await items.countBy({ name: In(names) })).toBe(2 * names.length - 1);
   });
 
   it('refuses a query', async () => {

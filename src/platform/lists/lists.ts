@@ -12,7 +12,8 @@ import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-scop
 import { checkOrders } from './order.js';
 import type { Page, Row, Values } from './page.js';
 import { CURSOR_FAULT, type PageQuery } from './page-query.js';
-import { findFirst, findNewest, type Found, insertRow } from './rows.js';
+import { findIndependentTables, insertRow } from './insert-row.js';
+import { findFirst, findNewest, type Found } from './rows.js';
 
 /** Reads lists page by page. */
 @Injectable()
@@ -25,6 +26,7 @@ export class Lists {
     metrics: Metrics,
   ) {
     database.addCheck(checkOrders);
+    database.addCheck(findIndependentTables);
     this.created = new Counter({
       name: 'items_rows_created_total',
       help: 'Rows added to a list and committed, by its table',

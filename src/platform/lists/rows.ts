@@ -7,7 +7,6 @@ import {
   In,
   LessThan,
   type ObjectLiteral,
-  type QueryDeepPartialEntity,
   type Repository,
 } from 'typeorm';
 import { runRead, runStatement } from '../database/run-statement.js';
@@ -23,7 +22,7 @@ const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']
 const MOST_NAMES = 256;
 
 /** A row as it is in the database or goes there. */
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** The rows of a page, and the position of the last one if there are more. */
 export interface Found<Entity> {
@@ -111,20 +110,10 @@ async function findInOrder<Entity extends { id: string }>(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** Adds a row, with the columns that are given. */
-export async function insertRow<Entity extends { id: string }>(repository: Repository<Entity>, row: Fields): Promise<void> {
-  const statements = statementsOf(repository);
-  if (statements) {
-    await runStatement(repository, statements.insert(row));
-  } else {
-    await repository.insert(row as QueryDeepPartialEntity<Entity>);
-  }
-}
-
 const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
 /** Undefined for an entity of which TypeORM does more than to read and write columns. */
-function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
+export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
   if (!known.has(metadata)) {
     known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
   }
@@ -183,11 +172,18 @@ function rowStatements(metadata: EntityMetadata) {
     },
 
     /** What is undefined gets what the table has for it. */
-    insert(fields: Fields): Statement {
-      const given = columns.filter(({ propertyName }) => fields[propertyName] !== undefined);
-      const places = given.map((_, place) => `$${place + 1}`).join(', ');
-      const text = `INSERT INTO ${table} (${given.map(({ databaseName }) => driver.escape(databaseName)).join(', ')}) VALUES (${places})`;
-      const values = given.map((column) => driver.preparePersistentValue(fields[column.propertyName], column) as unknown);
+    insert(rows: readonly Fields[]): Statement {
+      const given = columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
+      const values: unknown[] = [];
+      const tuples = rows.map((fields) => {
+        const places = given.map((column) => {
+          const value = fields[column.propertyName];
+          return value === undefined ? 'DEFAULT' : `$${values.push(driver.preparePersistentValue(value, column))}`;
+        });
+        return `(${places.join(', ')})`;
+      });
+      const names = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
+      const text = `INSERT INTO ${table} (${names}) VALUES ${tuples.join(', ')}`;
       // It gives no rows.
       return { text, name: nameOf(text), isText: true, values };
     },

@@ -1,0 +1,79 @@
+import DataLoader from 'dataloader';
+import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
+import { isUnavailable } from '../database/database-problem.js';
+import { runStatement } from '../database/run-statement.js';
+import { quotedTable } from '../database/table-name.js';
+import { transactionOf } from '../database/transactions.js';
+import { type Fields, statementsOf } from './rows.js';
+
+/** Rows that one statement adds, at most. */
+const MOST_ROWS = 16;
+
+/** Whether the rows of a table neither wait for those of other transactions when they are added, nor run anything. */
+const IS_INDEPENDENT = `
+  SELECT NOT EXISTS (SELECT FROM pg_index WHERE indrelid = $1::regclass AND indisunique AND NOT indisprimary)
+    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = $1::regclass AND contype IN ('f', 'x'))
+    AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype & 4 <> 0) AS is`;
+
+/** Of tables of which that is so. The metadata is that of one data source. */
+const independent = new WeakSet<EntityMetadata>();
+
+/** Finds the tables whose rows may be added together. */
+export async function findIndependentTables(dataSource: DataSource): Promise<void> {
+  for (const metadata of dataSource.entityMetadatas) {
+    const [row] = await dataSource.query<{ is: boolean }[]>(IS_INDEPENDENT, [quotedTable(metadata)]);
+    if (row?.is) {
+      independent.add(metadata);
+    }
+  }
+}
+
+/** Adds the rows of one turn of the event loop together. */
+type Inserter = DataLoader<Fields, PromiseSettledResult<void>>;
+
+const inserters = new WeakMap<EntityMetadata, Inserter>();
+
+/**
+ * Adds a row, with the columns that are given.
+ *
+ * Those of one turn of the event loop go into one statement and one commit: a create takes 0.7 of the processor time, and 0.35 of that
+ * in PostgreSQL. Rows of a transaction belong to that, and rows that could wait for those of others go alone.
+ */
+export async function insertRow<Entity extends { id: string }>(repository: Repository<Entity>, row: Fields): Promise<void> {
+  const { manager, metadata } = repository;
+  if (!statementsOf(repository)) {
+    await repository.insert(row as QueryDeepPartialEntity<Entity>);
+  } else if (manager.queryRunner ?? transactionOf(manager.dataSource) ?? !independent.has(metadata)) {
+    await insertRows(repository, [row]);
+  } else {
+    const inserter = inserters.get(metadata) ?? newInserter(repository);
+    inserters.set(metadata, inserter);
+    const outcome = await inserter.load(row);
+    if (outcome.status === 'rejected') {
+      throw outcome.reason;
+    }
+  }
+}
+
+async function insertRows<Entity extends { id: string }>(repository: Repository<Entity>, rows: readonly Fields[]): Promise<void> {
+  const statements = statementsOf(repository);
+  if (statements) {
+    await runStatement(repository, statements.insert(rows));
+  }
+}
+
+function newInserter<Entity extends { id: string }>(repository: Repository<Entity>): Inserter {
+  const insertAll = async (rows: readonly Fields[]): Promise<PromiseSettledResult<void>[]> => {
+    try {
+      await insertRows(repository, rows);
+      return rows.map(() => ({ status: 'fulfilled', value: undefined }));
+    } catch (error) {
+      if (isUnavailable(error)) {
+        throw error;
+      }
+      // What is wrong with one row is not the fault of the others.
+      return Promise.allSettled(rows.map((row) => insertRows(repository, [row])));
+    }
+  };
+  return new DataLoader(insertAll, { cache: false, maxBatchSize: MOST_ROWS, batchScheduleFn: setImmediate });
+}
