@@ -1,5 +1,6 @@
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { StatementObservers } from '../src/platform/database/database-metrics.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -211,6 +212,23 @@ describe('an access token', () => {
     await tokens.revoke({ id: next }, TESTER);
     await expect(rotate(next)).rejects.toThrow('is revoked. See');
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');
+  });
+
+  it('is looked up together with others that come at once, whose day of last use is noted together', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
+    const given = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
+    await tokens.revoke({ id: await idOf('at once 3') }, TESTER);
+    const statements: string[] = [];
+    service.app.get(StatementObservers).add((text) => {
+      statements.push(text.trim().slice(0, 6));
+      return () => undefined;
+    });
+    const verdicts = await Promise.all([generateToken(), ...given].map((token) => tokens.verify(token)));
+    expect(statements).toEqual(['SELECT', 'UPDATE']);
+    const refusals = verdicts.map((verdict) => ('refused' in verdict ? verdict.refused : undefined));
+    expect(refusals).toEqual(['unknown', ...names.map((name) => (name === 'at once 3' ? 'revoked' : undefined))]);
+    const noted = (await tokens.list()).filter(({ name, lastUsedOn }) => names.includes(name) && lastUsedOn !== null);
+    expect(noted.map(({ name }) => name)).toEqual(names.filter((name) => name !== 'at once 3'));
   });
 
   it('is stored as a digest, with the day of its last use', async () => {

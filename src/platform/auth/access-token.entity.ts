@@ -44,7 +44,11 @@ export class AccessToken {
 }
 
 /** Why a token cannot be used now; undefined if it can. */
-export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken): 'revoked' | 'rotated' | 'expired' | undefined {
+export function endOf({
+  revokedAt,
+  expiresAt,
+  replacedBy,
+}: Pick<AccessToken, 'revokedAt' | 'expiresAt' | 'replacedBy'>): 'revoked' | 'rotated' | 'expired' | undefined {
   if (revokedAt) {
     return 'revoked';
   }

@@ -55,6 +55,11 @@ export class Bulkhead {
   }
 
   private async turn(tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
+    if (tasks.waiting.size === 0 && tasks.running < this.limits.perOwner && this.running < this.limits.total) {
+      this.running += 1;
+      tasks.running += 1;
+      return;
+    }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (reason: Error) => {
       tasks.waiting.delete(resolve);

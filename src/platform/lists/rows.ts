@@ -182,8 +182,8 @@ function rowStatements(metadata: EntityMetadata) {
         });
         return `(${places.join(', ')})`;
       });
-      const names = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
-      const text = `INSERT INTO ${table} (${names}) VALUES ${tuples.join(', ')}`;
+      const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
+      const text = `INSERT INTO ${table} (${written}) VALUES ${tuples.join(', ')}`;
       // It gives no rows.
       return { text, name: nameOf(text), isText: true, values };
     },
