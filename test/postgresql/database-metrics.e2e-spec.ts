@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/platform/index.js';
 import { Client } from 'pg';
@@ -31,8 +32,9 @@ afterAll(async () => {
 
 const sum = async (name: string, labels: Labels = {}) => (await service.scrape()).sum(name, labels);
 const lists = (count: number, filter: string) => Array.from({ length: count }, () => service.api.list({ filter }));
-/** Unlike lists, they share no connection. */
-const creates = (count: number) => Array.from({ length: count }, () => service.api.create({ name: 'x' }));
+/** With a key, each is a transaction, and has a connection to itself. */
+const creates = (count: number) =>
+  Array.from({ length: count }, () => service.api.post('{"name":"x"}', { 'Idempotency-Key': randomUUID() }));
 const lock = () => other.query('BEGIN; LOCK TABLE items');
 const unlock = () => other.query('ROLLBACK');
 

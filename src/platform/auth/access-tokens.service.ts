@@ -1,12 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import DataLoader from 'dataloader';
-import { IsNull, Repository } from 'typeorm';
+import { In, IsNull, Repository } from 'typeorm';
 import { Configuration, logsInfo } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { runRead } from '../database/run-statement.js';
 import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
@@ -21,27 +20,8 @@ export interface Rotation {
   lifetime?: number | undefined;
 }
 
-/** What a look-up finds of a token. */
-type FoundToken = Pick<AccessToken, 'id' | 'familyId' | 'scopes' | 'expiresAt' | 'revokedAt' | 'replacedBy'>;
-
-/** What {@link FIND} selects. */
-type FoundRow = [
-  digest: Buffer,
-  id: string,
-  familyId: string | null,
-  scopes: string[] | null,
-  expiresAt: Date | null,
-  revokedAt: Date | null,
-  replacedBy: string | null,
-  lastUsedOn: string | null,
-];
-
 /** Tokens that one statement looks up, at most. */
 const MOST_AT_ONCE = 100;
-
-const FIND = `
-  SELECT digest, id, family_id, scopes, expires_at, revoked_at, replaced_by, last_used_on::text
-  FROM access_tokens WHERE digest = ANY($1)`;
 
 /** Replicas that note the same do not wait for each other. */
 const NOTE_USE = `
@@ -147,22 +127,16 @@ export class AccessTokensService {
   }
 
   /** Looks tokens up, and notes the day for those that can be used. @param digests - in hexadecimal digits */
-  private async findAll(digests: readonly string[]): Promise<(FoundToken | undefined)[]> {
-    const find = { text: FIND, name: 'access_tokens', values: [digests.map((digest) => Buffer.from(digest, 'hex'))] };
-    const rows = (await runRead(this.tokens, find)) as FoundRow[];
+  private async findAll(digests: readonly string[]): Promise<(AccessToken | undefined)[]> {
+    const rows = await this.tokens.findBy({ digest: In(digests.map((digest) => Buffer.from(digest, 'hex'))) });
     const today = new Date().toISOString().slice(0, 10);
-    const found = new Map<string, FoundToken>();
-    const used: string[] = [];
-    for (const [digest, id, familyId, scopes, expiresAt, revokedAt, replacedBy, lastUsedOn] of rows) {
-      const token = { id, familyId, scopes, expiresAt, revokedAt, replacedBy };
-      found.set(digest.toString('hex'), token);
-      used.push(...(endOf(token) || lastUsedOn === today ? [] : [id]));
-    }
+    const used = rows.filter((row) => !endOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
     if (used.length > 0) {
       await this.tokens.query(NOTE_USE, [used, today]).catch((err: unknown) => {
         this.logger.warn({ msg: 'day of last use not noted', tokenIds: used, err });
       });
     }
+    const found = new Map(rows.map((row) => [row.digest.toString('hex'), row]));
     return digests.map((digest) => found.get(digest));
   }
 }

@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { ClientBase } from 'pg';
 import { streamOf } from './database-client.js';
-import { send, type Statement } from './send-statement.js';
 
 /** Statements that wait on a shared connection before there is another one. */
 const ENOUGH = 16;
@@ -33,7 +32,8 @@ export class SharedConnections {
     private readonly mayOpen: (count: number) => boolean,
   ) {}
 
-  async send(statement: Statement): Promise<unknown[][]> {
+  /** @param send - sends one statement, at once */
+  async use<T>(send: (client: ClientBase) => Promise<T>): Promise<T> {
     const connection = this.freest() ?? { opened: this.open(), pending: 0 };
     this.connections.add(connection);
     connection.pending += 1;
@@ -41,7 +41,7 @@ export class SharedConnections {
     try {
       open = await connection.opened;
       holdUntilEndOfTurn(streamOf(open.client));
-      return await send(open.client, statement);
+      return await send(open.client);
     } finally {
       connection.pending -= 1;
       if (connection.pending === 0) {

@@ -5,9 +5,8 @@ import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
 import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
 import { LimitedConnections } from '../database/limited-connections.js';
-import { hasSessions } from '../database/run-statement.js';
-import type { Send } from '../database/send-statement.js';
-import { type OpenConnection, SharedConnections } from '../database/shared-connections.js';
+import { hasSessions, send, type Send } from '../database/run-statement.js';
+import { SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
 import { transactionOf } from '../database/transactions.js';
 import { badRequest } from '../http/http-problem-types.js';
@@ -17,8 +16,11 @@ import { currentRequest } from '../http/request-context.js';
 import { Metrics } from '../observability/metrics.js';
 import { codePoints } from '../validation/code-points.js';
 
-/** Filters of one token that have a connection to themselves at once, and connections that quick filters share, at most. */
-const MOST_OF_OWNER = 2;
+/** Filters of one token that have a connection to themselves at once. */
+const MOST_OF_TOKEN = 2;
+
+/** Connections that quick filters share, at most. */
+const MOST_SHARED = 2;
 
 /**
  * Reads with filters, within limits: nothing can be written, and what costs much costs one processor, for a short time. Half of the
@@ -29,9 +31,9 @@ export class FilteredReads {
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   private readonly connections: LimitedConnections;
-  private readonly sharedConnections = new WeakMap<DataSource, SharedConnections>();
-  /** How many connections may be in use, and for how many seconds by one statement. */
-  private readonly most: number;
+  private readonly shared = new WeakMap<DataSource, SharedConnections>();
+  private readonly mostShared: number;
+  /** Seconds. */
   private readonly timeout: number;
   private readonly timeouts;
   private readonly rejections;
@@ -42,10 +44,11 @@ export class FilteredReads {
     metrics: Metrics,
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
-    this.most = Math.ceil(DATABASE_POOL_SIZE / 2);
+    const most = Math.ceil(DATABASE_POOL_SIZE / 2);
+    this.mostShared = Math.min(MOST_SHARED, most - 1);
     this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
-    const limits = { total: this.most, perOwner: MOST_OF_OWNER, wait: DATABASE_CONNECTION_TIMEOUT * 1000 };
-    const bulkhead = new Bulkhead(limits);
+    const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
+    const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
     this.connections = new LimitedConnections({
       default_transaction_read_only: 'on',
@@ -66,28 +69,27 @@ export class FilteredReads {
       name: 'items_filter_rejections_total',
       help: 'Lists answered 503 because those with a filter before them took too long',
     });
-    metrics.gauge({ name: 'items_filters_running', help: 'Lists with a filter that are read now' }, () => bulkhead.running);
+    metrics.gauge(
+      { name: 'items_filters_running', help: 'Lists with a filter that have a connection to themselves now' },
+      () => bulkhead.running,
+    );
     metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter that wait for their turn' }, () => bulkhead.queued);
   }
 
   /**
-   * Sends statements that take little time on connections that all filters share.
+   * Sends statements that take little time, on connections that all filters share.
    *
    * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, and of few connections
    */
-  shared({ manager }: Pick<Repository<object>, 'manager'>): Send | undefined {
+  senderOf({ manager }: Pick<Repository<object>, 'manager'>): Send | undefined {
     const { dataSource } = manager;
-    if (this.most === 1 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
+    if (this.mostShared === 0 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
       return undefined;
     }
-    let shared = this.sharedConnections.get(dataSource);
-    if (!shared) {
-      // One of those that filters may have is left for those that take longer.
-      const mayOpen = (count: number) => count < Math.min(MOST_OF_OWNER, this.most - 1) && this.bulkhead.running < this.most;
-      shared = new SharedConnections(() => this.openShared(dataSource), mayOpen);
-      this.sharedConnections.set(dataSource, shared);
-    }
-    return (statement) => shared.send(statement);
+    const open = () => this.connections.open(dataSource);
+    const shared = this.shared.get(dataSource) ?? new SharedConnections(open, (count) => count < this.mostShared);
+    this.shared.set(dataSource, shared);
+    return (statement) => shared.use((client) => send(client, statement));
   }
 
   /**
@@ -142,18 +144,4 @@ export class FilteredReads {
     this.rejections.inc({});
     return databaseBusy();
   };
-
-  /** A connection of the bulkhead, for as long as statements wait on it. */
-  private openShared(dataSource: DataSource): Promise<OpenConnection> {
-    const { promise: opened, resolve, reject } = Promise.withResolvers<OpenConnection>();
-    const hold = async () => {
-      const connection = await this.connections.open(dataSource);
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      resolve({ client: connection.client, release });
-      await released;
-      connection.release();
-    };
-    this.bulkhead.run('', hold, undefined, this.refuse).catch(reject);
-    return opened;
-  }
 }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { EntityMetadata, Repository } from 'typeorm';
-import { runStatement } from '../database/run-statement.js';
-import type { Send, Statement } from '../database/send-statement.js';
+import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
@@ -60,7 +59,7 @@ export async function findFiltered<Entity extends { id: string }>(
     known.set(name, way);
     return way;
   };
-  const share = reads.shared(repository);
+  const share = reads.senderOf(repository);
   let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : known.get(name);
   way ??= share && (await chooseBy(share));
   const isShared = share !== undefined && way?.isQuick === true;

@@ -29,7 +29,7 @@ export async function findIndependentTables(dataSource: DataSource): Promise<voi
 }
 
 /** Adds the rows of one turn of the event loop together. */
-type Inserter = DataLoader<Fields, PromiseSettledResult<void>>;
+type Inserter = DataLoader<Fields, void>;
 
 const inserters = new WeakMap<EntityMetadata, Inserter>();
 
@@ -48,10 +48,7 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
   } else {
     const inserter = inserters.get(metadata) ?? newInserter(repository);
     inserters.set(metadata, inserter);
-    const outcome = await inserter.load(row);
-    if (outcome.status === 'rejected') {
-      throw outcome.reason;
-    }
+    await inserter.load(row);
   }
 }
 
@@ -63,16 +60,23 @@ async function insertRows<Entity extends { id: string }>(repository: Repository<
 }
 
 function newInserter<Entity extends { id: string }>(repository: Repository<Entity>): Inserter {
-  const insertAll = async (rows: readonly Fields[]): Promise<PromiseSettledResult<void>[]> => {
+  const insertAll = async (rows: readonly Fields[]): Promise<(Error | undefined)[]> => {
     try {
       await insertRows(repository, rows);
-      return rows.map(() => ({ status: 'fulfilled', value: undefined }));
+      return rows.map(() => undefined);
     } catch (error) {
       if (isUnavailable(error)) {
         throw error;
       }
       // What is wrong with one row is not the fault of the others.
-      return Promise.allSettled(rows.map((row) => insertRows(repository, [row])));
+      return Promise.all(
+        rows.map((row) =>
+          insertRows(repository, [row]).then(
+            () => undefined,
+            (reason: Error) => reason,
+          ),
+        ),
+      );
     }
   };
   return new DataLoader(insertAll, { cache: false, maxBatchSize: MOST_ROWS, batchScheduleFn: setImmediate });

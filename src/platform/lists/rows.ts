@@ -9,8 +9,7 @@ import {
   type ObjectLiteral,
   type Repository,
 } from 'typeorm';
-import { runRead, runStatement } from '../database/run-statement.js';
-import type { Send, Statement } from '../database/send-statement.js';
+import { runRead, runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './order.js';
