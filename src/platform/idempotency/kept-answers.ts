@@ -15,27 +15,34 @@ type Answer = { readonly status: number } & Pick<KeptAnswer, 'body'>;
 /** An answer, and whether it was given before; undefined if the key belongs to another request. */
 type Outcome = (Answer & { readonly isReplay: boolean }) | undefined;
 
-/** Expired answers deleted by one statement: it holds its locks for a short time only. */
+/** Expired answers deleted by one transaction. */
 const BATCH = 1000;
 
 /** Seconds between two deletions of expired answers, at most. */
 const LONGEST_PAUSE = 900;
 
-/** Takes a key that is free or has expired, of which the status is null then. Waits while another request is about to take it. */
+/**
+ * Takes a key that is free or has expired, of which the status is null then. Waits while another request is about to take it. Both times
+ * are the process's: in a distributed table, no function may decide what is in conflict.
+ */
 const CLAIM = `
   INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
-  VALUES ($1, $2, $3, now() + make_interval(secs => $4))
+  VALUES ($1, $2, $3, $5::timestamptz)
   ON CONFLICT (token_id, key) DO UPDATE SET
-    digest = CASE WHEN kept.expires_at > now() THEN kept.digest ELSE excluded.digest END,
-    status = CASE WHEN kept.expires_at > now() THEN kept.status END,
-    body = CASE WHEN kept.expires_at > now() THEN kept.body END,
-    expires_at = CASE WHEN kept.expires_at > now() THEN kept.expires_at ELSE excluded.expires_at END
+    digest = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.digest ELSE excluded.digest END,
+    status = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.status END,
+    body = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.body END,
+    expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
   RETURNING digest, status, body`;
 
-const DELETE_EXPIRED = `
-  DELETE FROM idempotency_keys WHERE (token_id, key) IN (
-    SELECT token_id, key FROM idempotency_keys WHERE expires_at <= now()
-    ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`;
+/** Lets one replica at a time delete: two would lock rows in different orders, and a distributed table cannot skip those locked. */
+const TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtext('idempotency_keys')) AS taken";
+
+/** Until when a batch had expired at a moment; no row if it is less than a batch. */
+const END_OF_BATCH = `
+  SELECT expires_at::text AS end FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at OFFSET ${BATCH - 1} LIMIT 1`;
+
+const DELETE_EXPIRED = 'DELETE FROM idempotency_keys WHERE expires_at <= $1';
 
 /** What became of a request with a key. */
 const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
@@ -79,12 +86,21 @@ export class KeptAnswers implements OnApplicationShutdown {
     return outcome;
   }
 
-  /** Deletes what is kept no longer. Replicas that do it at once share the work. */
+  /** Deletes what is kept no longer, unless another replica does. */
   async deleteExpired(): Promise<void> {
-    let deleted: number;
-    do {
-      [, deleted] = (await this.answers.query(DELETE_EXPIRED)) as [unknown, number];
-    } while (deleted === BATCH);
+    const deleteBatch = async () => {
+      const [turn] = await this.answers.query<{ taken: boolean }[]>(TAKE_TURN);
+      if (!turn?.taken) {
+        return false;
+      }
+      const now = new Date();
+      const [batch] = await this.answers.query<{ end: string }[]>(END_OF_BATCH, [now]);
+      await this.answers.query(DELETE_EXPIRED, [batch?.end ?? now]);
+      return batch !== undefined;
+    };
+    while (await this.database.transaction(deleteBatch)) {
+      // The locks of a batch are held for a short time only.
+    }
   }
 
   /** Deletes expired answers from time to time. */
@@ -104,7 +120,8 @@ export class KeptAnswers implements OnApplicationShutdown {
     const { ownerId, key, digest } = request;
     let kept: (Answer & Pick<KeptAnswer, 'digest'>) | undefined;
     const claim = async (manager: EntityManager) => {
-      const parameters = [ownerId, key, digest, this.configuration.IDEMPOTENCY_TTL];
+      const now = Date.now();
+      const parameters = [ownerId, key, digest, new Date(now), new Date(now + this.configuration.IDEMPOTENCY_TTL * 1000)];
       const [{ status, ...rest }] = await manager.query<[Pick<KeptAnswer, 'digest' | 'status' | 'body'>]>(CLAIM, parameters);
       if (status !== null) {
         kept = { status, ...rest };

@@ -54,8 +54,8 @@ export async function findFiltered<Entity extends { id: string }>(
   const name = `${scope.id} ${expression}`;
   const chooseBy = async (send: Send): Promise<Way> => {
     const plan = await explain(send, firstOf(repository, sources.planned));
-    const inOrder = plan.filters ? 'recent' : 'planned';
-    const way: Way = { first: plan.sorts ? 'fenced' : inOrder };
+    const walk = plan.filters ? 'recent' : 'planned';
+    const way: Way = plan.isDistributed ? { first: 'planned', isQuick: false } : { first: plan.sorts ? 'fenced' : walk };
     known.set(name, way);
     return way;
   };
@@ -170,6 +170,7 @@ interface PlanNode {
   'Node Type': string;
   'Index Cond'?: string;
   Filter?: string;
+  'Custom Plan Provider'?: string;
   Plans?: PlanNode[];
 }
 
@@ -180,19 +181,17 @@ interface PlanNode {
 export async function explain(send: Send, { text, values }: Statement) {
   const rows = await send({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
-  return { sorts: has(plan, isSort), filters: has(plan, isFiltered), readsTable: readsTable(plan) };
+  return {
+    // Each shard has a plan of its own, and sends its first rows alone; all that match would have to come here for other ways.
+    isDistributed: has(plan, ({ 'Custom Plan Provider': provider }) => provider?.startsWith('Citus') === true),
+    sorts: has(plan, ({ 'Node Type': type }) => type.endsWith('Sort')),
+    filters: has(plan, ({ Filter: condition }) => condition !== undefined),
+    readsTable: readsTable(plan),
+  };
 }
 
 function has(plan: PlanNode, is: (node: PlanNode) => boolean): boolean {
   return is(plan) || (plan.Plans ?? []).some((input) => has(input, is));
-}
-
-function isSort({ 'Node Type': type }: PlanNode): boolean {
-  return type.endsWith('Sort');
-}
-
-function isFiltered({ Filter: condition }: PlanNode): boolean {
-  return condition !== undefined;
 }
 
 function readsTable({ Plans: inputs = [], 'Node Type': type, 'Index Cond': condition }: PlanNode): boolean {

@@ -1,0 +1,112 @@
+import { DataSource } from 'typeorm';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { StatementObservers } from '../src/platform/database/database-metrics.js';
+import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
+import { type Service, startService, TESTER } from './support/service.js';
+
+/** The tables that Citus distributes, by the column whose value says on which server a row is (docs/scaling.md). */
+const DISTRIBUTED = { items: 'id', idempotency_keys: 'token_id' } as const;
+
+let service: Service;
+let dataSource: DataSource;
+/** All that the service sent about these tables. */
+const sent = new Set<string>();
+
+beforeAll(async () => {
+  service = await startService({ IDEMPOTENCY_TTL: '1', RATE_LIMIT: '1000' });
+  dataSource = service.app.get(DataSource);
+  service.app.get(StatementObservers).add((text) => {
+    sent.add(text.replaceAll(/\s+/g, ' ').trim());
+    return () => undefined;
+  });
+});
+
+afterAll(() => service.stop());
+
+const query = <Row>(sql: string, parameters: unknown[] = []) => dataSource.query<Row[]>(sql, parameters);
+
+/** What a server could not do with a statement that alone knows its own rows, or what two of them would do in different ways. */
+async function faultsOf(statement: string): Promise<string[]> {
+  const code = statement.replaceAll(/'(?:[^']|'')*'|"/g, '');
+  if (!Object.keys(DISTRIBUTED).some((table) => new RegExp(`\\b${table}\\b`).test(code))) {
+    return [];
+  }
+  const functions = [...code.matchAll(/\b([a-z_]\w*) ?\(/gi)].map(([, name = '']) => name.toLowerCase());
+  const decided = await query<{ proname: string }>(
+    `SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY($1) AND provolatile <> 'i'`,
+    [functions],
+  );
+  const rules = {
+    'reads a clock': /\bcurrent_(?:date|time|timestamp)\b|\blocaltime/i,
+    'locks rows of several servers': /\bFOR (?:NO KEY )?(?:UPDATE|SHARE)\b/i,
+    'changes or joins several tables': /\bWITH\b|\bJOIN\b|\bUSING\b|\bMERGE\b/i,
+    'moves a row to another server': /\bUPDATE (?:items|idempotency_keys)\b.*\bSET\b[^=]*\b(?:id|token_id) =/i,
+  };
+  const broken = Object.entries(rules).flatMap(([fault, pattern]) => (pattern.test(code) ? [fault] : []));
+  return [...decided.map(({ proname }) => `calls ${proname}`), ...broken];
+}
+
+it('knows statements that a distributed table cannot run', async () => {
+  for (const [statement, faults] of [
+    ['INSERT INTO idempotency_keys VALUES ($1) ON CONFLICT (key) DO UPDATE SET status = 1 WHERE now() > $2', ['calls now']],
+    [
+      'DELETE FROM idempotency_keys WHERE key IN (SELECT key FROM idempotency_keys LIMIT 9 FOR UPDATE SKIP LOCKED)',
+      [expect.any(String)],
+    ],
+    ['SELECT * FROM items JOIN tags ON true', ['changes or joins several tables']],
+    ['INSERT INTO "items" (id) VALUES (gen_random_uuid())', ['calls gen_random_uuid']],
+    ['UPDATE "items" SET "id" = $1', ['moves a row to another server']],
+    ['SELECT now() FROM access_tokens', []],
+  ] as const) {
+    expect([statement, await faultsOf(statement)]).toEqual([statement, faults]);
+  }
+});
+
+it('sends none of these', async () => {
+  const { api } = service;
+  const key = { 'Idempotency-Key': 'once' };
+  const answers = [await api.create({ name: 'red bicycle' })];
+  for (let time = 0; time < 2; time += 1) answers.push(await api.post('{"name":"blue lamp"}', key));
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+  const filters = [
+    'name == "red bicycle"',
+    'name.contains("lamp")',
+    'description == null',
+    'createdAt < timestamp("2030-01-01T00:00:00Z")',
+  ];
+  for (const filter of ['', ...filters, filters.join(' || '), filters.slice(0, 2).join(' && ')]) {
+    await api.walk({ filter, limit: '1' });
+  }
+  await service.app.get(KeptAnswers).deleteExpired();
+  const tokens = service.app.get(AccessTokensService);
+  await tokens.rotate((await tokens.list())[0]?.id ?? '', { overlap: 0 }, TESTER);
+  const statements = [...sent];
+  for (const word of [
+    'INSERT INTO "items"',
+    'INSERT INTO idempotency_keys',
+    'UPDATE "idempotency_keys"',
+    'DELETE',
+    'EXPLAIN',
+    'SELECT r.',
+  ]) {
+    expect(statements.some((statement) => statement.startsWith(word))).toBe(true);
+  }
+  const faults = await Promise.all(statements.map(async (statement) => [statement, await faultsOf(statement)] as const));
+  expect(faults.filter(([, found]) => found.length > 0)).toEqual([]);
+});
+
+it('has tables without sequences or references, whose unique columns have the one that distributes them', async () => {
+  for (const [table, column] of Object.entries(DISTRIBUTED)) {
+    const unique = await query<{ columns: string[] }>(
+      `SELECT ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = indrelid AND attnum = ANY(indkey)) AS columns
+       FROM pg_index WHERE indrelid = $1::regclass AND indisunique`,
+      [table],
+    );
+    expect(unique.length).toBeGreaterThan(0);
+    expect(unique.filter(({ columns }) => !columns.includes(column))).toEqual([]);
+    expect(
+      await query(`SELECT FROM pg_constraint WHERE contype IN ('f', 'x') AND $1::regclass IN (conrelid, confrelid)`, [table]),
+    ).toEqual([]);
+    expect(await query('SELECT FROM pg_attrdef WHERE adrelid = $1::regclass', [table])).toEqual([]);
+  }
+});
