@@ -10,7 +10,6 @@ export interface Program {
   readonly name: string;
   /** Arguments of Node. */
   readonly command: readonly string[];
-  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** A program in a process of its own. */
@@ -57,7 +56,6 @@ export async function startServer(
       SHUTDOWN_DELAY: '0',
       LOG_LEVEL: 'error',
       ...variables,
-      ...program.variables,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

@@ -12,7 +12,6 @@ const { BENCH_BEFORE } = process.env;
 export const programs: readonly Program[] = [
   SERVICE,
   ...(BENCH_BEFORE === undefined ? [] : [{ name: 'before', command: [resolve(BENCH_BEFORE, 'main.js')] }]),
-  { ...SERVICE, name: 'ours with access log', variables: { LOG_LEVEL: 'info' } },
   { name: 'base', command: [`${SERVERS}by-hand.ts`] },
   { name: 'ceiling', command: [`${SERVERS}by-hand.ts`, 'tuned'] },
   { name: 'fastify', command: [`${SERVERS}fastify.ts`] },

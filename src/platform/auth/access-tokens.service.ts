@@ -23,10 +23,10 @@ export interface Rotation {
 /** Tokens that one statement looks up, at most. */
 const MOST_AT_ONCE = 100;
 
-/** Replicas that note the same do not wait for each other. */
+/** In the order of the ids, so that replicas that note the same do not block each other. Skipping locked rows, copies of the table would differ. */
 const NOTE_USE = `
   UPDATE access_tokens SET last_used_on = $2 WHERE id IN (
-    SELECT id FROM access_tokens WHERE id = ANY($1) AND last_used_on IS DISTINCT FROM $2 FOR NO KEY UPDATE SKIP LOCKED)`;
+    SELECT id FROM access_tokens WHERE id = ANY($1) AND last_used_on IS DISTINCT FROM $2 ORDER BY id FOR NO KEY UPDATE)`;
 
 /** The life of access tokens: issued, verified, listed, rotated, revoked. */
 @Injectable()
