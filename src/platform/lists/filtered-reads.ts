@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { DataSource, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
@@ -22,12 +23,22 @@ const MOST_OF_TOKEN = 2;
 /** Connections that quick filters share, at most. */
 const MOST_SHARED = 2;
 
+/** In which way a filter finds its rows. */
+export interface Way {
+  readonly first: 'planned' | 'recent' | 'fenced';
+  /** Whether that takes little time, and whether an index can find all that match; undefined until it is known. */
+  isQuick?: boolean;
+  isIndexed?: boolean;
+}
+
 /**
  * Reads with filters, within limits: nothing can be written, and what costs much costs one processor, for a short time. Half of the
  * connections are left for requests without a filter.
  */
 @Injectable()
 export class FilteredReads {
+  /** For a minute: in which way a filter finds its rows, by the table, the base condition and the expression. */
+  readonly ways = new LRUCache<string, Way>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   private readonly connections: LimitedConnections;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { EntityMetadata, Repository } from 'typeorm';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
@@ -6,29 +5,15 @@ import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope } from './list-scope.js';
 import { type Sorting, sortingOf } from './order.js';
-import type { FilteredReads } from './filtered-reads.js';
+import type { FilteredReads, Way } from './filtered-reads.js';
 import { findFirst, firstOf, type Found, type Source } from './rows.js';
 
 /** Rows that the statement `recent` looks at. */
 export const WINDOW = 10_000;
 
-/** How long it is remembered in which way a filter finds its rows, in milliseconds, and for how many filters. */
-const REMEMBERED = { ttl: 60_000, max: 1000 };
-
 /** Milliseconds within which a filter must have had a connection to itself to share one, and from which on it shares none. */
 const QUICK = 10;
 const SLOW = 50;
-
-/** In which way a filter finds its rows. */
-interface Way {
-  readonly first: 'planned' | 'recent' | 'fenced';
-  /** Whether that takes little time, and whether an index can find all that match; undefined until it is known. */
-  isQuick?: boolean;
-  isIndexed?: boolean;
-}
-
-/** By the base condition and the filter. The metadata is that of one data source. */
-const ways = new WeakMap<EntityMetadata, LRUCache<string, Way>>();
 
 /**
  * The rows of a page that has a filter.
@@ -49,18 +34,16 @@ export async function findFiltered<Entity extends { id: string }>(
 ): Promise<Found<Entity>> {
   const { metadata } = repository;
   const sources = sourcesOf(metadata, condition, after, limit, scope);
-  const known = ways.get(metadata) ?? new LRUCache<string, Way>(REMEMBERED);
-  ways.set(metadata, known);
-  const name = `${scope.id} ${expression}`;
+  const name = `${metadata.tablePath} ${scope.id} ${expression}`;
   const chooseBy = async (send: Send): Promise<Way> => {
     const plan = await explain(send, firstOf(repository, sources.planned));
     const walk = plan.filters ? 'recent' : 'planned';
     const way: Way = plan.isDistributed ? { first: 'planned', isQuick: false } : { first: plan.sorts ? 'fenced' : walk };
-    known.set(name, way);
+    reads.ways.set(name, way);
     return way;
   };
   const share = reads.senderOf(repository);
-  let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : known.get(name);
+  let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.ways.get(name);
   way ??= share && (await chooseBy(share));
   const isShared = share !== undefined && way?.isQuick === true;
   if (way && isShared) {
@@ -89,7 +72,7 @@ export async function findFiltered<Entity extends { id: string }>(
     if (way.isIndexed) {
       return findFirst(own, sources.keyed);
     }
-    known.set(name, { first: 'planned', isQuick: false });
+    reads.ways.set(name, { first: 'planned', isQuick: false });
     return findFirst(own, sources.planned);
   });
 }

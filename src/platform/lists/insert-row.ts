@@ -28,6 +28,8 @@ export async function findIndependentTables(dataSource: DataSource): Promise<voi
   }
 }
 
+type Insert = (rows: readonly Fields[]) => Promise<unknown>;
+
 /** Adds the rows of one turn of the event loop together. */
 type Inserter = DataLoader<Fields, void>;
 
@@ -41,42 +43,33 @@ const inserters = new WeakMap<EntityMetadata, Inserter>();
  */
 export async function insertRow<Entity extends { id: string }>(repository: Repository<Entity>, row: Fields): Promise<void> {
   const { manager, metadata } = repository;
-  if (!statementsOf(repository)) {
+  const statements = statementsOf(repository);
+  if (!statements) {
     await repository.insert(row as QueryDeepPartialEntity<Entity>);
-  } else if (manager.queryRunner ?? transactionOf(manager.dataSource) ?? !independent.has(metadata)) {
-    await insertRows(repository, [row]);
+    return;
+  }
+  const insert: Insert = (rows) => runStatement(repository, statements.insert(rows));
+  if (manager.queryRunner ?? transactionOf(manager.dataSource) ?? !independent.has(metadata)) {
+    await insert([row]);
   } else {
-    const inserter = inserters.get(metadata) ?? newInserter(repository);
+    const inserter = inserters.get(metadata) ?? newInserter(insert);
     inserters.set(metadata, inserter);
     await inserter.load(row);
   }
 }
 
-async function insertRows<Entity extends { id: string }>(repository: Repository<Entity>, rows: readonly Fields[]): Promise<void> {
-  const statements = statementsOf(repository);
-  if (statements) {
-    await runStatement(repository, statements.insert(rows));
-  }
-}
-
-function newInserter<Entity extends { id: string }>(repository: Repository<Entity>): Inserter {
+function newInserter(insert: Insert): Inserter {
   const insertAll = async (rows: readonly Fields[]): Promise<(Error | undefined)[]> => {
     try {
-      await insertRows(repository, rows);
+      await insert(rows);
       return rows.map(() => undefined);
     } catch (error) {
       if (isUnavailable(error)) {
         throw error;
       }
       // What is wrong with one row is not the fault of the others.
-      return Promise.all(
-        rows.map((row) =>
-          insertRows(repository, [row]).then(
-            () => undefined,
-            (reason: Error) => reason,
-          ),
-        ),
-      );
+      const outcomes = await Promise.allSettled(rows.map((row) => insert([row])));
+      return outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : undefined));
     }
   };
   return new DataLoader(insertAll, { cache: false, maxBatchSize: MOST_ROWS, batchScheduleFn: setImmediate });
