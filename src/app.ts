@@ -41,7 +41,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   configureExpress(app, configuration.TRUSTED_PROXIES);
   const connections = new Connections(app.getHttpServer(), configuration, metrics);
   configureHttpServer(app.getHttpServer(), connections, metrics);
-  app.get(Drain).watch(connections);
+  app.get(Drain).connections = connections;
   app.use(connections.track, rememberRequest, observeRequests(metrics, logsInfo(configuration)), securityHeaders, requireHost);
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
@@ -52,7 +52,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
-  app.get(Startup).serve(apiDescription.version);
+  app.get(Startup).version = apiDescription.version;
   return app;
 }
 

@@ -13,7 +13,8 @@ import { checkPaths } from './boot-checks.js';
 /** Starts what an application needs that serves requests, when Nest initialises it. Commands need none of it. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
-  private version: string | undefined;
+  /** Of the service, for traces; undefined in a command. */
+  version: string | undefined;
 
   constructor(
     private readonly tracing: Tracing,
@@ -24,11 +25,6 @@ export class Startup implements OnApplicationBootstrap {
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
     private readonly host: HttpAdapterHost,
   ) {}
-
-  /** @param version - of the service, for traces */
-  serve(version: string): void {
-    this.version = version;
-  }
 
   /** @throws OperatorError when two routes are equal, the file of tokens is wrong, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {

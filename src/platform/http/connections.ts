@@ -35,7 +35,7 @@ export class Connections {
   private isEnding = false;
 
   constructor(
-    private readonly server: Server,
+    readonly server: Server,
     { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration,
     metrics: Metrics,
   ) {
@@ -129,11 +129,6 @@ export class Connections {
         socket.destroy();
       }
     }
-  }
-
-  /** Closes all connections, be it in the middle of a response. */
-  closeAll(): void {
-    this.server.closeAllConnections();
   }
 
   /** Reads nothing more from clients that do not read their responses: what they send would count as progress. */

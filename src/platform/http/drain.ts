@@ -12,9 +12,11 @@ import type { Connections } from './connections.js';
  */
 @Injectable()
 export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
+  /** Those of the server; in a command there is none. */
+  connections: Connections | undefined;
+  /** Whether the service ends. */
+  hasBegun = false;
   private readonly logger = new Logger('Drain');
-  private connections: Connections | undefined;
-  private begun = false;
   private deadline: NodeJS.Timeout | undefined;
 
   constructor(
@@ -22,17 +24,7 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
     private readonly indicators: HealthIndicators,
     metrics: Metrics,
   ) {
-    metrics.gauge({ name: 'items_draining', help: 'Whether the service ends' }, () => Number(this.begun));
-  }
-
-  /** Tells it the connections of the server; in a command there is none. */
-  watch(connections: Connections): void {
-    this.connections = connections;
-  }
-
-  /** Whether the service ends. */
-  get hasBegun(): boolean {
-    return this.begun;
+    metrics.gauge({ name: 'items_draining', help: 'Whether the service ends' }, () => Number(this.hasBegun));
   }
 
   /** @param signal - that ends the service; none when it is closed by its own code */
@@ -42,12 +34,12 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
       return;
     }
     const timeout = configuration.SHUTDOWN_TIMEOUT * 1000;
-    this.begun = true;
+    this.hasBegun = true;
     this.indicators.endWith('shutdown');
     connections.closeAfterResponses();
     this.deadline = setTimeout(() => {
       this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are cut off.');
-      connections.closeAll();
+      connections.server.closeAllConnections();
     }, timeout * CUT_OFF);
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
