@@ -19,7 +19,7 @@ const program = new Command('items')
   // What is said of a wrong argument repeats it, and it may be a token in the wrong place.
   .configureOutput({ writeErr: (text) => process.stderr.write(hideCredentials(text)) });
 
-addTokenCommands(program.command('token').description('manage access tokens'), { withDatabase, print });
+addTokenCommands(program.command('token').description('manage access tokens'), withDatabase);
 
 program
   .command('migrate')
@@ -41,11 +41,11 @@ program
   .argument('[file]', 'to write it to, instead of standard output')
   .action(async (file: string | undefined) => {
     const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
-    const document = JSON.stringify(app.get(OpenApiDocument).get(), null, 2);
+    const document = `${JSON.stringify(app.get(OpenApiDocument).get(), null, 2)}\n`;
     if (file === undefined) {
-      print(document);
+      process.stdout.write(document);
     } else {
-      await writeFile(file, `${document}\n`);
+      await writeFile(file, document);
     }
   });
 
@@ -75,8 +75,4 @@ function explain(error: unknown): never {
     throw error;
   }
   throw new OperatorError(`The database cannot be used: ${reasonOf(error)}`);
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -13,20 +13,15 @@ import { hideCredentials } from './hide-credentials.js';
 import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 import { scopesOf } from './token-policy.decorator.js';
 
-/** What the command line lends its commands. */
-export interface CommandLine {
-  /** Runs something with the application's providers and a connected database. */
-  readonly withDatabase: <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
-  /** Writes a result. */
-  readonly print: (text: string) => void;
-}
+/** Runs something with the application's providers and a connected database. */
+type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
 /**
  * Adds the commands for access tokens.
  *
  * @param token - the command that they become parts of
  */
-export function addTokenCommands(token: Command, { withDatabase, print }: CommandLine): void {
+export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
     withDatabase((app) => run(app.get(AccessTokensService), app));
   const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
@@ -140,6 +135,10 @@ function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revoke
 function table(tokens: readonly ReturnType<typeof describe>[]): string {
   const rows = tokens.map((token) => Object.values(token).slice(0, COLUMNS.length).map(cell));
   return [COLUMNS, ...rows].map((row) => row.join('\t')).join('\n');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 function cell(value: string | string[] | Date | null): string {
