@@ -39,10 +39,8 @@ export interface ProblemOptions {
 /** An error that the client gets as it is, as `application/problem+json` (RFC 9457). */
 export class Problem extends Error {
   override readonly name = 'Problem';
-  /** Of the response. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Every fault of the request. */
-  readonly errors: readonly RequestFault[] | undefined;
+  readonly headers;
+  readonly errors;
 
   /**
    * @param type - from `defineProblemType`
@@ -51,15 +49,15 @@ export class Problem extends Error {
   constructor(
     readonly type: ProblemType,
     detail: string,
-    options: ProblemOptions = {},
+    { headers = {}, errors, cause }: ProblemOptions = {},
   ) {
     const { stackTraceLimit } = Error;
     // Its stack is not used, and takes as long as the rest of a refusal: what is logged is the cause.
     Error.stackTraceLimit = 0;
-    super(detail, { cause: options.cause });
+    super(detail, { cause });
     Error.stackTraceLimit = stackTraceLimit;
-    this.headers = options.headers ?? {};
-    this.errors = options.errors;
+    this.headers = headers;
+    this.errors = errors;
   }
 }
 

@@ -27,12 +27,12 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(requestOf(context).user === undefined);
+    return Promise.resolve(context.getArgByIndex<Request>(0).user === undefined);
   }
 
   /** A route with `@Throttle()` has a limit of its own for each token; what it admits counts for that of the service as well. */
   protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
-    const request = requestOf(context);
+    const request = context.getArgByIndex<Request>(0);
     const token = request.user?.id ?? '';
     if (limit !== throttler.limit || ttl !== throttler.ttl) {
       await this.count(request, `${token} ${context.getClass().name}.${context.getHandler().name}`, 'route', limit, ttl);
@@ -49,8 +49,4 @@ export class RateLimitGuard extends ThrottlerGuard {
     }
     return true;
   }
-}
-
-function requestOf(context: ExecutionContext): Request {
-  return context.getArgByIndex<Request>(0);
 }
