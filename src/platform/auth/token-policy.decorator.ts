@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Reflector } from '@nestjs/core';
-import { isHidden } from '../openapi/hidden.decorator.js';
+import { isHidden } from '../openapi/route-documentation.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { isScope } from './principal.js';
 

@@ -2,7 +2,7 @@ import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
-import { Hidden } from '../openapi/hidden.decorator.js';
+import { Hidden } from '../openapi/route-documentation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, landingPage, problemsPage } from './pages.js';
 

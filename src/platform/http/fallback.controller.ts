@@ -1,7 +1,7 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
-import { Hidden } from '../openapi/hidden.decorator.js';
+import { Hidden } from '../openapi/route-documentation.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
 

@@ -2,7 +2,7 @@ import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { HIDDEN } from '../openapi/hidden.decorator.js';
+import { HIDDEN } from '../openapi/route-documentation.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
 import { isDecodable } from './percent-encoding.js';

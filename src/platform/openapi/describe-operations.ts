@@ -13,9 +13,9 @@ import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.intercep
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
-import { operationIdOf, operationOf } from './operation-options.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
 import type { headers } from './platform-components.js';
+import { operationIdOf, operationOf } from './route-documentation.js';
 
 /** Name of the one security scheme: every operation that is not public takes a bearer credential. */
 export const BEARER = 'token';
@@ -35,31 +35,31 @@ type ProblemAnswer = readonly [Problem, Headers];
 /**
  * Adds to every operation what the platform responds on its behalf, the problems of its own, and the scopes that it needs.
  *
+ * @returns the operations by the handlers of their routes
  * @throws OperatorError when operations share a handler or its name, which is their id
  */
-export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): void {
+export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Operation> {
   const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
-  const operations = operationsOf(document);
-  for (const { method, path, operation } of operations) {
+  const described = new Map<Route['handler'], Operation>();
+  const calls: { scope: string; call: string }[] = [];
+  for (const { call, path, operation } of operationsOf(document)) {
     const { operationId: id = '' } = operation;
     const route = byId.get(id);
     if (!route) {
       const remedy = 'give each path, method and version a handler of its own, and each handler another name.';
-      throw new OperatorError(`${method.toUpperCase()} ${path} shares the operation id ${id}: ${remedy}`);
+      throw new OperatorError(`${call} shares the operation id ${id}: ${remedy}`);
     }
     byId.delete(id);
+    described.set(route.handler, operation);
+    calls.push(...scopesOf(route).map((scope) => ({ scope: code(scope), call: code(call) })));
     describeSecurity(operation, route);
     describeResponses(operation, path, route, document.components?.schemas ?? {});
   }
-  const calls = operations.flatMap(({ method, path, operation }) =>
-    (operation.security ?? [])
-      .flatMap((schemes) => schemes[BEARER] ?? [])
-      .map((scope) => ({ scope: code(scope), call: code(`${method.toUpperCase()} ${path}`) })),
-  );
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lines = byScope.map(([scope, needing]) => `- ${scope}: ${needing.map(({ call }) => call).join(', ')}`);
   const scopes = lines.length === 0 ? [] : [`It may be restricted to scopes:\n\n${lines.join('\n')}`];
   Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
+  return described;
 }
 
 /** Names the scopes also in words, because Swagger UI does not show those of bearer credentials. */

@@ -4,10 +4,9 @@ import { nameOf, parametersOf, type Route } from '../routes/route.js';
 import { completeBodies } from './complete-bodies.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { documentRules } from './documented-properties.js';
-import { operationIdOf } from './operation-options.js';
-import { type Operation, operationsOf } from './operations.js';
+import type { Operation } from './operations.js';
 import { headers, schemas } from './platform-components.js';
-import { sectionsOf } from './section.decorator.js';
+import { operationIdOf, sectionsOf } from './route-documentation.js';
 
 /** What the document says of the service as a whole. */
 export interface ApiDescription {
@@ -23,7 +22,7 @@ export interface ApiDescription {
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
-  private operations: ReadonlyMap<Route['handler'] | undefined, Operation> = new Map();
+  private operations: ReadonlyMap<Route['handler'], Operation> = new Map();
 
   /** @param routes - of the application, which the boot checks have let through */
   build(app: INestApplication, { title, summary, description, version }: ApiDescription, routes: readonly Route[]): void {
@@ -48,12 +47,8 @@ export class OpenApiDocument {
     const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
     const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
     document.components = { ...document.components, schemas: { ...document.components?.schemas, ...schemas }, headers };
-    describeOperations(document, routes);
+    this.operations = describeOperations(document, routes);
     completeBodies(document);
-    const handlers = new Map(routes.map((route) => [operationIdOf(route), route.handler]));
-    this.operations = new Map(
-      operationsOf(document).map(({ operation }) => [handlers.get(operation.operationId ?? ''), operation]),
-    );
     this.document = document;
   }
 

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, SetMetadata, HttpCode, HttpStatus, UseInterceptors } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { isWhitelisted } from './documented-properties.js';
-import { OPERATION, type OperationOptions } from './operation-options.js';
+import { OPERATION, type OperationOptions } from './route-documentation.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**

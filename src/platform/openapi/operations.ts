@@ -9,11 +9,15 @@ export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['sche
 /** A schema, or a reference to a named one. */
 export type Schema = Schemas[string];
 
-/** Every operation of a document, with its method and path. */
-export function operationsOf({ paths }: OpenAPIObject): { method: string; path: string; operation: Operation }[] {
+/** Every operation of a document, with its path and the `call` of it: `GET /v1/items`. */
+export function operationsOf({ paths }: OpenAPIObject): { call: string; path: string; operation: Operation }[] {
   // Nest writes no other members into a path than operations.
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ method, path, operation })),
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
+      call: `${method.toUpperCase()} ${path}`,
+      path,
+      operation,
+    })),
   );
 }
 

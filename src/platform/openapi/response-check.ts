@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import { type Observable, tap } from 'rxjs';
 import type { OpenApiDocument } from './openapi-document.js';
-import { operationOf } from './operation-options.js';
+import { operationOf } from './route-documentation.js';
 import { mediaTypesOf, type Schema, type Schemas } from './operations.js';
 import { isFile } from './response.interceptor.js';
 
