@@ -14,7 +14,8 @@ import { InputGuard } from './http/input.guard.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { ListsModule } from './lists/lists.module.js';
-import { ObservabilityModule } from './observability/observability.module.js';
+import { Metrics } from './observability/metrics.js';
+import { MetricsServer } from './observability/metrics-server.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
 import { RememberingReflector } from './throttling/remembering-reflector.js';
@@ -28,7 +29,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
   imports: [
     DiscoveryModule,
     ConfigurationModule,
-    ObservabilityModule,
     DatabaseModule,
     AuthModule,
     ThrottlingModule,
@@ -38,6 +38,8 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
   ],
   controllers: [DocsController, FallbackController],
   providers: [
+    Metrics,
+    MetricsServer,
     Tracing,
     Drain,
     OpenApiDocument,
@@ -51,6 +53,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [OpenApiDocument],
+  exports: [Metrics, OpenApiDocument],
 })
 export class PlatformModule {}
