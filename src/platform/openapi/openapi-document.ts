@@ -8,15 +8,8 @@ import type { Operation } from './operations.js';
 import { headers, schemas } from './platform-components.js';
 import { operationIdOf, sectionsOf } from './route-documentation.js';
 
-/** What the document says of the service as a whole. */
-export interface ApiDescription {
-  title: string;
-  /** What it is, in one sentence. Plain text. */
-  summary: string;
-  /** Markdown. */
-  description: string;
-  version: string;
-}
+/** What the document says of the service as a whole: a sentence of plain text as `summary`, Markdown as `description`. */
+export type ApiDescription = Record<'title' | 'summary' | 'description' | 'version', string>;
 
 /** The OpenAPI 3.1 document of all features. What the platform adds to every route is added here to every operation. */
 @Injectable()

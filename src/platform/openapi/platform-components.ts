@@ -3,6 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 type Components = NonNullable<OpenAPIObject['components']>;
 
 const text = (description: string, form: object = {}) => ({ type: 'string' as const, ...form, description });
+const position = (description: string) => ({ type: 'integer' as const, minimum: 0, description });
 const header = (description: string, example?: string) => ({
   description,
   schema: { type: 'string' as const },
@@ -36,12 +37,8 @@ export const schemas: NonNullable<Components['schemas']> = {
       parameter: text('Name of the query, path or header parameter; empty for the query as a whole.'),
       code: text('The rule that is broken.'),
       detail: text('How to fix it.'),
-      start: {
-        type: 'integer',
-        minimum: 0,
-        description: 'Where in the value of a filter, in characters (Unicode code points) from its start.',
-      },
-      end: { type: 'integer', minimum: 0, description: 'Where that ends, exclusive.' },
+      start: position('Where in the value of a filter, in characters (Unicode code points) from its start.'),
+      end: position('Where that ends, exclusive.'),
     },
   },
 };

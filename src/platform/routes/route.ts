@@ -34,17 +34,12 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
   return Reflect.getMetadata(key, handler) ?? Reflect.getOwnMetadata(key, controller);
 }
 
-/** A parameter of a handler that takes a part of the request. */
-export interface RouteParameter {
-  readonly kind: RouteParamtypes;
-  /** Of the part: `id` in `@Param('id')`. */
-  readonly data: unknown;
-  /** Its class, as far as reflection knows; undefined for one that was imported with `type`. */
-  readonly type: Type<object> | undefined;
-}
-
-/** The parameters of a handler that have a decorator, such as `@Body() body: CreateItemDto`. */
-export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>): RouteParameter[] {
+/**
+ * The parameters of a handler that take a part of the request, such as `@Body() body: CreateItemDto`.
+ *
+ * @returns `data` names the part, `id` in `@Param('id')`; `type` is undefined for a class that was imported with `type`
+ */
+export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
     { index: number; data?: unknown }
