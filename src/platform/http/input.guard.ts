@@ -31,7 +31,11 @@ export class InputGuard implements CanActivate {
     const start = request.url.indexOf('?');
     if (start >= 0) {
       const query = parseQuery(request.url.slice(start + 1));
-      this.checkNames(query, controller, handler);
+      if (!this.names.has(handler)) {
+        this.names.set(handler, queryNames(controller, handler));
+      }
+      const known = this.names.get(handler);
+      refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
       // Express would parse it again at each access.
       Object.defineProperty(request, 'query', { value: query });
     }
@@ -39,15 +43,6 @@ export class InputGuard implements CanActivate {
       request.body = await readJson(request);
     }
     return true;
-  }
-
-  /** @throws Problem `invalid-parameters` for names that the handler does not take */
-  private checkNames(query: ParsedUrlQuery, controller: Type, handler: Route['handler']): void {
-    if (!this.names.has(handler)) {
-      this.names.set(handler, queryNames(controller, handler));
-    }
-    const known = this.names.get(handler);
-    refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
   }
 }
 
