@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { type INestApplicationContext, Logger, type NestApplicationOptions, type Type, VersioningType } from '@nestjs/common';
+import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
@@ -65,9 +65,9 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
   const logger = await NestLogger.create(configuration, process.stdout, output);
-  const options: NestApplicationOptions = { logger, abortOnError: false };
-  const create = () => NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), options);
-  const app = await withConfiguration(configuration, create);
+  const app = await withConfiguration(configuration, () =>
+    NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), { logger, abortOnError: false }),
+  );
   app.get(Metrics).registry.registerMetric(output.dropped);
   return configureApp(app);
 }

@@ -53,13 +53,9 @@ export class Connections {
     server.requestTimeout = server.headersTimeout + BODY_TIME;
     server.setTimeout(STALL_TIMEOUT, this.endSilent);
     const pausing = setInterval(this.pauseUnread, PAUSE_INTERVAL).unref();
-    server.once('close', () => {
-      clearInterval(pausing);
-    });
+    server.once('close', () => clearInterval(pausing));
     server.maxConnections = MAX_CONNECTIONS;
-    server.on('drop', () => {
-      this.cut.inc({ limit: 'max-connections' });
-    });
+    server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
     server.on('connection', (socket: Socket) => {
       this.open.set(socket, { pending: 0 });
       socket.once('close', () => this.open.delete(socket));
@@ -135,9 +131,7 @@ export class Connections {
   private readonly pauseUnread = (): void => {
     for (const socket of this.open.keys()) {
       if (socket.writableNeedDrain && !socket.isPaused()) {
-        socket.pause().once('drain', () => {
-          socket.resume();
-        });
+        socket.pause().once('drain', () => socket.resume());
       }
     }
   };

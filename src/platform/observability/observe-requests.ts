@@ -64,9 +64,7 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
       span?.end();
     };
     inRequestSpan(request, (span) => {
-      response.once('close', () => {
-        observe(span);
-      });
+      response.once('close', () => observe(span));
       next();
     });
   };

@@ -87,12 +87,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     // Only those who use Redis load ioredis.
     const { createRedis } = await import('../redis/connect-redis.js');
-    const leave = (error: unknown = new Error('The connection to Redis ended.')) => {
-      this.leave(error);
-    };
-    this.connection = createRedis(location).on('error', leave).on('close', leave);
+    this.connection = createRedis(location)
+      .on('error', this.leave)
+      .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     this.redis = new RedisWindow(this.connection, REDIS_KEY_PREFIX);
-    await within(TIMES.connect, this.connection.connect()).catch(leave);
+    await within(TIMES.connect, this.connection.connect()).catch(this.leave);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
@@ -150,9 +149,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     const response = redis.hit(key, limit, ttl).finally(() => {
       this.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
-    response.catch((error: unknown) => {
-      this.leave(error, key);
-    });
+    response.catch((error: unknown) => this.leave(error, key));
     try {
       const state = await within(TIMES.call, response);
       this.slowSince = Infinity;
@@ -169,14 +166,14 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** Counts alone from now on. */
-  private leave(err: unknown, key = this.failedKey): void {
+  private readonly leave = (err: unknown, key = this.failedKey): void => {
     if (!this.isAway) {
       this.isAway = true;
       this.failedKey = key;
       this.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'rate limit storage away', err });
     }
-  }
+  };
 
   private async probe(): Promise<void> {
     if (this.isAway && this.redis) {

@@ -25,12 +25,8 @@ export function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // Timers come first in a turn of the event loop, arrivals then, and this last.
-      setImmediate(() => {
-        reject(new Error(`No answer within ${milliseconds} ms.`));
-      });
+      setImmediate(() => reject(new Error(`No answer within ${milliseconds} ms.`)));
     }, milliseconds);
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-    });
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

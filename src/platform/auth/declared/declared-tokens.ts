@@ -76,9 +76,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
   private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {
-      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes }: DeclaredToken) => {
+      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes }: DeclaredToken) =>
         audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
-      };
       for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);
       for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) note('token.declared', token);
       this.tokens = tokens;
