@@ -1,10 +1,12 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule, Reflector } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
+import { Configuration } from './config/configuration.js';
 import { ConfigurationModule } from './config/configuration.module.js';
 import { DocsController } from './docs/docs.controller.js';
 import { HealthModule } from './health/health.module.js';
@@ -18,8 +20,8 @@ import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
 import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import { throttlerOptions } from './throttling/rate-limit.storage.js';
 import { RememberingReflector } from './throttling/remembering-reflector.js';
-import { ThrottlingModule } from './throttling/throttling.module.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
@@ -31,7 +33,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     ConfigurationModule,
     DatabaseModule,
     AuthModule,
-    ThrottlingModule,
+    ThrottlerModule.forRootAsync({ inject: [Configuration, Metrics], useFactory: throttlerOptions }),
     HealthModule,
     IdempotencyModule,
     ListsModule,

@@ -1,5 +1,5 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { RedisConnection } from '../redis/connect-redis.js';
@@ -24,6 +24,13 @@ const TIMES = {
 };
 
 const SLOW_RESPONSES = 5;
+
+/** What Nest's throttler counts. Without a block duration, a refused token waits for the next free slot and no longer. */
+export function throttlerOptions(configuration: Configuration, metrics: Metrics): ThrottlerModuleOptions {
+  const { RATE_LIMIT: limit, RATE_LIMIT_WINDOW: seconds } = configuration;
+  const throttler = { name: 'default', limit, ttl: seconds * 1000, blockDuration: 0 };
+  return { throttlers: [throttler], storage: new RateLimitStorage(configuration, metrics) };
+}
 
 const STORAGES = ['redis', 'process'] as const;
 
