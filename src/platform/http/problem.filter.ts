@@ -46,20 +46,16 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) {
     return error;
   }
-  return asHttpProblem(error) ?? asDatabaseProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
-}
-
-/** Errors of Nest (`HttpException`), and those of Express and its parts that are meant for the client (`http-errors`). */
-function asHttpProblem(error: unknown): Problem | undefined {
   if (error instanceof HttpException) {
     const status = error.getStatus();
     return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
   }
+  // Of Express and its parts (`http-errors`), meant for the client.
   if (Error.isError(error) && 'expose' in error && error.expose === true) {
     const status = 'status' in error ? Number(error.status) : 400;
     return new Problem(typeOfStatus(status), error.message, { cause: error });
   }
-  return undefined;
+  return asDatabaseProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
 }
 
 /** Of `new BadRequestException(['…', '…'])`, all. */
