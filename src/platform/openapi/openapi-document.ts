@@ -18,19 +18,16 @@ export class OpenApiDocument {
   private operations: ReadonlyMap<Route['handler'], Operation> = new Map();
 
   /** @param routes - of the application, which the boot checks have let through */
-  build(app: INestApplication, { title, summary, description, version }: ApiDescription, routes: readonly Route[]): void {
+  build(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
     const builder = new DocumentBuilder()
       .setOpenAPIVersion('3.1.0')
-      .setTitle(title)
-      .setDescription(description)
-      .setVersion(version)
       .addServer('/')
       .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
       .addSecurityRequirements(BEARER);
     sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
     const base = builder.build();
-    // Of OpenAPI 3.1, which the builder does not know yet.
-    Object.assign(base.info, { summary });
+    // The builder does not know `summary` yet, which is of OpenAPI 3.1.
+    Object.assign(base.info, info);
     for (const { type, data } of routes.flatMap(parametersOf)) {
       if (type && data === undefined) {
         documentRules(type);
