@@ -18,7 +18,6 @@ export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_
   return `Bearer ${fields.join(', ')}`;
 }
 
-/** The token is absent or not valid. */
 const unauthorized = defineProblemType({
   name: 'unauthorized',
   status: 401,

@@ -6,7 +6,6 @@ import { Problem } from '../http/problem.js';
 import { challenge } from './bearer-auth.guard.js';
 import { requiredPolicy } from './token-policy.decorator.js';
 
-/** The token is valid, and not meant for this. */
 const insufficientScope = defineProblemType({
   name: 'insufficient-scope',
   status: 403,

@@ -53,7 +53,6 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
     connections.closeIdle();
   }
 
-  /** The server has closed. */
   onApplicationShutdown(): void {
     clearTimeout(this.deadline);
   }

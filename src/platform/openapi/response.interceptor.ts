@@ -68,7 +68,6 @@ export function isFile(body: unknown): boolean {
   return typeof body === 'string' || ArrayBuffer.isView(body) || body instanceof StreamableFile;
 }
 
-/** A schema and all that it is composed of. */
 function partsOf(reference: Schema, schemas: Schemas): Part[] {
   const schema = resolveSchema(reference, schemas) as Part;
   const { allOf = [], anyOf = [], oneOf = [] } = schema;

@@ -5,14 +5,10 @@ import type { RedisLocation } from './redis-url.js';
 /** A connection to one Redis, or the connections to all nodes of a cluster. */
 export type RedisConnection = Redis | Cluster;
 
-/** Milliseconds between attempts to connect. */
-const retry = () => 250;
+/** In milliseconds: between attempts to connect, until a connection must be made, and until one without a response is replaced. */
+const TIMES = { retry: 250, connect: 500, response: 1000 };
 
-/** Milliseconds until the connection must be made. */
-const CONNECT_TIMEOUT = 500;
-
-/** Milliseconds after which a connection that gives no response is replaced. */
-const SOCKET_TIMEOUT = 1000;
+const retry = () => TIMES.retry;
 
 /**
  * A connection to Redis, which `connect()` begins and ioredis makes again whenever it is lost. Commands fail at once while there is
@@ -23,8 +19,8 @@ export function createRedis(location: RedisLocation): RedisConnection {
   const server: RedisOptions = {
     lazyConnect: true,
     enableOfflineQueue: false,
-    connectTimeout: CONNECT_TIMEOUT,
-    socketTimeout: SOCKET_TIMEOUT,
+    connectTimeout: TIMES.connect,
+    socketTimeout: TIMES.response,
     connectionName: SERVICE_NAME,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
@@ -41,7 +37,7 @@ export function createRedis(location: RedisLocation): RedisConnection {
       clusterRetryStrategy: retry,
       retryDelayOnClusterDown: 0,
       retryDelayOnFailover: 0,
-      slotsRefreshTimeout: CONNECT_TIMEOUT,
+      slotsRefreshTimeout: TIMES.connect,
       // The certificates of managed clusters are for names, which look-ups would turn into addresses.
       ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
     });
@@ -55,7 +51,7 @@ export function createRedis(location: RedisLocation): RedisConnection {
     name: masterName ?? '',
     db: database,
     sentinelRetryStrategy: retry,
-    sentinelCommandTimeout: CONNECT_TIMEOUT,
+    sentinelCommandTimeout: TIMES.connect,
     ...(sentinelPassword !== undefined && { sentinelPassword }),
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
   });

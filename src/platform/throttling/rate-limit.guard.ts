@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
-/** The token made too many requests. */
 const rateLimited = defineProblemType({
   name: 'rate-limited',
   status: 429,

@@ -56,7 +56,6 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   /** Since when, by `performance.now()`, all responses were slow; `Infinity` after one in time. */
   private slowSince = Infinity;
   private slowInRow = 0;
-  /** Since when Redis is back. */
   private backSince = -Infinity;
   private probing: NodeJS.Timeout | undefined;
 
@@ -172,7 +171,6 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
   }
 
-  /** Counts alone from now on. */
   private readonly leave = (err: unknown, key = this.failedKey): void => {
     if (!this.isAway) {
       this.isAway = true;

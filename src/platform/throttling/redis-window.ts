@@ -43,10 +43,9 @@ declare module 'ioredis' {
 
 /** A sliding window in Redis, exact for all processes that count in it. */
 export class RedisWindow {
-  /** @param prefix - of the names of its keys */
   constructor(
     private readonly connection: RedisConnection,
-    private readonly prefix: string,
+    private readonly keyPrefix: string,
   ) {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
@@ -60,7 +59,7 @@ export class RedisWindow {
    * @throws Error when Redis cannot be reached or cannot count
    */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
-    const key = `${this.prefix}rate-limit:{${token}}${suffix}`;
+    const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
     const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);
     return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
   }

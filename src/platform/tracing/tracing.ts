@@ -26,12 +26,11 @@ export class Tracing implements OnApplicationShutdown {
     statements.add(traceStatement);
   }
 
-  /** @param version - of the service */
-  async start(version: string): Promise<void> {
+  async start(serviceVersion: string): Promise<void> {
     const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: isDisabled } = this.configuration;
     if (endpoint !== undefined && !isDisabled) {
       const { startSdk } = await import('./start-sdk.js');
-      this.sdk = startSdk(this.configuration, version);
+      this.sdk = startSdk(this.configuration, serviceVersion);
     }
   }
 
