@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { HealthIndicators } from '../health/health-indicators.js';
 import { Metrics } from '../observability/metrics.js';
@@ -11,13 +11,12 @@ import type { Connections } from './connections.js';
  * the next one elsewhere. Then the server closes. What is left shortly before `SHUTDOWN_TIMEOUT` is cut off.
  */
 @Injectable()
-export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
+export class Drain implements BeforeApplicationShutdown {
   /** Those of the server; in a command there is none. */
   connections: Connections | undefined;
   /** Whether the service ends. */
   hasBegun = false;
   private readonly logger = new Logger('Drain');
-  private deadline: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly configuration: Configuration,
@@ -37,10 +36,11 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
     this.hasBegun = true;
     this.indicators.endWith('shutdown');
     connections.closeAfterResponses();
-    this.deadline = setTimeout(() => {
+    const deadline = setTimeout(() => {
       this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are cut off.');
       connections.server.closeAllConnections();
-    }, timeout * CUT_OFF);
+    }, timeout * CUT_OFF).unref();
+    connections.server.once('close', () => clearTimeout(deadline));
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       // Even if a module hangs.
@@ -51,9 +51,5 @@ export class Drain implements BeforeApplicationShutdown, OnApplicationShutdown {
       await delay(configuration.SHUTDOWN_DELAY * 1000);
     }
     connections.closeIdle();
-  }
-
-  onApplicationShutdown(): void {
-    clearTimeout(this.deadline);
   }
 }
