@@ -101,12 +101,9 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
 
 /** Registers the routes of a module behind those of all others: the platform has a route for every path. */
 function putLast(type: Type, modules: ModulesContainer): void {
-  for (const [key, module] of modules) {
-    if (module.metatype === type) {
-      modules.delete(key);
-      modules.set(key, module);
-      return;
-    }
+  for (const [key, module] of [...modules].filter(([, { metatype }]) => metatype === type)) {
+    modules.delete(key);
+    modules.set(key, module);
   }
 }
 

@@ -54,13 +54,10 @@ export function AnswerOf<Body extends object>(body: Type<Body>): AnswerType<Body
     }
   }
 
-  for (const [name, documentation] of Object.entries(properties)) {
+  const createdAt = { type: String, format: 'date-time', description: 'When it was created, UTC.', example: EXAMPLE_TIME };
+  for (const [name, documentation] of Object.entries<ApiPropertyOptions>({ ...properties, createdAt })) {
     ApiProperty(answered(documentation))(DocumentedAnswer.prototype, name);
   }
-  ApiProperty({ type: String, format: 'date-time', description: 'When it was created, UTC.', example: EXAMPLE_TIME })(
-    DocumentedAnswer.prototype,
-    'createdAt',
-  );
   markWhitelisted(DocumentedAnswer);
   return DocumentedAnswer as unknown as AnswerType<Body>;
 }

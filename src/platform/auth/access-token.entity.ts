@@ -44,11 +44,7 @@ export class AccessToken {
 }
 
 /** Why a token cannot be used now; undefined if it can. */
-export function endOf({
-  revokedAt,
-  expiresAt,
-  replacedBy,
-}: Pick<AccessToken, 'revokedAt' | 'expiresAt' | 'replacedBy'>): 'revoked' | 'rotated' | 'expired' | undefined {
+export function endOf({ revokedAt, expiresAt, replacedBy }: Pick<AccessToken, 'revokedAt' | 'expiresAt' | 'replacedBy'>) {
   if (revokedAt) {
     return 'revoked';
   }

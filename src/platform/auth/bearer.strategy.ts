@@ -105,8 +105,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 
   private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
-    const refused: Verdict = { refused: 'budget' };
-    const run = async () => (this.budget.isSpent(address) ? refused : lookUp());
+    const run = async (): Promise<Verdict> => (this.budget.isSpent(address) ? { refused: 'budget' } : lookUp());
     return this.newcomers.run(networksOf(address).at(-1) ?? '', run, undefined, databaseBusy);
   }
 

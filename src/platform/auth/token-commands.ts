@@ -16,11 +16,7 @@ import { scopesOf } from './token-policy.decorator.js';
 /** Runs something with the application's providers and a connected database. */
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
-/**
- * Adds the commands for access tokens.
- *
- * @param token - the command that they become parts of
- */
+/** Makes the commands for access tokens parts of the command `token`. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
     withDatabase((app) => run(app.get(AccessTokensService), app));

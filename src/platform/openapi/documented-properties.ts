@@ -7,12 +7,8 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   const target = prototype as object;
   // Each behind a colon.
   const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
-  return Object.fromEntries(
-    names.map((name) => [
-      name.slice(1),
-      Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name.slice(1)) as ApiPropertyOptions,
-    ]),
-  );
+  const optionsOf = (name: string) => Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
+  return Object.fromEntries(names.map((name) => [name.slice(1), optionsOf(name.slice(1))]));
 }
 
 const WHITELISTED = 'whitelisted';
