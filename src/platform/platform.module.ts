@@ -15,7 +15,8 @@ import { FallbackController } from './http/fallback.controller.js';
 import { InputGuard } from './http/input.guard.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
-import { ListsModule } from './lists/lists.module.js';
+import { FilteredReads } from './lists/filtered-reads.js';
+import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
@@ -36,7 +37,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     ThrottlerModule.forRootAsync({ inject: [Configuration, Metrics], useFactory: throttlerOptions }),
     HealthModule,
     IdempotencyModule,
-    ListsModule,
   ],
   controllers: [DocsController, FallbackController],
   providers: [
@@ -46,6 +46,8 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Drain,
     OpenApiDocument,
     Startup,
+    FilteredReads,
+    Lists,
     { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
@@ -55,6 +57,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [Metrics, OpenApiDocument],
+  exports: [Lists, Metrics, OpenApiDocument],
 })
 export class PlatformModule {}

@@ -1,5 +1,7 @@
-import type { Client } from 'pg';
+import type { Client, Pool } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { poolOf } from './app-data-source.js';
+import { streamOf } from './database-client.js';
 import { hasSessions } from './run-statement.js';
 import type { OpenConnection } from './shared-connections.js';
 import { giveBack } from './transactions.js';
@@ -48,7 +50,19 @@ export class LimitedConnections {
         throw error;
       });
     }
-    const release = () => (isSession ? void kept.set(runner, setTimeout(undo, KEPT).unref()) : undo());
+    const release = () => {
+      const isLost = runner.isReleased || streamOf(client).destroyed;
+      if (isSession && !isLost && isSpare(poolOf(dataSource))) {
+        kept.set(runner, setTimeout(undo, KEPT).unref());
+      } else {
+        undo();
+      }
+    };
     return { client, manager: runner.manager, release };
   }
+}
+
+/** Whether nobody waits for a connection of the pool, nor would for its only one. */
+function isSpare({ options, waitingCount }: Pool): boolean {
+  return options.max > 1 && waitingCount === 0;
 }

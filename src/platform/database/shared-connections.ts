@@ -32,6 +32,11 @@ export class SharedConnections {
     private readonly mayOpen: (count: number) => boolean,
   ) {}
 
+  /** Whether a statement finds a connection. */
+  get isOpen(): boolean {
+    return this.connections.size > 0 || this.mayOpen(0);
+  }
+
   /** @param send - sends one statement, at once */
   async use<T>(send: (client: ClientBase) => Promise<T>): Promise<T> {
     const connection = this.freest() ?? { opened: this.open(), pending: 0 };

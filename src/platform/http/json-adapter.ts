@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 
@@ -26,6 +27,7 @@ export function sendJson(response: Response, json: string): Response {
   return response;
 }
 
+const logger = new Logger('Http');
 const ending: Parameters<typeof endLater>[] = [];
 
 /**
@@ -36,7 +38,12 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
   if (ending.push(given) === 1) {
     setImmediate(() => {
       for (const [response, text, encoding] of ending.splice(0)) {
-        response.end(text, encoding);
+        try {
+          response.end(text, encoding);
+        } catch (err) {
+          logger.error({ msg: 'response not sent', err });
+          response.destroy();
+        }
       }
     });
   }

@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { DataSource, Repository } from 'typeorm';
+import type { DataSource, EntityMetadata, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
 import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
 import { LimitedConnections } from '../database/limited-connections.js';
 import { hasSessions, send, type Send } from '../database/run-statement.js';
-import { SharedConnections } from '../database/shared-connections.js';
+import { type OpenConnection, SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
 import { transactionOf } from '../database/transactions.js';
 import { badRequest } from '../http/http-problem-types.js';
@@ -20,8 +20,12 @@ import { codePoints } from '../validation/code-points.js';
 /** Filters of one token that have a connection to themselves at once. */
 const MOST_OF_TOKEN = 2;
 
-/** Connections that quick filters share, at most. */
+/** Connections that quick filters share, at most, and statements of one token on them. */
 const MOST_SHARED = 2;
+const MOST_SHARED_OF_TOKEN = 4;
+
+/** How long a statement may hold up those behind it on a shared connection, in milliseconds. */
+const SHARED_TIMEOUT = 100;
 
 /** In which way a filter finds its rows. */
 export interface Way {
@@ -42,7 +46,11 @@ export class FilteredReads {
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   private readonly connections: LimitedConnections;
-  private readonly shared = new WeakMap<DataSource, SharedConnections>();
+  private readonly sharedConnections: LimitedConnections;
+  /** By entity, as a lock on its table must hold up no other. The metadata is that of one data source. */
+  private readonly shared = new WeakMap<EntityMetadata, SharedConnections>();
+  private openShared = 0;
+  private readonly sharedByToken = new Map<string, number>();
   private readonly mostShared: number;
   /** Seconds. */
   private readonly timeout: number;
@@ -61,7 +69,7 @@ export class FilteredReads {
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
-    this.connections = new LimitedConnections({
+    const settings = {
       default_transaction_read_only: 'on',
       statement_timeout: Math.round(this.timeout * 1000),
       // Waiting for a lock is not the filter's fault: it is a 503, as for a database that is away.
@@ -71,7 +79,10 @@ export class FilteredReads {
       max_parallel_workers_per_gather: 0,
       // How soon the server notices that a connection was closed.
       ...(!database.isEmbedded && { client_connection_check_interval: 100 }),
-    });
+    };
+    this.connections = new LimitedConnections(settings);
+    const timeouts = { statement_timeout: SHARED_TIMEOUT, lock_timeout: SHARED_TIMEOUT / 2 };
+    this.sharedConnections = new LimitedConnections({ ...settings, ...timeouts });
     this.timeouts = metrics.counter({
       name: 'items_filter_timeouts_total',
       help: 'Lists answered 400 because their filter took longer than FILTER_TIMEOUT',
@@ -88,19 +99,53 @@ export class FilteredReads {
   }
 
   /**
-   * Sends statements that take little time, on connections that all filters share.
+   * Sends statements that take little time, on connections that all filters of an entity share. {@link isTooLong} knows the error of
+   * one that takes longer.
    *
-   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, and of few connections
+   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, of few connections, and for
+   * a token that has many statements there
    */
-  senderOf({ manager }: Pick<Repository<object>, 'manager'>): Send | undefined {
+  senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
     const { dataSource } = manager;
     if (this.mostShared === 0 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
       return undefined;
     }
-    const open = () => this.connections.open(dataSource);
-    const shared = this.shared.get(dataSource) ?? new SharedConnections(open, (count) => count < this.mostShared);
-    this.shared.set(dataSource, shared);
-    return (statement) => shared.use((client) => send(client, statement));
+    const mayOpen = () => this.openShared < this.mostShared;
+    const shared = this.shared.get(metadata) ?? new SharedConnections(() => this.openForAll(dataSource), mayOpen);
+    this.shared.set(metadata, shared);
+    const token = currentRequest()?.user?.id ?? '';
+    const count = this.sharedByToken.get(token) ?? 0;
+    if (!shared.isOpen || count >= MOST_SHARED_OF_TOKEN) {
+      return undefined;
+    }
+    return async (statement) => {
+      this.sharedByToken.set(token, (this.sharedByToken.get(token) ?? 0) + 1);
+      try {
+        return await shared.use((client) => send(client, statement));
+      } finally {
+        const left = (this.sharedByToken.get(token) ?? 0) - 1;
+        if (left > 0) {
+          this.sharedByToken.set(token, left);
+        } else {
+          this.sharedByToken.delete(token);
+        }
+      }
+    };
+  }
+
+  private async openForAll(dataSource: DataSource): Promise<OpenConnection> {
+    this.openShared += 1;
+    try {
+      const connection = await this.sharedConnections.open(dataSource);
+      const release = () => {
+        this.openShared -= 1;
+        connection.release();
+      };
+      return { client: connection.client, release };
+    } catch (error) {
+      this.openShared -= 1;
+      throw error;
+    }
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { EntityMetadata, Repository } from 'typeorm';
+import { isTooLong } from '../database/database-problem.js';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
@@ -11,9 +12,8 @@ import { findFirst, firstOf, type Found, type Source } from './rows.js';
 /** Rows that the statement `recent` looks at. */
 export const WINDOW = 10_000;
 
-/** Milliseconds within which a filter must have had a connection to itself to share one, and from which on it shares none. */
+/** Milliseconds within which a filter must have had a connection to itself to share one. */
 const QUICK = 10;
-const SLOW = 50;
 
 /**
  * The rows of a page that has a filter.
@@ -24,7 +24,7 @@ const SLOW = 50;
  * index can find is left to the planner, and to the time-out.
  *
  * To ask for a plan takes as long as a page does. So the way is remembered: it is the same for all pages of a walk. What was quick
- * that way shares a connection from then on, which takes 0.6 of the processor time. Once it takes long, it does so no more.
+ * that way shares a connection from then on, which takes 0.6 of the processor time. Once its time limit there ends it, it does so no more.
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
@@ -42,28 +42,36 @@ export async function findFiltered<Entity extends { id: string }>(
     reads.ways.set(name, way);
     return way;
   };
-  const share = reads.senderOf(repository);
   let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.ways.get(name);
-  way ??= share && (await chooseBy(share));
-  const isShared = share !== undefined && way?.isQuick === true;
-  if (way && isShared) {
-    const start = performance.now();
+  let isTried = false;
+  const share = way?.isQuick === false ? undefined : reads.senderOf(repository);
+  if (share) {
     try {
-      const found = await findFirst(repository, sources[way.first], share);
-      if (way.first !== 'recent' || found.last) {
-        return found;
+      way ??= await chooseBy(share);
+      if (way.isQuick) {
+        const found = await findFirst(repository, sources[way.first], share);
+        if (way.first !== 'recent' || found.last) {
+          return found;
+        }
+        isTried = true;
       }
-    } finally {
-      way.isQuick = performance.now() - start < SLOW;
+    } catch (error) {
+      if (!isTooLong(error)) {
+        throw error;
+      }
+      way = way && Object.assign(way, { isQuick: false });
     }
   }
   return reads.alone(repository, async (own) => {
     const send: Send = (statement) => runStatement(own, statement);
     way ??= await chooseBy(send);
-    if (!isShared) {
+    if (!isTried) {
       const start = performance.now();
       const found = await findFirst(own, sources[way.first]);
-      way.isQuick ??= performance.now() - start < QUICK;
+      // What took longer may have met a busy machine: another page will tell.
+      if (performance.now() - start < QUICK) {
+        way.isQuick ??= true;
+      }
       if (way.first !== 'recent' || found.last) {
         return found;
       }

@@ -68,8 +68,12 @@ function newInserter(insert: Insert): Inserter {
         throw error;
       }
       // What is wrong with one row is not the fault of the others.
-      const outcomes = await Promise.allSettled(rows.map((row) => insert([row])));
-      return outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : undefined));
+      const outcomes: (Error | undefined)[] = [];
+      for (const row of rows) {
+        const [outcome] = await Promise.allSettled([insert([row])]);
+        outcomes.push(outcome.status === 'rejected' ? (outcome.reason as Error) : undefined);
+      }
+      return outcomes;
     }
   };
   return new DataLoader(insertAll, { cache: false, maxBatchSize: MOST_ROWS, batchScheduleFn: setImmediate });

@@ -106,8 +106,7 @@ export class Lists {
       const find = () => findFiltered(repository, { condition, expression }, { after, limit, scope }, this.filteredReads);
       return find().catch((error: unknown) => this.filteredReads.explainFailure(error, { name: metadata.name, expression }));
     }
-    return scope === ALL_ROWS
-      ? findNewest(repository, after?.id, limit)
-      : findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
+    const newest = scope === ALL_ROWS ? findNewest(repository, after?.id, limit) : undefined;
+    return newest ?? findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
   }
 }

@@ -1,14 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import {
-  type EntityMetadata,
-  type FindOptionsOrder,
-  type FindOptionsWhere,
-  In,
-  LessThan,
-  type ObjectLiteral,
-  type Repository,
-} from 'typeorm';
+import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
 import { runRead, runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
@@ -17,8 +9,8 @@ import type { Sorting } from './order.js';
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
-/** Statements of an entity that have a name, at most: pages differ in size, and inserts in what clients leave out. */
-const MOST_NAMES = 256;
+/** Reads of an entity that have a name, at most, and inserts: pages differ in size, and inserts in rows and in what clients leave out. */
+const MOST_NAMES = 128;
 
 /** A row as it is in the database or goes there. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -30,28 +22,27 @@ export interface Found<Entity> {
 }
 
 /**
- * The newest rows of an entity, newest first.
+ * The newest rows of an entity, newest first, by a statement whose plan is kept.
  *
  * @param after - key of the row before them; undefined for the first ones
  * @param limit - of rows
+ * @returns undefined for an entity of which TypeORM does more than to read and write columns
  */
-export async function findNewest<Entity extends { id: string }>(
+export function findNewest<Entity extends { id: string }>(
   repository: Repository<Entity>,
   after: string | undefined,
   limit: number,
-): Promise<Found<Entity>> {
+): Promise<Found<Entity>> | undefined {
   const statements = statementsOf(repository);
   // One more than asked for tells whether there are more.
-  const count = limit + 1;
-  const rows = statements
-    ? (statements.rows(await runRead(repository, statements.newest(after, count))) as Entity[])
-    : await repository.find({
-        ...(after !== undefined && { where: { id: LessThan(after) } as FindOptionsWhere<Entity> }),
-        order: { id: 'DESC' } as FindOptionsOrder<Entity>,
-        take: count,
-      });
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
+  return (
+    statements &&
+    runRead(repository, statements.newest(after, limit + 1)).then((found) => {
+      const rows = statements.rows(found) as Entity[];
+      const last = rows.length > limit ? rows[limit - 1] : undefined;
+      return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
+    })
+  );
 }
 
 /** What the rows of a page are selected from. */
@@ -134,6 +125,19 @@ function isPlain(metadata: EntityMetadata): boolean {
   );
 }
 
+/** Names statements. A connection keeps the plan of one under its name, of which the server reads 63 bytes. */
+function naming(): (text: string) => string | undefined {
+  const names = new Map<string, string>();
+  return (text) => {
+    let name = names.get(text);
+    if (name === undefined && names.size < MOST_NAMES) {
+      name = hash('sha256', text, 'base64url');
+      names.set(text, name);
+    }
+    return name;
+  };
+}
+
 type RowStatements = ReturnType<typeof rowStatements>;
 
 /** The statements of an entity, prepared once: TypeORM builds them anew for each query, which takes longer than the database does. */
@@ -146,17 +150,7 @@ function rowStatements(metadata: EntityMetadata) {
   const quoted = columns.map(({ databaseName }) => driver.escape(databaseName));
   const select = `SELECT ${quoted.join(', ')} FROM ${table}`;
   const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
-  const names = new Map<string, string>();
-
-  /** A connection keeps the plan of a statement under its name, of which the server reads 63 bytes. */
-  const nameOf = (text: string) => {
-    let name = names.get(text);
-    if (name === undefined && names.size < MOST_NAMES) {
-      name = hash('sha256', text, 'base64url');
-      names.set(text, name);
-    }
-    return name;
-  };
+  const [nameOfRead, nameOfInsert] = [naming(), naming()];
 
   return {
     columns: quoted,
@@ -167,7 +161,7 @@ function rowStatements(metadata: EntityMetadata) {
     newest(after: string | undefined, count: number): Statement {
       const where = after === undefined ? '' : ` WHERE ${key} < $1`;
       const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
-      return { text, name: nameOf(text), isText, values: after === undefined ? [] : [after] };
+      return { text, name: nameOfRead(text), isText, values: after === undefined ? [] : [after] };
     },
 
     /** What is undefined gets what the table has for it. */
@@ -183,8 +177,8 @@ function rowStatements(metadata: EntityMetadata) {
       });
       const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
       const text = `INSERT INTO ${table} (${written}) VALUES ${tuples.join(', ')}`;
-      // It gives no rows.
-      return { text, name: nameOf(text), isText: true, values };
+      // It gives no rows. Texts with defaults are too many to be kept.
+      return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
     },
 
     /** What TypeORM makes of rows. */
