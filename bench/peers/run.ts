@@ -37,7 +37,7 @@ function readOptions(): Options {
       workloads: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       slice: { type: 'string', default: '2' },
-      'warm-up': { type: 'string', default: '10' },
+      'warm-up': { type: 'string', default: '6' },
       starts: { type: 'string', default: '5' },
     },
   });

@@ -11,7 +11,6 @@ import { Problem } from '../http/problem.js';
 
 /** SQLSTATE of a statement that its time limit, or somebody, ended. */
 export const QUERY_CANCELED = '57014';
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** SQLSTATE of a conflict with something that happened at the same time; it can be tried again. */
 export const CONFLICT = '40001';
@@ -77,11 +76,6 @@ export function sqlState(error: unknown): string {
 
 function detailsOf(error: unknown): Partial<DatabaseError> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
-}
-
-/** Whether a statement ended at its time limit, or at that of a lock. */
-export function isTooLong(error: unknown): boolean {
-  return [QUERY_CANCELED, LOCK_NOT_AVAILABLE].includes(sqlState(error));
 }
 
 /** Whether a server cannot be reached, or takes no connections: another server may do better. */

@@ -1,4 +1,4 @@
-import type { Client, Pool } from 'pg';
+import type { Client } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { poolOf } from './app-data-source.js';
 import { streamOf } from './database-client.js';
@@ -15,6 +15,8 @@ const KEPT = 100;
  * of a new filter twice the processor time, and as much in PostgreSQL.
  */
 export class LimitedConnections {
+  /** How many are in use. */
+  used = 0;
   /** Those that are not in use, with what will give each back to the pool as it was. */
   private readonly kept = new WeakMap<DataSource, Map<QueryRunner, NodeJS.Timeout>>();
 
@@ -26,6 +28,14 @@ export class LimitedConnections {
    * @throws what the pool throws when it has no connection, or the error of a setting
    */
   async open(dataSource: DataSource): Promise<OpenConnection & { manager: EntityManager }> {
+    this.used += 1;
+    return this.connect(dataSource).catch((error: unknown) => {
+      this.used -= 1;
+      throw error;
+    });
+  }
+
+  private async connect(dataSource: DataSource): Promise<OpenConnection & { manager: EntityManager }> {
     const kept = this.kept.get(dataSource) ?? new Map<QueryRunner, NodeJS.Timeout>();
     this.kept.set(dataSource, kept);
     // TypeORM releases those whose connection is lost.
@@ -51,8 +61,11 @@ export class LimitedConnections {
       });
     }
     const release = () => {
+      this.used -= 1;
       const isLost = runner.isReleased || streamOf(client).destroyed;
-      if (isSession && !isLost && isSpare(poolOf(dataSource))) {
+      const pool = isSession && !isLost ? poolOf(dataSource) : undefined;
+      // Not while others wait for a connection, nor the only one.
+      if (pool && pool.options.max > 1 && pool.waitingCount === 0) {
         kept.set(runner, setTimeout(undo, KEPT).unref());
       } else {
         undo();
@@ -60,9 +73,4 @@ export class LimitedConnections {
     };
     return { client, manager: runner.manager, release };
   }
-}
-
-/** Whether nobody waits for a connection of the pool, nor would for its only one. */
-function isSpare({ options, waitingCount }: Pool): boolean {
-  return options.max > 1 && waitingCount === 0;
 }

@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { DataSource, EntityMetadata, Repository } from 'typeorm';
+import type { EntityMetadata, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
 import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
 import { LimitedConnections } from '../database/limited-connections.js';
-import { hasSessions, send, type Send } from '../database/run-statement.js';
-import { type OpenConnection, SharedConnections } from '../database/shared-connections.js';
+import { hasSessions, send, type Send, type Statement } from '../database/run-statement.js';
+import { SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
 import { transactionOf } from '../database/transactions.js';
 import { badRequest } from '../http/http-problem-types.js';
@@ -20,7 +20,7 @@ import { codePoints } from '../validation/code-points.js';
 /** Filters of one token that have a connection to themselves at once. */
 const MOST_OF_TOKEN = 2;
 
-/** Connections that quick filters share, at most, and statements of one token on them. */
+/** Connections that quick filters share, at most, and statements of one token on them at once. */
 const MOST_SHARED = 2;
 const MOST_SHARED_OF_TOKEN = 4;
 
@@ -49,8 +49,8 @@ export class FilteredReads {
   private readonly sharedConnections: LimitedConnections;
   /** By entity, as a lock on its table must hold up no other. The metadata is that of one data source. */
   private readonly shared = new WeakMap<EntityMetadata, SharedConnections>();
-  private openShared = 0;
-  private readonly sharedByToken = new Map<string, number>();
+  /** Bounds what a token has on them. */
+  private readonly turns: Bulkhead;
   private readonly mostShared: number;
   /** Seconds. */
   private readonly timeout: number;
@@ -69,6 +69,7 @@ export class FilteredReads {
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
+    this.turns = new Bulkhead({ total: Infinity, perOwner: MOST_SHARED_OF_TOKEN, wait });
     const settings = {
       default_transaction_read_only: 'on',
       statement_timeout: Math.round(this.timeout * 1000),
@@ -99,53 +100,21 @@ export class FilteredReads {
   }
 
   /**
-   * Sends statements that take little time, on connections that all filters of an entity share. {@link isTooLong} knows the error of
-   * one that takes longer.
+   * Sends statements that take little time, on connections that all filters of an entity share, with a time limit of their own.
    *
-   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, of few connections, and for
-   * a token that has many statements there
+   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, and of few connections
    */
   senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
     const { dataSource } = manager;
     if (this.mostShared === 0 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
       return undefined;
     }
-    const mayOpen = () => this.openShared < this.mostShared;
-    const shared = this.shared.get(metadata) ?? new SharedConnections(() => this.openForAll(dataSource), mayOpen);
+    const mayOpen = () => this.sharedConnections.used < this.mostShared;
+    const shared = this.shared.get(metadata) ?? new SharedConnections(() => this.sharedConnections.open(dataSource), mayOpen);
     this.shared.set(metadata, shared);
+    const task = (statement: Statement) => shared.use((client) => send(client, statement));
     const token = currentRequest()?.user?.id ?? '';
-    const count = this.sharedByToken.get(token) ?? 0;
-    if (!shared.isOpen || count >= MOST_SHARED_OF_TOKEN) {
-      return undefined;
-    }
-    return async (statement) => {
-      this.sharedByToken.set(token, (this.sharedByToken.get(token) ?? 0) + 1);
-      try {
-        return await shared.use((client) => send(client, statement));
-      } finally {
-        const left = (this.sharedByToken.get(token) ?? 0) - 1;
-        if (left > 0) {
-          this.sharedByToken.set(token, left);
-        } else {
-          this.sharedByToken.delete(token);
-        }
-      }
-    };
-  }
-
-  private async openForAll(dataSource: DataSource): Promise<OpenConnection> {
-    this.openShared += 1;
-    try {
-      const connection = await this.sharedConnections.open(dataSource);
-      const release = () => {
-        this.openShared -= 1;
-        connection.release();
-      };
-      return { client: connection.client, release };
-    } catch (error) {
-      this.openShared -= 1;
-      throw error;
-    }
+    return shared.isOpen ? (statement) => this.turns.run(token, () => task(statement), undefined, this.refuse) : undefined;
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { EntityMetadata, Repository } from 'typeorm';
-import { isTooLong } from '../database/database-problem.js';
+import { meaningOf } from '../database/database-problem.js';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
@@ -56,7 +56,8 @@ export async function findFiltered<Entity extends { id: string }>(
         isTried = true;
       }
     } catch (error) {
-      if (!isTooLong(error)) {
+      const meaning = meaningOf(error);
+      if (meaning !== 'timeout' && meaning !== 'concurrency') {
         throw error;
       }
       way = way && Object.assign(way, { isQuick: false });
