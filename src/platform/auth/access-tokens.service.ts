@@ -142,7 +142,7 @@ export class AccessTokensService {
     const today = new Date().toISOString().slice(0, 10);
     const used = rows.filter((row) => !endOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
     if (used.length > 0) {
-      // Nobody waits for it, as it may have to for a row that is locked.
+      // Not awaited: it may have to wait for a row that is locked.
       void this.tokens.query(NOTE_USE, [used, today]).catch((err: unknown) => {
         this.logger.warn({ msg: 'day of last use not noted', tokenIds: used, err });
       });

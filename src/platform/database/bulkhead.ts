@@ -55,9 +55,7 @@ export class Bulkhead {
   }
 
   private async turn(tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
-    if (tasks.waiting.size === 0 && tasks.running < this.limits.perOwner && this.running < this.limits.total) {
-      this.running += 1;
-      tasks.running += 1;
+    if (tasks.waiting.size === 0 && this.takeRoom(tasks)) {
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -77,15 +75,23 @@ export class Bulkhead {
     });
   }
 
+  /** Counts one more task of an owner that runs, if there is room for it. */
+  private takeRoom(tasks: Tasks): boolean {
+    const hasRoom = tasks.running < this.limits.perOwner && this.running < this.limits.total;
+    if (hasRoom) {
+      this.running += 1;
+      tasks.running += 1;
+    }
+    return hasRoom;
+  }
+
   /** Forgets owners without a task, and starts the next task if there is room for it. */
   private startNext(): void {
     for (const [owner, tasks] of this.owners) {
       const [start] = tasks.waiting;
       if (!start && tasks.running === 0) {
         this.owners.delete(owner);
-      } else if (start && tasks.running < this.limits.perOwner && this.running < this.limits.total) {
-        this.running += 1;
-        tasks.running += 1;
+      } else if (start && this.takeRoom(tasks)) {
         tasks.waiting.delete(start);
         // Behind all others.
         this.owners.delete(owner);

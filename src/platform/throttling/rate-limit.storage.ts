@@ -94,7 +94,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     // Only those who use Redis load ioredis.
     const { createRedis } = await import('../redis/connect-redis.js');
     this.connection = createRedis(location)
-      .on('error', this.leave)
+      .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     this.redis = new RedisWindow(this.connection, REDIS_KEY_PREFIX);
     await within(TIMES.connect, this.connection.connect()).catch(this.leave);
