@@ -19,6 +19,9 @@ import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.j
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
+/** Look-ups of new credentials of one network at once. */
+const MOST_AT_ONCE = 100;
+
 /**
  * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from no other place (RFC 9700, section 4.3.2).
  *
@@ -33,7 +36,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
-  /** Look-ups of new credentials by network: without a bound, those that begin at once would all be within the budget. */
+  /** Look-ups of new credentials by network: no more at once than failures are left. */
   private readonly newcomers: Bulkhead;
 
   constructor(
@@ -49,8 +52,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
     this.newcomers = new Bulkhead({
       total: Infinity,
-      // Half of the connections are left for others.
-      perOwner: Math.ceil(configuration.DATABASE_POOL_SIZE / 2),
+      perOwner: (network) => Math.max(1, Math.min(MOST_AT_ONCE, this.budget.leftOf(network))),
       wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }

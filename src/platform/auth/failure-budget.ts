@@ -39,6 +39,11 @@ export class FailureBudget {
     });
   }
 
+  /** Failures that a network has left; less than 1 when it is spent. */
+  leftOf(network: string): number {
+    return this.bucketOf(network).left;
+  }
+
   /** Counts a failure. It may leave a debt where others were under way. */
   spend(address: string): void {
     for (const network of networksOf(address)) this.bucketOf(network).left -= 1;

@@ -18,13 +18,19 @@ function tasks(bulkhead: Bulkhead, owners: string, signal?: AbortSignal) {
   return { started, ends, results };
 }
 
-const limits = { total: 1, perOwner: 1, wait: 60_000 };
+const limits = { total: 1, perOwner: () => 1, wait: 60_000 };
 
 describe('a bulkhead', () => {
   it.each([
-    ['so many tasks at once, and the next ones in their order', { total: 2, perOwner: 2 }, 'aaaaa', 2, [0, 1, 2, 3, 4]],
-    ['so many of one owner, and those of others before more of them', { total: 3, perOwner: 2 }, 'aaaab', 3, [0, 1, 4, 2, 3]],
-    ['those of owners that wait in turns', { total: 1, perOwner: 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
+    ['so many tasks at once, and the next ones in their order', { total: 2, perOwner: () => 2 }, 'aaaaa', 2, [0, 1, 2, 3, 4]],
+    [
+      'so many of one owner, and those of others before more of them',
+      { total: 3, perOwner: () => 2 },
+      'aaaab',
+      3,
+      [0, 1, 4, 2, 3],
+    ],
+    ['those of owners that wait in turns', { total: 1, perOwner: () => 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
   ])('runs %s', async (_name, bounds, owners, atOnce, order) => {
     const { started, ends, results } = tasks(new Bulkhead({ ...limits, ...bounds }), owners);
     for (let ended = 0; ended < owners.length; ended += 1) {
@@ -44,6 +50,17 @@ describe('a bulkhead', () => {
     expect(await results[0]).toBe(0);
     expect(await bulkhead.run('a', () => Promise.resolve('next'), undefined, refuse)).toBe('next');
     expect([bulkhead.running, bulkhead.queued]).toEqual([0, 0]);
+  });
+
+  it('starts more at once when an owner may have more', async () => {
+    let most = 1;
+    const { started, ends } = tasks(new Bulkhead({ ...limits, total: 9, perOwner: () => most }), 'aaaa');
+    await turn();
+    expect(started).toEqual([0]);
+    most = 3;
+    ends[0]?.();
+    await turn();
+    expect(started).toEqual([0, 1, 2, 3]);
   });
 
   it('goes on after a task that failed', async () => {

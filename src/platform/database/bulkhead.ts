@@ -3,13 +3,14 @@ export interface BulkheadLimits {
   /** Tasks at once, at least 1. */
   readonly total: number;
   /** Tasks of one owner at once, at least 1. */
-  readonly perOwner: number;
+  readonly perOwner: (owner: string) => number;
   /** How long a task waits to start, in milliseconds. */
   readonly wait: number;
 }
 
 /** The tasks of one owner. */
 interface Tasks {
+  readonly owner: string;
   running: number;
   /** Functions that start those that wait, first come, first served. */
   readonly waiting: Set<() => void>;
@@ -42,7 +43,7 @@ export class Bulkhead {
    */
   async run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
     signal?.throwIfAborted();
-    const tasks = this.owners.get(owner) ?? { running: 0, waiting: new Set() };
+    const tasks = this.owners.get(owner) ?? { owner, running: 0, waiting: new Set() };
     this.owners.set(owner, tasks);
     await this.turn(tasks, signal, refuse);
     try {
@@ -77,7 +78,7 @@ export class Bulkhead {
 
   /** Counts one more task of an owner that runs, if there is room for it. */
   private takeRoom(tasks: Tasks): boolean {
-    const hasRoom = tasks.running < this.limits.perOwner && this.running < this.limits.total;
+    const hasRoom = this.running < this.limits.total && tasks.running < this.limits.perOwner(tasks.owner);
     if (hasRoom) {
       this.running += 1;
       tasks.running += 1;
@@ -85,7 +86,7 @@ export class Bulkhead {
     return hasRoom;
   }
 
-  /** Forgets owners without a task, and starts the next task if there is room for it. */
+  /** Forgets owners without a task, and starts the next tasks if there is room for them. */
   private startNext(): void {
     for (const [owner, tasks] of this.owners) {
       const [start] = tasks.waiting;
@@ -97,7 +98,6 @@ export class Bulkhead {
         this.owners.delete(owner);
         this.owners.set(owner, tasks);
         start();
-        return;
       }
     }
   }

@@ -67,9 +67,9 @@ export class FilteredReads {
     this.mostShared = Math.min(MOST_SHARED, most - 1);
     this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
-    const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: MOST_OF_TOKEN, wait });
+    const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: () => MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
-    this.turns = new Bulkhead({ total: Infinity, perOwner: MOST_SHARED_OF_TOKEN, wait });
+    this.turns = new Bulkhead({ total: Infinity, perOwner: () => MOST_SHARED_OF_TOKEN, wait });
     const settings = {
       default_transaction_read_only: 'on',
       statement_timeout: Math.round(this.timeout * 1000),
