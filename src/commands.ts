@@ -61,7 +61,6 @@ async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>)
   }
 }
 
-/** The same with a connected database. */
 function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   return withContext(async (app) => {
     await app.get(Database).connect().catch(explain);

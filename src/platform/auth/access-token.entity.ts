@@ -34,7 +34,6 @@ export class AccessToken {
   @Column('date', { name: 'last_used_on', nullable: true })
   declare lastUsedOn: string | null;
 
-  /** Id of the token that took its place. */
   @Column('uuid', { name: 'replaced_by', nullable: true })
   declare replacedBy: string | null;
 

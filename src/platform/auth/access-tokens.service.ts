@@ -158,7 +158,6 @@ function newToken({ name, expiresAt = null, scopes = null, familyId = null }: Pi
   return { token, row: { ...stored, name, expiresAt, scopes, familyId } };
 }
 
-/** What the audit log has of a token. */
 function describe({ id, name, expiresAt, scopes }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes'>) {
   return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all' };
 }

@@ -6,7 +6,6 @@ export interface Principal {
   readonly familyId: string;
   /** `sub` of a JWT; undefined for access tokens. */
   readonly subject?: string;
-  /** What it is restricted to. */
   readonly scopes: 'all' | readonly string[];
 }
 
@@ -38,7 +37,6 @@ export interface Admission {
 /** Of an invalid credential. */
 export interface Refusal {
   readonly refused: RefusalReason;
-  /** The token that it is, where that is known. */
   readonly tokenId?: string | undefined;
 }
 

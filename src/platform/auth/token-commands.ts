@@ -13,7 +13,6 @@ import { hideCredentials } from './hide-credentials.js';
 import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 import { scopesOf } from './token-policy.decorator.js';
 
-/** Runs something with the application's providers and a connected database. */
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
 /** Makes the commands for access tokens parts of the command `token`. */
@@ -73,7 +72,6 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     .action(() => print(generateToken()));
 }
 
-/** Adds the options of what the audit log has of a command. */
 function attributed(command: Command): Command {
   const user = process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
   return command

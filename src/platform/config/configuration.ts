@@ -71,7 +71,6 @@ function endsBeforeCutOff(delay: unknown, configuration: object): boolean {
   return !(Number(delay) >= (configuration as Configuration).SHUTDOWN_TIMEOUT * CUT_OFF);
 }
 
-/** A variable that means nothing without another one. */
 function Needs(other: keyof Configuration): PropertyDecorator {
   const isMet = (value: unknown, configuration: object) => isUnset(value) || !isUnset((configuration as Configuration)[other]);
   return Rule('needs', `needs ${other}`, isMet);

@@ -5,7 +5,6 @@ import { Parsed, RefusedValue } from '../validation/parsed.decorator.js';
 
 const SECRET = 'secret-variable';
 
-/** Forms of texts: each in words, and the test that a text must pass. */
 const FORMS = {
   postgresUrl: ['a URL like postgres://user:password@host:5432/database, special characters percent-encoded', isPostgresUrl],
   redisUrl: [

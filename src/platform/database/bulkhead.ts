@@ -8,7 +8,6 @@ export interface BulkheadLimits {
   readonly wait: number;
 }
 
-/** The tasks of one owner. */
 interface Tasks {
   readonly owner: string;
   running: number;
@@ -21,14 +20,12 @@ interface Tasks {
  * that wait take turns, one task each.
  */
 export class Bulkhead {
-  /** Tasks that run. */
   running = 0;
   /** In the order of their turns. */
   private readonly owners = new Map<string, Tasks>();
 
   constructor(private readonly limits: BulkheadLimits) {}
 
-  /** Tasks that wait. */
   get queued(): number {
     return [...this.owners.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
   }

@@ -36,7 +36,6 @@ export class DatabaseClient extends Client {
     }) as never;
   }
 
-  /** Takes and gives what `Client.query` does, in all its overloads. */
   override query(...request: never[]): never {
     const [statement] = request as unknown[];
     const text = typeof statement === 'string' ? statement : (statement as { readonly text?: unknown }).text;

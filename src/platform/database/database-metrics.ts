@@ -52,12 +52,9 @@ export class DatabaseMetrics {
     statements: StatementObservers,
     private readonly configuration: Configuration,
   ) {
+    const duration = 'Time from a SQL statement to its answer or error, by its first word';
     this.durations = metrics.histogram(
-      {
-        name: 'items_database_statement_duration_seconds',
-        help: 'Time from a SQL statement to its answer or error, by its first word',
-        labels: { operation: OPERATIONS },
-      },
+      { name: 'items_database_statement_duration_seconds', help: duration, labels: { operation: OPERATIONS } },
       BOUNDS,
     );
     this.errors = metrics.counter({
@@ -77,40 +74,25 @@ export class DatabaseMetrics {
       const dataSource = dataSources()[names.indexOf(name)];
       return dataSource?.isReady ? poolOf(dataSource) : undefined;
     };
+    const help = 'Connections that the process holds, by what they do';
     this.metrics.gauge(
-      {
-        name: 'items_database_pool_connections',
-        help: 'Connections that the process holds, by what they do',
-        labels: { pool: names, state: ['used', 'idle'] },
-      },
+      { name: 'items_database_pool_connections', help, labels: { pool: names, state: ['used', 'idle'] } },
       ({ pool, state }) => {
         const { totalCount = 0, idleCount = 0 } = poolNamed(pool) ?? {};
         return state === 'idle' ? idleCount : totalCount - idleCount;
       },
     );
     this.metrics.gauge(
-      {
-        name: 'items_database_pool_limit',
-        help: 'Connections that it may hold: DATABASE_POOL_SIZE',
-        labels: { pool: names },
-      },
+      { name: 'items_database_pool_limit', help: 'Connections that it may hold: DATABASE_POOL_SIZE', labels: { pool: names } },
       () => (DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE),
     );
     this.metrics.gauge(
-      {
-        name: 'items_database_pool_waiting',
-        help: 'Requests that wait for a connection to come free',
-        labels: { pool: names },
-      },
+      { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection to come free', labels: { pool: names } },
       ({ pool }) => poolNamed(pool)?.waitingCount ?? 0,
     );
-    this.metrics.gauge(
-      {
-        name: 'items_database_replica_ready',
-        help: 'Whether lists are read from that replica (1), or it is away or lacks migrations (0)',
-        labels: { pool: replicas },
-      },
-      ({ pool }) => Number(poolNamed(pool) !== undefined),
+    const ready = 'Whether lists are read from that replica (1), or it is away or lacks migrations (0)';
+    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: replicas } }, ({ pool }) =>
+      Number(poolNamed(pool) !== undefined),
     );
   }
 

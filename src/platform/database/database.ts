@@ -42,7 +42,6 @@ export class Database implements OnApplicationShutdown {
     private readonly modules: ModuleRef,
   ) {}
 
-  /** Whether this is the embedded database. */
   get isEmbedded(): boolean {
     return this.configuration.DATABASE_URL === undefined;
   }
@@ -170,7 +169,6 @@ export class Database implements OnApplicationShutdown {
     await this.embedded?.close();
   }
 
-  /** The entities and migrations of all modules. */
   get tables(): Tables {
     // `@nestjs/typeorm` collects the entities of all applications of a process.
     const entities = [this.dataSource.options.entities ?? []].flat().filter((entity) => {

@@ -15,7 +15,6 @@ const KEPT = 100;
  * of a new filter twice the processor time, and as much in PostgreSQL.
  */
 export class LimitedConnections {
-  /** How many are in use. */
   used = 0;
   /** Those that are not in use, with what will give each back to the pool as it was. */
   private readonly kept = new WeakMap<DataSource, Map<QueryRunner, NodeJS.Timeout>>();

@@ -7,7 +7,6 @@ export interface Tables {
   readonly migrations: Type<MigrationInterface>[];
 }
 
-/** The migrations of all modules. */
 @Injectable()
 export class Migrations {
   readonly all: Type<MigrationInterface>[] = [];

@@ -3,12 +3,10 @@ import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 
-/** A transaction of a data source. */
 interface Transaction {
   readonly dataSource: DataSource;
   /** For all statements of its code. */
   readonly runner: QueryRunner;
-  /** Called after its commit. */
   readonly onCommit: (() => void)[];
 }
 

@@ -10,7 +10,6 @@ export interface Finding {
 export interface Check {
   /** Scripts look for it, so it stays. */
   readonly name: string;
-  /** How to fix it. */
   readonly advice: string;
   /** `fail`, the default: the service does not work, or loses what it promises; `warn`: it works worse, or not for long. */
   readonly severity?: 'warn' | 'fail';

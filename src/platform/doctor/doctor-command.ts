@@ -11,7 +11,6 @@ import type { Check, Finding } from './check.js';
 import { databaseChecks } from './database-checks.js';
 import { serviceChecks } from './service-checks.js';
 
-/** Makes the application's providers, without a server. */
 type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
 
 /** What a check came to, with advice unless it is ok. */

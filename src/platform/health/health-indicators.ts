@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { type HealthCheckAttempt, HealthIndicatorService } from '@nestjs/terminus';
 import { Metrics } from '../observability/metrics.js';
 
-/** Milliseconds that an indicator may take. */
 const CHECK_TIMEOUT = 3000;
 
 /** The signal ends what the check waits for when its time is over. */

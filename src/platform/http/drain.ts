@@ -14,7 +14,6 @@ import type { Connections } from './connections.js';
 export class Drain implements BeforeApplicationShutdown {
   /** Those of the server; in a command there is none. */
   connections: Connections | undefined;
-  /** Whether the service ends. */
   hasBegun = false;
   private readonly logger = new Logger('Drain');
 

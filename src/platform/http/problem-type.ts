@@ -2,7 +2,6 @@
 export interface ProblemType {
   /** Last part of the `type` URI, kebab-case, stable within `/v1`. */
   readonly name: string;
-  /** HTTP status code of every problem of this type. */
   readonly status: number;
   /** Short summary that is the same for every occurrence. */
   readonly title: string;

@@ -54,7 +54,6 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** @throws Problem 400 */
 function keyOf(request: Request): string | undefined {
   // Node joins the values of a header that is given twice with a comma and a space.
   const key = request.get(IDEMPOTENCY_KEY);

@@ -9,7 +9,6 @@ import { KeptAnswer } from './kept-answer.entity.js';
 /** A request that may be repeated: its owner's `familyId`, its key and its digest. */
 type RepeatableRequest = Pick<KeptAnswer, 'ownerId' | 'key' | 'digest'>;
 
-/** HTTP status code, and JSON or null for no body. */
 type Answer = { readonly status: number } & Pick<KeptAnswer, 'body'>;
 
 /** An answer, and whether it was given before; undefined if the key belongs to another request. */
@@ -44,9 +43,6 @@ const END_OF_BATCH = `
 
 const DELETE_EXPIRED = 'DELETE FROM idempotency_keys WHERE expires_at <= $1';
 
-/** What became of a request with a key. */
-const OUTCOMES = ['carried-out', 'replayed', 'key-reused', 'failed'] as const;
-
 /** Keeps the answers to requests that may be repeated, so that each is carried out once. */
 @Injectable()
 export class KeptAnswers implements OnApplicationShutdown {
@@ -65,7 +61,7 @@ export class KeptAnswers implements OnApplicationShutdown {
     this.requests = metrics.counter({
       name: 'items_idempotent_requests_total',
       help: 'Requests with an Idempotency-Key, by what became of them',
-      labels: { outcome: OUTCOMES },
+      labels: { outcome: ['carried-out', 'replayed', 'key-reused', 'failed'] },
     });
   }
 

@@ -30,10 +30,8 @@ export async function findIndependentTables(dataSource: DataSource): Promise<voi
 
 type Insert = (rows: readonly Fields[]) => Promise<unknown>;
 
-/** Adds the rows of one turn of the event loop together. */
-type Inserter = DataLoader<Fields, void>;
-
-const inserters = new WeakMap<EntityMetadata, Inserter>();
+/** Of the rows of one turn of the event loop. */
+const inserters = new WeakMap<EntityMetadata, DataLoader<Fields, void>>();
 
 /**
  * Adds a row, with the columns that are given.
@@ -58,7 +56,7 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
   }
 }
 
-function newInserter(insert: Insert): Inserter {
+function newInserter(insert: Insert): DataLoader<Fields, void> {
   const insertAll = async (rows: readonly Fields[]): Promise<(Error | undefined)[]> => {
     try {
       await insert(rows);

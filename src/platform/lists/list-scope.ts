@@ -10,7 +10,6 @@ export type Where<Entity> = { readonly [Name in ColumnName<Entity>]?: Exclude<En
 export interface ListOptions<Entity> {
   /** Base condition: `{ bookId }`, `{ createdBy: principal.familyId }`. It needs an index on its columns (texts `COLLATE "C"`) and `id`. */
   readonly where?: Where<Entity>;
-  /** Newest first unless given. */
   readonly order?: Order<Entity>;
 }
 
@@ -19,7 +18,6 @@ export interface ListScope {
   /** Identifies both in cursors; empty where there is neither. */
   readonly id: string;
   readonly where: readonly Condition[];
-  /** The base condition for TypeORM. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
   readonly order: Order | undefined;
 }

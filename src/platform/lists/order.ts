@@ -82,7 +82,6 @@ export interface Sorting {
   /** By which they sort, the key last. */
   readonly columns: readonly string[];
   readonly clause: string;
-  /** Of what comes later. */
   readonly operator: '<' | '>';
   /** The value of the column that the key follows, as text; empty without one. */
   readonly value: string;

@@ -50,10 +50,8 @@ export interface Source {
   /** What follows FROM, with the rows as `r`. */
   readonly from: string;
   readonly values: unknown[];
-  /** Of rows. */
   readonly limit: number;
   readonly sorting: Sorting;
-  /** What all its rows have. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
 }
 
@@ -181,7 +179,6 @@ function rowStatements(metadata: EntityMetadata) {
       return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
     },
 
-    /** What TypeORM makes of rows. */
     rows(found: readonly (readonly unknown[])[]): object[] {
       return found.map((values) => {
         const row = new entity();

@@ -29,7 +29,6 @@ const REQUEST_HEADERS: Headers = { 'X-Request-Id': ref('RequestId') };
 const LIMIT_HEADERS: Headers = { ...REQUEST_HEADERS, RateLimit: ref('RateLimit'), 'RateLimit-Policy': ref('RateLimitPolicy') };
 const CHALLENGE: Headers = { 'WWW-Authenticate': ref('WwwAuthenticate') };
 
-/** A problem that an operation can respond with, and the headers of that response. */
 type ProblemAnswer = readonly [Problem, Headers];
 
 /**

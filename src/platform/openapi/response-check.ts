@@ -50,7 +50,6 @@ export async function checkResponse(
   return next.handle().pipe(tap(check));
 }
 
-/** The schemas of a document, whose objects have no other properties. */
 function closed(document: OpenApiDocument): Schemas {
   const schemas = Object.entries(document.get().components?.schemas ?? {});
   return Object.fromEntries(schemas.map(([name, schema]) => [name, { additionalProperties: false, ...schema }]));

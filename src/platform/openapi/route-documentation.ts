@@ -39,9 +39,7 @@ export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
 
 /** What only the route itself can say about an operation; everything else in the document is derived. */
 export interface OperationOptions {
-  /** A few words. */
   summary: string;
-  /** Markdown. */
   description?: string;
   /** Class of the successful response, or `[LoanDto]` for a list: clients get its properties with `@ApiProperty`. None for no body. */
   response?: Type<object> | [Type<object>];

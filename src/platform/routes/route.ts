@@ -54,7 +54,6 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
   }));
 }
 
-/** Whether a handler takes a part of the request. */
 export function takes(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
   return parametersOf(route).some((parameter) => parameter.kind === kind);
 }

@@ -36,7 +36,6 @@ export class SlidingWindow {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Keys in memory. */
   get size(): number {
     return this.current.size + this.previous.size;
   }
@@ -67,7 +66,6 @@ export class SlidingWindow {
     this.callsOf(key, this.now()).times.pop();
   }
 
-  /** The calls of a key without those that have left the window. */
   private callsOf(key: string, now: number): Calls {
     if (now >= this.nextTurn) {
       this.previous = now >= this.nextTurn + this.length ? new Map<string, Calls>() : this.current;

@@ -72,7 +72,6 @@ export class DeclaredTokens implements OnApplicationShutdown {
     }
   }
 
-  /** Replaces the tokens, unless something is wrong. */
   private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {

@@ -143,7 +143,6 @@ class Compiler {
     return truth(operand);
   }
 
-  /** The field that a node stands for. */
   private operandOf(node: Node): Operand {
     if (node.op === 'rcall' && node.args[0] === 'lowerAscii') {
       const [, subject, parameters] = node.args;

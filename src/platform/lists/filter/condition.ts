@@ -16,7 +16,6 @@ export interface SqlWriter {
  */
 export interface Condition {
   write(sql: SqlWriter): string;
-  /** The parts that must all be true. */
   readonly conjuncts?: readonly Condition[];
   /** The field of which it is one range, or some values, which an index in the order of that field finds at once. */
   readonly bounds?: string | undefined;

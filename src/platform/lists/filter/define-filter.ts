@@ -8,9 +8,7 @@ import { FilterError, MAXIMUM_LENGTH, parseExpression } from './parse-expression
 
 /** A filter that a client sent. */
 export interface Filter<Entity = object> {
-  /** Whose lists it is for. */
   readonly entity: Type<Entity>;
-  /** As it was written. */
   readonly expression: string;
   /** What it says; undefined for a blank one, which lets everything through. */
   readonly condition: Condition | undefined;

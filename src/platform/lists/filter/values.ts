@@ -74,7 +74,6 @@ function wholeNumberIn(literal: Node): Value | undefined {
   return { text: String(Math.floor(near)), isRounded: !Number.isInteger(near) };
 }
 
-/** An `int`, a `uint` or a `double`. */
 function numberIn(literal: Node): number | undefined {
   const isNegative = literal.op === '-_';
   const { op, args: value } = isNegative ? literal.args : literal;
@@ -95,7 +94,6 @@ function numberIn(literal: Node): number | undefined {
   return typeof value === 'number' ? value * sign : undefined;
 }
 
-/** What `timestamp("…")` stands for. */
 function timeIn(literal: Node, field: NamedField): Value | undefined {
   if (literal.op !== 'call') {
     return undefined;
