@@ -13,9 +13,9 @@ import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
 import { digestOf, generateToken } from './token-format.js';
 
-/** How a token takes the place of another, with times in milliseconds. */
+/** How a token replaces another. Times are in milliseconds. */
 export interface Rotation {
-  /** How long the old one goes on working; not longer than it would have. */
+  /** How much longer the old one works, at most. */
   overlap: number;
   /** How long the new one is valid, `Infinity` for ever; by default as long as the old one was meant to be. */
   lifetime?: number | undefined;
@@ -28,7 +28,7 @@ const FIND = `
   SELECT digest, id, scopes, family_id, expires_at, revoked_at, replaced_by, last_used_on::text
   FROM access_tokens WHERE digest = ANY($1)`;
 
-/** In the order of the ids, so that replicas that note the same do not block each other. Skipping locked rows, copies of the table would differ. */
+/** Ordered, so that replicas do not deadlock. `SKIP LOCKED` would make copies of a distributed table differ. */
 const NOTE_USE = `
   UPDATE access_tokens SET last_used_on = $2 WHERE id IN (
     SELECT id FROM access_tokens WHERE id = ANY($1) AND last_used_on IS DISTINCT FROM $2 ORDER BY id FOR NO KEY UPDATE)`;
@@ -37,7 +37,7 @@ const NOTE_USE = `
 @Injectable()
 export class AccessTokensService {
   private readonly logger = new Logger('AccessTokens');
-  /** Those of one turn of the event loop are looked up together: ADR 30. */
+  /** Looks up the tokens of one turn of the event loop together: ADR 30. */
   private readonly found = new DataLoader((digests: readonly string[]) => this.findAll(digests), {
     cache: false,
     maxBatchSize: MOST_AT_ONCE,
@@ -62,11 +62,7 @@ export class AccessTokensService {
     return token;
   }
 
-  /**
-   * Issues the token `quickstart` and shows it, once in the life of the embedded database; not while the log would not show it.
-   *
-   * @param url - of something to call with it
-   */
+  /** Issues and logs the token `quickstart`, once in the life of the embedded database. @param url - to call with it */
   async offerQuickstart(url: string): Promise<void> {
     if (logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0) {
       const token = await this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });
@@ -77,11 +73,10 @@ export class AccessTokensService {
   }
 
   /**
-   * Issues a token that takes the place of another: it has its name, scopes and `Idempotency-Key`s. The old one goes on working for a
-   * while, so that its users can change over.
+   * Issues a token that replaces another: it has its name, scopes and `Idempotency-Key`s. The old one works for a while longer.
    *
    * @returns the new token
-   * @throws OperatorError when the old one is unknown, of no use any more, or replaced already
+   * @throws OperatorError when the old one is unknown, has ended, or is replaced already
    */
   async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution): Promise<string> {
     const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {

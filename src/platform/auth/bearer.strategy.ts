@@ -23,15 +23,14 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 const MOST_AT_ONCE = 100;
 
 /**
- * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from no other place (RFC 9700, section 4.3.2).
+ * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from nowhere else (RFC 9700, section 4.3.2).
  *
- * Valid credentials are remembered for `TOKEN_CACHE_TTL`, which bounds how long a revoked one goes on working. Invalid ones are never
- * remembered, and are not looked up once their address has used up its budget. What was valid before needs no budget, so that a
- * client is not locked out by others behind the same address.
+ * Valid credentials are cached for `TOKEN_CACHE_TTL`, which bounds how long a revoked one works. Others are looked up while their
+ * address has failures left; one that was valid before always is, so that its neighbours cannot lock it out.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
-  /** An entry past its time lets nobody in, but shows that the credential was valid. */
+  /** An expired entry shows that the credential was valid before. */
   private readonly accepted = new LRUCache<string, Principal>({ max: 10_000, noDeleteOnStaleGet: true, ttlResolution: 0 });
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
@@ -57,7 +56,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     });
   }
 
-  /** The verdict on a request that needs no look-up, and so no Passport; undefined for others. */
+  /** The verdict on a request that needs no look-up; undefined for others. */
   judge(request: Request): Verdict | undefined {
     const credential = credentialOf(request);
     if (credential === undefined) {
@@ -77,17 +76,13 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     return !this.wasValid(key) && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
   }
 
-  /** Shows Passport one well-formed header: by itself the library also takes tokens from the query and the body. */
+  /** Gives Passport the header alone: the library also takes tokens from the query and the body. */
   override authenticate(request: Request): void {
     const headers = { authorization: `Bearer ${credentialOf(request)}` };
     super.authenticate({ headers, request } as unknown as Request);
   }
 
-  /**
-   * Looks a credential up.
-   *
-   * @throws what the database throws when it is away
-   */
+  /** Looks a credential up. @throws what the database throws when it is away */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
     const key = fingerprintOf(credential);
     const address = clientAddress(request);
@@ -125,7 +120,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/** What follows `Bearer`. A malformed credential becomes a token that cannot exist, and is challenged as an invalid token. */
+/** The credential of a request; a malformed one becomes `malformed`, which is challenged as an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {

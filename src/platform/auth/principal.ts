@@ -14,7 +14,7 @@ declare global {
   namespace Express {
     interface User extends Principal {}
     interface Request {
-      /** Why it was not let in, with whose token if that is known, and from where: for the log. */
+      /** Why the request was refused, for the log. */
       refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
     }
   }

@@ -11,14 +11,11 @@ export interface BulkheadLimits {
 interface Tasks {
   readonly owner: string;
   running: number;
-  /** Functions that start those that wait, first come, first served. */
+  /** Functions that start the waiting tasks, in their order. */
   readonly waiting: Set<() => void>;
 }
 
-/**
- * Runs a number of tasks at once and lets the others wait, so that slow ones take a part of a resource and never all of it. Owners
- * that wait take turns, one task each.
- */
+/** Limits the tasks that run at once, so that slow ones never take all of a resource. Waiting owners take turns, one task each. */
 export class Bulkhead {
   running = 0;
   /** In the order of their turns. */
@@ -33,7 +30,6 @@ export class Bulkhead {
   /**
    * Runs a task when it is its turn.
    *
-   * @param owner - whose task it is
    * @param signal - drops the task while it waits, and has no effect afterwards
    * @param refuse - makes the error for a task that has waited too long
    * @throws the signal's reason, the error of `refuse`, or what the task throws
@@ -73,7 +69,7 @@ export class Bulkhead {
     });
   }
 
-  /** Counts one more task of an owner that runs, if there is room for it. */
+  /** Counts a task as running if there is room for it. */
   private takeRoom(tasks: Tasks): boolean {
     const hasRoom = this.running < this.limits.total && tasks.running < this.limits.perOwner(tasks.owner);
     if (hasRoom) {

@@ -14,7 +14,7 @@ export type StatementObserver = (text: string) => (error?: unknown) => void;
 /** What `pg` gives its clients of the options of a pool. */
 export interface DatabaseClientConfig extends ClientConfig {
   statementObserver?: StatementObserver;
-  /** Whether its statements follow each other in one session of a server, and not in those of a pooler or in the embedded database. */
+  /** Whether a connection has a session of its own on a server. */
   hasSessions?: boolean;
 }
 
@@ -29,7 +29,7 @@ export class DatabaseClient extends Client {
     this.on('error', () => undefined);
   }
 
-  /** As the pool calls it. The cause of a failure, such as `ECONNREFUSED`, could come from any other server that the service calls. */
+  /** Marks the error as one of the database: `ECONNREFUSED` alone could come from any server that the service calls. */
   override connect(...[callback]: never[]): never {
     return super.connect((error: Error | null) => {
       (callback as unknown as (error: Error | null) => void)(error && new ConnectionFailedError(error));
@@ -65,7 +65,7 @@ export class DatabaseClient extends Client {
   }
 }
 
-/** What a client reads from and writes to, which the types of `pg` leave out. */
+/** The socket of a client, which the types of `pg` leave out. */
 export function streamOf(client: ClientBase): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

@@ -47,9 +47,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Does all of some work or nothing: its statements, also those of injected repositories, become one transaction, which begins with
-   * the first of them. Inside another transaction it is a savepoint: await each before the next. If the connection ends while the
-   * database commits, all may be written.
+   * Runs work in a transaction, with all statements of injected repositories; it begins at the first one. Inside another transaction
+   * it is a savepoint: await each before the next. If the connection ends during the commit, all may be written.
    *
    * @param onBegin - called in the transaction before its first statement
    */
@@ -58,10 +57,7 @@ export class Database implements OnApplicationShutdown {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
-  /**
-   * Calls back, with what must not throw, after the commit of the {@link transaction} that the running code is part of, or at once
-   * outside of one. Never, if that is rolled back, or if its connection ends while it commits.
-   */
+  /** Calls back after the commit of the current {@link transaction}, or at once outside of one. The callback must not throw. */
   afterCommit(callback: () => void): void {
     const transaction = transactionOf(this.dataSource);
     if (transaction) {
@@ -72,17 +68,16 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Reads what need not be the latest: from one of `DATABASE_REPLICA_URLS` in turn, or from the database itself while that is
-   * away or if there is none; inside a {@link transaction}, as a part of it.
+   * Reads from one of `DATABASE_REPLICA_URLS` in turn; from the database itself if that fails, if there is none, or in a transaction.
    *
-   * @param read - only reads, and may be called again with another manager when the first one fails
+   * @param read - only reads, and is called again with another manager if the first one fails
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);
     return this.replicas && !transactionOf(this.dataSource) ? this.replicas.read(read, here) : here();
   }
 
-  /** Adds to what must be true of the database once it has all migrations; an OperatorError of it ends the start. */
+  /** Adds a check that runs once the database has all migrations; its OperatorError ends the start. */
   addCheck(check: (dataSource: DataSource) => Promise<void>): void {
     this.dataSource.checks.push(check);
   }
@@ -93,10 +88,7 @@ export class Database implements OnApplicationShutdown {
     await this.dataSource.query('SELECT 1');
   }
 
-  /**
-   * Connects: at once when it is embedded, otherwise in the background, with retries while it cannot be reached or lacks migrations
-   * that another process applies. {@link started} has the other errors.
-   */
+  /** Connects to the embedded database, or in the background to a server, with retries while it is away or lacks migrations. */
   async start(): Promise<void> {
     this.metrics.watch(() => [this.dataSource, ...(this.replicas?.dataSources ?? [])]);
     if (this.isEmbedded) {
@@ -122,7 +114,7 @@ export class Database implements OnApplicationShutdown {
   /**
    * Resolves when the database is ready, or the service ends.
    *
-   * @throws what no retry can change: a failed migration, an entity that does not fit its table or that TypeORM does not accept
+   * @throws what no retry can fix: a failed migration, an entity that does not fit its table or that TypeORM does not accept
    */
   async started(): Promise<void> {
     await this.connecting;

@@ -6,26 +6,22 @@ import { hasSessions } from './run-statement.js';
 import type { OpenConnection } from './shared-connections.js';
 import { giveBack } from './transactions.js';
 
-/** How long a connection keeps the settings for its next use, in milliseconds. */
+/** How long an unused connection keeps its settings, in milliseconds. */
 const KEPT = 100;
 
 /**
- * Opens connections that have settings of their own until they are released: those of a session, or those of a transaction behind a
- * pooler and in the embedded database. A session keeps them from one use to the next: to set and to reset them for each takes a page
- * of a new filter twice the processor time, and as much in PostgreSQL.
+ * Opens connections with settings of their own: of the session, or of a transaction behind a pooler and in the embedded database.
+ * Sessions keep them for {@link KEPT}: setting them for each page of a new filter doubles its processor time, here and in PostgreSQL.
  */
 export class LimitedConnections {
   used = 0;
-  /** Those that are not in use, with what will give each back to the pool as it was. */
+  /** Unused ones, each with the timer that resets it and releases it to the pool. */
   private readonly kept = new WeakMap<DataSource, Map<QueryRunner, NodeJS.Timeout>>();
 
-  /** @param settings - by the names that PostgreSQL gives them; numbers of time are milliseconds */
+  /** @param settings - by PostgreSQL's names; times are in milliseconds */
   constructor(private readonly settings: Readonly<Record<string, string | number>>) {}
 
-  /**
-   * @returns with a manager whose statements go over it
-   * @throws what the pool throws when it has no connection, or the error of a setting
-   */
+  /** @throws what the pool throws when it has no connection, or the error of a setting */
   async open(dataSource: DataSource): Promise<OpenConnection & { manager: EntityManager }> {
     this.used += 1;
     return this.connect(dataSource).catch((error: unknown) => {

@@ -6,30 +6,30 @@ import { sqlState } from './database-problem.js';
 import { type OpenConnection, SharedConnections } from './shared-connections.js';
 import { transactionOf } from './transactions.js';
 
-/** A statement that is sent past TypeORM, which takes about as long for each as the database does. */
+/** A statement that is sent without TypeORM, which takes as long for each as the database does. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
-  /** The same for the same text: a connection keeps the plan under it. Undefined where none is to be kept. */
+  /** Name of a prepared statement, the same for the same text; undefined for a statement that is planned for its values. */
   readonly name?: string | undefined;
-  /** Whether its columns are all of types that `pg` leaves as text. */
+  /** Whether `pg` leaves all its columns as text. */
   readonly isText?: boolean;
 }
 
 /** Sends a statement. @returns the values of each row, in the order of the statement's columns */
 export type Send = (statement: Statement) => Promise<unknown[][]>;
 
-/** SQLSTATE of a plan that its table has outgrown, and of a name that the server does not know, or knows for something else. */
+/** SQLSTATE of a prepared statement whose table has changed, that does not exist, or that exists already. */
 const USELESS_NAME = /^(?:0A000|26000|42P05)$/;
 
-/** Connections that the reads of one entity share, at most. */
+/** Most connections that the reads of one entity share. */
 const MOST_SHARED = 4;
 
-/** By entity. The metadata is that of one data source. */
+/** By entity, so that a lock on one table holds up no other. Each data source has metadata of its own. */
 const sharedConnections = new WeakMap<EntityMetadata, SharedConnections>();
 
 /**
- * Runs a statement in the transaction that the running code is part of, or without one.
+ * Runs a statement, in the current transaction if there is one.
  *
  * @returns the values of each row, in the order of the statement's columns
  * @throws QueryFailedError, or what the pool throws when it has no connection
@@ -45,7 +45,7 @@ export function runStatement<Entity extends ObjectLiteral>(repository: Repositor
   });
 }
 
-/** The same for one that only reads, little and not for long. Those of an entity share connections: a lock on its table holds up no other. */
+/** The same for a short read, on connections that the reads of an entity share. */
 export function runRead<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
   const { manager, metadata } = repository;
   return hasSessions(manager.dataSource)
@@ -90,7 +90,7 @@ async function run<Entity extends ObjectLiteral>({ manager }: Repository<Entity>
   }
 }
 
-/** What `pg` calls on a query, as `pg-cursor` and `pg-query-stream` know it, too. Its types leave that out. */
+/** The interface between `pg` and its queries, on which `pg-cursor` depends as well; the types leave it out. */
 const QueryWithHandlers = Query as unknown as new (
   text: string,
   values: unknown[],
@@ -100,7 +100,7 @@ const QueryWithHandlers = Query as unknown as new (
   handleDataRow(message: { readonly fields: unknown[] }): void;
 };
 
-/** Takes texts as they arrive. `pg` copies each query that is no text, and makes each row anew: a first page took 1.5 times as long. */
+/** Keeps rows as they arrive. `pg` copies each query object and builds each row again: a first page took 1.5 times as long. */
 class TextQuery extends QueryWithHandlers {
   readonly texts: unknown[][] = [];
 
@@ -133,7 +133,7 @@ export async function send(client: ClientBase, { text, values, name, isText }: S
   }
 }
 
-/** Whether the statements of a connection follow each other in one session of a server. */
+/** Whether a connection has a session of its own on a server: not behind a pooler, nor in the embedded database. */
 export function hasSessions({ options }: DataSource): boolean {
   return (options.extra as DatabaseClientConfig | undefined)?.hasSessions === true;
 }

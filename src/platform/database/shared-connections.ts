@@ -5,7 +5,7 @@ import { streamOf } from './database-client.js';
 /** Statements that wait on a shared connection before there is another one. */
 const ENOUGH = 16;
 
-/** A connection that is to be given back. */
+/** A connection that must be released. */
 export interface OpenConnection {
   readonly client: ClientBase;
   release(): void;
@@ -16,23 +16,20 @@ interface SharedConnection {
   pending: number;
 }
 
-/**
- * Some connections on which statements follow each other, without waiting for the results between them. Those of one turn of the
- * event loop go out, and come back, in one piece, which takes half the processor time.
- */
+/** Connections on which statements are pipelined. Those of one turn of the event loop go out in one write: half the processor time. */
 export class SharedConnections {
   private readonly connections = new Set<SharedConnection>();
 
   /**
-   * @param open - opens another one; it is given back when nothing waits on it
-   * @param mayOpen - whether there may be another one, beside so many
+   * @param open - opens a connection, which is released when no statement waits on it
+   * @param mayOpen - whether there may be one more beside `count`
    */
   constructor(
     private readonly open: () => Promise<OpenConnection>,
     private readonly mayOpen: (count: number) => boolean,
   ) {}
 
-  /** Whether a statement finds a connection. */
+  /** Whether there is, or may be, a connection. */
   get isOpen(): boolean {
     return this.connections.size > 0 || this.mayOpen(0);
   }
@@ -56,14 +53,14 @@ export class SharedConnections {
     }
   }
 
-  /** The connection with the fewest statements; undefined where there is to be another one. */
+  /** The connection with the fewest statements; undefined to open another one. */
   private freest(): SharedConnection | undefined {
     const [first] = [...this.connections].toSorted((a, b) => a.pending - b.pending);
     return first && first.pending >= ENOUGH && this.mayOpen(this.connections.size) ? undefined : first;
   }
 }
 
-/** What is sent in this turn of the event loop goes out in one write, at its end. */
+/** Sends what is written in this turn of the event loop at its end, in one write. */
 function holdUntilEndOfTurn(stream: Duplex): void {
   if (stream.writableCorked === 0) {
     stream.cork();

@@ -5,22 +5,20 @@ import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlrea
 
 interface Transaction {
   readonly dataSource: DataSource;
-  /** For all statements of its code. */
   readonly runner: QueryRunner;
   readonly onCommit: (() => void)[];
 }
 
 const transactions = new AsyncLocalStorage<Transaction>();
 
-/** The transaction of a data source that the running code is part of. */
+/** The current transaction of a data source. */
 export function transactionOf(dataSource: DataSource): Transaction | undefined {
   const transaction = transactions.getStore();
   return transaction?.dataSource === dataSource ? transaction : undefined;
 }
 
 /**
- * Does all of some work or nothing: its statements become one transaction, which begins with the first of them and holds no connection
- * until then. What is begun inside of it is a savepoint.
+ * Runs work in a transaction, which begins, and takes a connection, at its first statement. One inside another is a savepoint.
  *
  * @param onBegin - called in the transaction before its first statement
  */

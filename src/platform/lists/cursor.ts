@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The version of the cursors of lists that have all rows of a table, newest first, and that of those of others. */
+/** Versions of cursors: of lists of all rows, newest first, and of other lists. */
 const PLAIN = 1;
 const SCOPED = 2;
 
@@ -15,18 +15,17 @@ export const ORDERED_CURSOR_MAXIMUM_LENGTH = 4096;
 
 /** The row after which a page begins. */
 export interface Position {
-  /** Its key: a UUID, perhaps in hexadecimal digits alone, which PostgreSQL takes for one. */
+  /** Its key: a UUID, which may lack hyphens. */
   readonly id: string;
   /** 16 bytes in hexadecimal digits that identify the base condition and the order of the list; empty where it has neither. */
   readonly scope: string;
-  /** What the row has in the column by which the list is ordered, as PostgreSQL writes it; empty without one. */
+  /** The row's value in the column of the order, as PostgreSQL writes it; empty without one. */
   readonly value: string;
 }
 
 /**
- * An opaque, URL-safe position in a list: version, key of the last row seen, what identifies the list and orders it, and a digest
- * over these and the filter. It grants nothing and needs no secret; the digest is there so that a damaged cursor, or one of
- * another filter, is told to the client instead of showing the wrong rows.
+ * An opaque, URL-safe position in a list: version, key of the last row, scope and value, and a digest of these and the filter. It grants
+ * nothing and needs no secret: the digest detects a damaged cursor, or one of another filter.
  *
  * @param filter - filter expression of the list, empty for none
  */

@@ -1,8 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, type ColumnType, getMetadataArgsStorage } from 'typeorm';
-import { IndexMigration } from '../database/index-migration.js';
 import type { Tables } from '../database/migrations.module.js';
-import { SqlMigration } from '../database/sql-migration.js';
+import { IndexMigration, SqlMigration } from '../database/sql-migration.js';
 import { columnOptionsOf, isOf } from '../database/table-name.js';
 import type { FieldType, FilterFields } from './filter/filter-fields.js';
 

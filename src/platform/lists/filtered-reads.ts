@@ -17,39 +17,36 @@ import { currentRequest } from '../http/request-context.js';
 import { Metrics } from '../observability/metrics.js';
 import { codePoints } from '../validation/code-points.js';
 
-/** Filters of one token that have a connection to themselves at once. */
+/** Filters of one token with connections of their own at once. */
 const MOST_OF_TOKEN = 2;
 
-/** Connections that quick filters share, at most, and statements of one token on them at once. */
+/** Most connections that quick filters share, and most statements of one token on them. */
 const MOST_SHARED = 2;
 const MOST_SHARED_OF_TOKEN = 4;
 
-/** How long a statement may hold up those behind it on a shared connection, in milliseconds. */
+/** Time limit of statements on shared connections, in milliseconds: others wait behind them. */
 const SHARED_TIMEOUT = 100;
 
-/** In which way a filter finds its rows. */
+/** How a filter finds its rows. */
 export interface Way {
   readonly first: 'planned' | 'recent' | 'fenced';
-  /** Whether that takes little time, and whether an index can find all that match; undefined until it is known. */
+  /** Whether that is quick, and whether an index finds all matches; undefined until known. */
   isQuick?: boolean;
   isIndexed?: boolean;
 }
 
-/**
- * Reads with filters, within limits: nothing can be written, and what costs much costs one processor, for a short time. Half of the
- * connections are left for requests without a filter.
- */
+/** Limits what filters take: read-only, one processor, a short time, and half of the connections. */
 @Injectable()
 export class FilteredReads {
-  /** For a minute: in which way a filter finds its rows, by the table, the base condition and the expression. */
+  /** How filters found their rows within the last minute, by table, base condition and expression. */
   readonly ways = new LRUCache<string, Way>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   private readonly connections: LimitedConnections;
   private readonly sharedConnections: LimitedConnections;
-  /** By entity, as a lock on its table must hold up no other. The metadata is that of one data source. */
+  /** By entity, so that a lock on one table holds up no other. Each data source has metadata of its own. */
   private readonly shared = new WeakMap<EntityMetadata, SharedConnections>();
-  /** Bounds what a token has on them. */
+  /** Limits the statements of a token on them. */
   private readonly turns: Bulkhead;
   private readonly mostShared: number;
   /** Seconds. */
@@ -100,9 +97,9 @@ export class FilteredReads {
   }
 
   /**
-   * Sends statements that take little time, on connections that all filters of an entity share, with a time limit of their own.
+   * Sends quick statements on connections that the filters of an entity share.
    *
-   * @returns undefined where there are none: in a transaction, behind a pooler, in the embedded database, and of few connections
+   * @returns undefined in a transaction, behind a pooler, in the embedded database, and where all connections are in use
    */
   senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
     const { dataSource } = manager;
@@ -118,10 +115,10 @@ export class FilteredReads {
   }
 
   /**
-   * Reads with a connection to itself, when it is the turn of the client's token. It is closed when the client is gone, upon which the
-   * server cancels the statement that runs.
+   * Reads on a connection of its own, when it is the turn of the token. If the client disconnects, the connection is closed, and the
+   * server cancels the statement.
    *
-   * @throws Problem 503 when the turn does not come
+   * @throws Problem 503 when the turn does not come in time
    */
   async alone<Entity extends object, T>(
     repository: Repository<Entity>,
@@ -132,7 +129,7 @@ export class FilteredReads {
     // The embedded database runs statements in this process, which sees nothing else meanwhile.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
     const task = async () => {
-      // What is part of a transaction stays so, with the settings that it has.
+      // Part of a transaction, with the settings of that.
       if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
         return read(repository);
       }

@@ -9,22 +9,21 @@ import { type Sorting, sortingOf } from './order.js';
 import type { FilteredReads, Way } from './filtered-reads.js';
 import { findFirst, firstOf, type Found, type Source } from './rows.js';
 
-/** Rows that the statement `recent` looks at. */
+/** Rows that the source `recent` reads, at most. */
 export const WINDOW = 10_000;
 
-/** Milliseconds within which a filter must have had a connection to itself to share one. */
+/** A filter that took less than this on a connection of its own may share one, in milliseconds. */
 const QUICK = 10;
 
 /**
- * The rows of a page that has a filter.
+ * The rows of a filtered page.
  *
- * The planner takes rows that match to be spread evenly. Where it is wrong about their number or they are all late in the list, it
- * walks along the index past every row of the table (measured at a million rows: 120 ms instead of 5). So a walk is tried along the
- * first rows of the list alone. If these did not have enough that match, and an index can find the matches, it is made to. What no
- * index can find is left to the planner, and to the time-out.
+ * The planner assumes that matching rows are spread evenly. If they are few, or late in the list, it walks along the index of the list
+ * past every row of the table (120 ms instead of 5 at a million rows). So only the first rows of the list are walked; if too few of
+ * them match, and an index can find the matches, that is used. Without an index the planner decides, within the time limit.
  *
- * To ask for a plan takes as long as a page does. So the way is remembered: it is the same for all pages of a walk. What was quick
- * that way shares a connection from then on, which takes 0.6 of the processor time. Once its time limit there ends it, it does so no more.
+ * A plan costs as much as a page, so the choice is remembered for all pages of a walk. A filter that was quick shares connections from
+ * then on, which takes 0.6 of the processor time, until the time limit there ends one of its statements.
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
@@ -87,12 +86,11 @@ export async function findFiltered<Entity extends { id: string }>(
 }
 
 /**
- * Several sources of the same rows, those of one page, which differ in what it costs to find them.
+ * Several sources of the rows of one page, which differ in cost.
  *
  * @param metadata - of an entity whose key is `id`, a UUIDv7
  * @param condition - of the client; undefined for none
- * @param after - the row after which the page begins, if it is not the first
- * @param limit - of rows
+ * @param after - the row before the page, if it is not the first
  */
 export function sourcesOf(
   metadata: EntityMetadata,
@@ -110,14 +108,14 @@ export function sourcesOf(
   const sorting = sortingOf(metadata, scope.order);
   const parts = condition ? conjunctsOf(condition) : [];
   const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
-  // Rows that TypeORM hides must not be counted.
+  // TypeORM hides deleted rows.
   const { deleteDateColumn } = metadata;
   const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
   const base = write(scope.where);
-  // What must be looked at in every row, or found with another index than that of the list.
+  // Conditions for another index than that of the list, or for every row.
   const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
   const valuesOfAll = [...values];
-  // What bounds a walk along the index of the list.
+  // Conditions that bound a walk along the index of the list.
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
@@ -126,20 +124,20 @@ export function sourcesOf(
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
   const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
   return {
-    /** Whether the index of the list alone finds them. */
+    /** Whether the index of the list finds them. */
     needIndexAlone: rest.length === 0,
-    /** A statement that finds the keys of all rows that match, of any page. */
+    /** Finds the keys of the matching rows of all pages. */
     all: {
       text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
       values: valuesOfAll,
     } satisfies Statement,
-    /** As the planner likes, which often is to walk along the index of the list until enough rows matched. */
+    /** As the planner chooses: often a walk along the index of the list until enough rows match. */
     planned: source(matches),
-    /** Among the first rows only: it may miss some, and its cost has a bound. */
+    /** Among the first rows only: may miss some, at a bounded cost. */
     recent: source(`(${recent}) r ${where(rest)}`),
-    /** Finding all rows that match, and then the first of them: `OFFSET 0` keeps the planner from walking instead. */
+    /** All matching rows, sorted: `OFFSET 0` keeps the planner from walking. */
     fenced: source(fenced),
-    /** The same where many match: their keys first, which an index may have beside what it searches. */
+    /** The same for many matches: their keys first, which the index may hold as well. */
     keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
   };
 }
@@ -157,7 +155,6 @@ function conjunctsOf(condition: Condition): readonly Condition[] {
   return condition.conjuncts?.flatMap(conjunctsOf) ?? [condition];
 }
 
-/** A node of `EXPLAIN (FORMAT JSON)`, with what is of interest here. */
 interface PlanNode {
   'Node Type': string;
   'Index Cond'?: string;
@@ -166,15 +163,12 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/**
- * How PostgreSQL would run a statement, which is not run: whether it finds rows before it sorts them, whether it looks at rows that do
- * not match, and whether it reads some table from end to end, because no index helps.
- */
+/** How PostgreSQL would run a statement: whether it sorts rows, filters rows that it has read, and reads a whole table. */
 export async function explain(send: Send, { text, values }: Statement) {
   const rows = await send({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
   return {
-    // Each shard has a plan of its own, and sends its first rows alone; all that match would have to come here for other ways.
+    // Each shard plans for itself and sends its first rows; for other ways, all matching rows would be sent.
     isDistributed: has(plan, ({ 'Custom Plan Provider': provider }) => provider?.startsWith('Citus') === true),
     sorts: has(plan, ({ 'Node Type': type }) => type.endsWith('Sort')),
     filters: has(plan, ({ Filter: condition }) => condition !== undefined),

@@ -6,16 +6,16 @@ import { quotedTable } from '../database/table-name.js';
 import { transactionOf } from '../database/transactions.js';
 import { type Fields, statementsOf } from './rows.js';
 
-/** Rows that one statement adds, at most. */
+/** Most rows of one statement. */
 const MOST_ROWS = 16;
 
-/** Whether the rows of a table neither wait for those of other transactions when they are added, nor run anything. */
+/** Whether an insert into a table can neither wait for other transactions nor run triggers. */
 const IS_INDEPENDENT = `
   SELECT NOT EXISTS (SELECT FROM pg_index WHERE indrelid = $1::regclass AND indisunique AND NOT indisprimary)
     AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = $1::regclass AND contype IN ('f', 'x'))
     AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype & 4 <> 0) AS is`;
 
-/** Of tables of which that is so. The metadata is that of one data source. */
+/** Of tables of which that is true. Each data source has metadata of its own. */
 const independent = new WeakSet<EntityMetadata>();
 
 /** Finds the tables whose rows may be added together. */
@@ -34,10 +34,8 @@ type Insert = (rows: readonly Fields[]) => Promise<unknown>;
 const inserters = new WeakMap<EntityMetadata, DataLoader<Fields, void>>();
 
 /**
- * Adds a row, with the columns that are given.
- *
- * Those of one turn of the event loop go into one statement and one commit: a create takes 0.7 of the processor time, and 0.35 of that
- * in PostgreSQL. Rows of a transaction belong to that, and rows that could wait for those of others go alone.
+ * Adds a row. The rows of one turn of the event loop share a statement and its commit: a create takes 0.7 of the processor time, and
+ * 0.35 in PostgreSQL. Rows of a transaction, and of tables that are not independent, go alone.
  */
 export async function insertRow<Entity extends { id: string }>(repository: Repository<Entity>, row: Fields): Promise<void> {
   const { manager, metadata } = repository;
@@ -65,7 +63,7 @@ function newInserter(insert: Insert): DataLoader<Fields, void> {
       if (isUnavailable(error)) {
         throw error;
       }
-      // What is wrong with one row is not the fault of the others.
+      // One of them is wrong: each is added alone.
       const outcomes: (Error | undefined)[] = [];
       for (const row of rows) {
         const [outcome] = await Promise.allSettled([insert([row])]);

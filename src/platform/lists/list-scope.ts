@@ -3,17 +3,17 @@ import { type EntityMetadata, type FindOptionsWhere, IsNull, type ObjectLiteral 
 import { absence, type Condition } from './filter/condition.js';
 import { type ColumnName, comparedColumn, type Order } from './order.js';
 
-/** Values that all rows of a list have; null for those that have none. */
+/** Values that all rows of a list have. */
 export type Where<Entity> = { readonly [Name in ColumnName<Entity>]?: Exclude<Entity[Name], undefined> };
 
-/** What a feature says of one of its lists. Clients neither see it, nor can they change it. */
+/** Options of a list, which clients neither see nor change. */
 export interface ListOptions<Entity> {
   /** Base condition: `{ bookId }`, `{ createdBy: principal.familyId }`. It needs an index on its columns (texts `COLLATE "C"`) and `id`. */
   readonly where?: Where<Entity>;
   readonly order?: Order<Entity>;
 }
 
-/** The same, as statements and cursors need it. */
+/** The same for statements and cursors. */
 export interface ListScope {
   /** Identifies both in cursors; empty where there is neither. */
   readonly id: string;

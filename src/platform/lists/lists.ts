@@ -36,9 +36,8 @@ export class Lists {
   }
 
   /**
-   * One page of an entity whose `id` is a UUIDv7: newest first, or in another order. Going by what orders the rows, a walk sees each
-   * row that existed when it began exactly once, also while others write, and deep pages cost what the first one costs. Of a row
-   * whose place in the order changes during the walk, that cannot be said.
+   * One page of an entity whose `id` is a UUIDv7: newest first, or in another order. A walk sees each row that existed when it began
+   * exactly once, unless its place in the order changes meanwhile. Deep pages cost as much as the first one.
    *
    * @param repository - of the entity, as Nest injects it
    * @param query - which page, as validation left it
@@ -85,7 +84,7 @@ export class Lists {
     return row;
   }
 
-  /** Replicas lag behind, each as it does: a walk that goes on in another one could miss what it has not received yet. */
+  /** First pages alone: a walk that goes on in a replica that lags behind could miss rows. */
   private read<Entity extends { id: string }, T>(
     repository: Repository<Entity>,
     after: Position | undefined,

@@ -9,7 +9,7 @@ import type { Sorting } from './order.js';
 /** Types of columns whose values are texts, for `pg` as for TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
-/** Reads of an entity that have a name, at most, and inserts: pages differ in size, and inserts in rows and in what clients leave out. */
+/** Most prepared reads of an entity, and inserts: they differ in the numbers of rows and columns. */
 const MOST_NAMES = 128;
 
 /** A row as it is in the database or goes there. */
@@ -22,11 +22,10 @@ export interface Found<Entity> {
 }
 
 /**
- * The newest rows of an entity, newest first, by a statement whose plan is kept.
+ * The newest rows of an entity, newest first, by a prepared statement.
  *
  * @param after - key of the row before them; undefined for the first ones
- * @param limit - of rows
- * @returns undefined for an entity of which TypeORM does more than to read and write columns
+ * @returns undefined for an entity that needs TypeORM: see {@link statementsOf}
  */
 export function findNewest<Entity extends { id: string }>(
   repository: Repository<Entity>,
@@ -76,7 +75,7 @@ export async function findFirst<Entity extends { id: string }>(
   };
 }
 
-/** The statement of {@link findFirst}: the columns of each row, or its key where TypeORM reads the others, and the value that orders it. */
+/** The statement of {@link findFirst}: the columns of each row, or only its key where TypeORM reads them, and its sort value. */
 export function firstOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
   { from, values, limit, sorting: { clause, value } }: Source,
@@ -87,7 +86,7 @@ export function firstOf<Entity extends { id: string }>(
   return { text: `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`, values };
 }
 
-/** @param base - for rows that another one changes after their keys were found */
+/** @param base - excludes rows that were changed after their keys were found */
 async function findInOrder<Entity extends { id: string }>(
   repository: Repository<Entity>,
   ids: string[],
@@ -100,7 +99,7 @@ async function findInOrder<Entity extends { id: string }>(
 
 const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
-/** Undefined for an entity of which TypeORM does more than to read and write columns. */
+/** Undefined for an entity with relations, listeners, inheritance or transformers, or generated columns: those need TypeORM. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
   if (!known.has(metadata)) {
     known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
@@ -123,7 +122,7 @@ function isPlain(metadata: EntityMetadata): boolean {
   );
 }
 
-/** Names statements. A connection keeps the plan of one under its name, of which the server reads 63 bytes. */
+/** Names prepared statements. The server reads 63 bytes of a name. */
 function naming(): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
@@ -138,7 +137,7 @@ function naming(): (text: string) => string | undefined {
 
 type RowStatements = ReturnType<typeof rowStatements>;
 
-/** The statements of an entity, prepared once: TypeORM builds them anew for each query, which takes longer than the database does. */
+/** The statements of an entity, written once: TypeORM writes them for each query, which takes longer than the database does. */
 function rowStatements(metadata: EntityMetadata) {
   const { columns } = metadata;
   const { driver } = metadata.dataSource;
@@ -155,14 +154,14 @@ function rowStatements(metadata: EntityMetadata) {
     keyPlace: quoted.indexOf(key),
     isText,
 
-    /** @param count - part of the text: not knowing it, the server would plan for a tenth of the table */
+    /** @param count - in the text: for a parameter, the server would plan for a tenth of the table */
     newest(after: string | undefined, count: number): Statement {
       const where = after === undefined ? '' : ` WHERE ${key} < $1`;
       const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
       return { text, name: nameOfRead(text), isText, values: after === undefined ? [] : [after] };
     },
 
-    /** What is undefined gets what the table has for it. */
+    /** Undefined values become the defaults of the table. */
     insert(rows: readonly Fields[]): Statement {
       const given = columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
       const values: unknown[] = [];
