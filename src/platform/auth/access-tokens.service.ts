@@ -11,7 +11,7 @@ import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
-import { digestOf, generateToken } from './token-format.js';
+import { digestOf, fingerprintOf, generateToken } from './token-format.js';
 
 /** How a token replaces another. Times are in milliseconds. */
 export interface Rotation {
@@ -117,7 +117,7 @@ export class AccessTokensService {
 
   /** Verifies a token, and notes the day of its last use, with at most one write a day. */
   async verify(token: string): Promise<Verdict> {
-    const row = await this.found.load(digestOf(token).toString('hex'));
+    const row = await this.found.load(fingerprintOf(token));
     const refused = row ? endOf(row) : 'unknown';
     if (!row || refused) {
       return { refused: refused ?? 'unknown', tokenId: row?.id };

@@ -30,9 +30,12 @@ export interface Position {
  * @param filter - filter expression of the list, empty for none
  */
 export function encodeCursor({ id, scope, value }: Position, filter: string): string {
-  const key = id.replaceAll('-', '');
-  const position = Buffer.concat([Buffer.of(scope === '' ? PLAIN : SCOPED), Buffer.from(key + scope, 'hex'), Buffer.from(value)]);
-  return Buffer.concat([position, digest(position, filter)]).toString('base64url');
+  const head = Buffer.from(`0${scope === '' ? PLAIN : SCOPED}${id.replaceAll('-', '')}${scope}`, 'hex');
+  const position = value === '' ? head : Buffer.concat([head, Buffer.from(value)]);
+  const given = filter === '' ? position : Buffer.concat([position, Buffer.from(filter)]);
+  // As a buffer, a hash takes three times as long.
+  const digest = hash('sha256', given).slice(0, 2 * DIGEST_LENGTH);
+  return Buffer.from(position.toString('hex') + digest, 'hex').toString('base64url');
 }
 
 /** @returns what {@link encodeCursor} was given; or undefined for anything that it did not make for this filter */
@@ -47,9 +50,4 @@ export function decodeCursor(cursor: string, filter: string): Position | undefin
   const isWhole = position.length >= endOfKey && !found.value.includes('\0');
   // Encoding again refuses another version, length or digest, and every other spelling of the same bytes.
   return isWhole && encodeCursor(found, filter) === cursor ? found : undefined;
-}
-
-function digest(position: Buffer, filter: string): Buffer {
-  const given = filter === '' ? position : Buffer.concat([position, Buffer.from(filter)]);
-  return hash('sha256', given, 'buffer').subarray(0, DIGEST_LENGTH);
 }
