@@ -49,10 +49,13 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
+    const { DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    // Behind a pooler each takes a connection, of which half are left for others.
+    const most = directUrl === undefined ? MOST_AT_ONCE : Math.ceil(DATABASE_POOL_SIZE / 2);
     this.newcomers = new Bulkhead({
       total: Infinity,
-      perOwner: (network) => Math.max(1, Math.min(MOST_AT_ONCE, this.budget.leftOf(network))),
-      wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
+      perOwner: (network) => Math.max(1, Math.min(most, this.budget.leftOf(network))),
+      wait: DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }
 
