@@ -5,10 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../test/support/free-port.ts';
 
-/** A server that is measured. */
 export interface Program {
   readonly name: string;
-  /** Arguments of Node. */
   readonly command: readonly string[];
 }
 
@@ -16,7 +14,6 @@ export interface Program {
 export interface Server {
   readonly name: string;
   readonly pid: number;
-  /** Of its items. */
   readonly url: string;
   /** Milliseconds from its start to its first response. */
   readonly startTime: number;

@@ -24,7 +24,6 @@ export interface Outcome {
   readonly p99: number;
   /** Responses with a status of 400 and more. */
   readonly refused: number;
-  /** Requests without a response. */
   readonly broken: number;
 }
 

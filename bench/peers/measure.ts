@@ -37,7 +37,6 @@ export interface Slice {
   readonly memory: number;
 }
 
-/** All that was measured. */
 export interface Results {
   readonly slices: readonly Slice[];
   /** Milliseconds from each start to the first response, by the server. */

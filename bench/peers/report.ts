@@ -27,26 +27,16 @@ interface Floors {
 const MOST = { memory: 220, start: 450 };
 
 export function printSummary({ workloads, servers }: Summary): void {
-  const head = [
-    'requests/s',
-    'p50 ms',
-    'p99 ms',
-    'CPU µs',
-    'PostgreSQL µs',
-    'CPU × base',
-    'throughput × base',
-    'PostgreSQL ÷ base',
-  ];
+  const times = ['requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'PostgreSQL µs'];
+  const ratios = ['CPU × base', 'throughput × base', 'PostgreSQL ÷ base', 'CPU × textbook', 'throughput × textbook'];
   for (const [workload, byServer] of inOrder(workloads)) {
     const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
-      const ratios = [toBase?.processor, toBase?.throughput, toBase?.postgresql, toTextbook?.processor, toTextbook?.throughput];
-      const times = [(p50 / 1000).toFixed(2), (p99 / 1000).toFixed(2), processor.toFixed(0), postgresql.toFixed(0)];
-      return [server, throughput.toFixed(0)].concat(
-        times,
-        ratios.map((ratio) => ratio?.toFixed(2) ?? ''),
-      );
+      const compared = [toBase?.processor, toBase?.throughput, toBase?.postgresql, toTextbook?.processor, toTextbook?.throughput];
+      const whole = [processor, postgresql].map((time) => time.toFixed(0));
+      const latencies = [p50, p99].map((time) => (time / 1000).toFixed(2));
+      return [server, throughput.toFixed(0), ...latencies, ...whole, ...compared.map((ratio) => ratio?.toFixed(2) ?? '')];
     });
-    printTable([workload, ...head, 'CPU × textbook', 'throughput × textbook'], rows);
+    printTable([workload, ...times, ...ratios], rows);
   }
   const rows = Object.entries(servers).map(([server, { start, memory, peak }]) =>
     [server].concat([start, memory / MEGABYTE, peak / MEGABYTE].map((figure) => figure.toFixed(0))),

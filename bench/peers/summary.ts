@@ -3,17 +3,10 @@ import type { Results, Slice } from './measure.ts';
 import { programs } from './programs.ts';
 import { workloads as known } from './workloads.ts';
 
+const FIGURES = ['throughput', 'p50', 'p99', 'processor', 'postgresql'] as const;
+
 /** Medians over the rounds of one server with one workload. */
-export interface Figures {
-  /** Responses in a second. */
-  readonly throughput: number;
-  /** Microseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  /** Microseconds of processor time for one request. */
-  readonly processor: number;
-  /** The same of PostgreSQL. */
-  readonly postgresql: number;
+export interface Figures extends Pick<Slice, (typeof FIGURES)[number]> {
   readonly toBase?: Ratios;
   readonly toTextbook?: Ratios;
 }
@@ -45,7 +38,11 @@ export function summarise({ slices, starts, peaks }: Results): Summary {
       (workloads[workload] ??= {})[server] = figuresOf(some, others);
     }
     if (own.length > 0) {
-      servers[server] = { start: median(starts[server] ?? []), memory: medianOf(own, 'memory'), peak: peaks[server] ?? NaN };
+      servers[server] = {
+        start: median(starts[server] ?? []),
+        memory: median(own.map((slice) => slice.memory)),
+        peak: peaks[server] ?? NaN,
+      };
     }
   }
   return { workloads, servers };
@@ -57,14 +54,10 @@ export function inOrder(workloads: Summary['workloads']): [workload: string, Sum
 }
 
 function figuresOf(own: readonly Slice[], all: readonly Slice[]): Figures {
-  const toBase = ratios(own, all, 'base');
-  const toTextbook = ratios(own, all, 'textbook');
+  const medians = FIGURES.map((figure) => [figure, median(own.map((slice) => slice[figure]))]);
+  const [toBase, toTextbook] = [ratios(own, all, 'base'), ratios(own, all, 'textbook')];
   return {
-    throughput: medianOf(own, 'throughput'),
-    p50: medianOf(own, 'p50'),
-    p99: medianOf(own, 'p99'),
-    processor: medianOf(own, 'processor'),
-    postgresql: medianOf(own, 'postgresql'),
+    ...(Object.fromEntries(medians) as Record<(typeof FIGURES)[number], number>),
     ...(toBase && { toBase }),
     ...(toTextbook && { toTextbook }),
   };
@@ -80,11 +73,4 @@ function ratios(own: readonly Slice[], all: readonly Slice[], server: string): R
         postgresql: median(pairs.map(({ slice, other }) => slice.postgresql / other.postgresql)),
         throughput: median(pairs.map(({ slice, other }) => slice.throughput / other.throughput)),
       };
-}
-
-function medianOf(
-  slices: readonly Slice[],
-  figure: 'throughput' | 'p50' | 'p99' | 'processor' | 'postgresql' | 'memory',
-): number {
-  return median(slices.map((slice) => slice[figure]));
 }

@@ -12,10 +12,8 @@ const SHORT_CACHE = { ...HIGH_LIMIT, TOKEN_CACHE_TTL: '0.1' };
 const DEPTH = 10_000;
 const STEP = 100;
 
-/** Requests of one kind. */
 export interface Workload {
   readonly name: string;
-  /** Of every response. */
   readonly status: number;
   readonly method?: 'POST';
   readonly body?: string;
