@@ -32,9 +32,10 @@ export function printSummary({ workloads, servers }: Summary): void {
   for (const [workload, byServer] of inOrder(workloads)) {
     const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
       const compared = [toBase?.processor, toBase?.throughput, toBase?.postgresql, toTextbook?.processor, toTextbook?.throughput];
-      const whole = [processor, postgresql].map((time) => time.toFixed(0));
       const latencies = [p50, p99].map((time) => (time / 1000).toFixed(2));
-      return [server, throughput.toFixed(0), ...latencies, ...whole, ...compared.map((ratio) => ratio?.toFixed(2) ?? '')];
+      const whole = [processor, postgresql].map((time) => time.toFixed(0));
+      const fractions = compared.map((ratio) => ratio?.toFixed(2) ?? '');
+      return [server, throughput.toFixed(0)].concat(latencies, whole, fractions);
     });
     printTable([workload, ...times, ...ratios], rows);
   }
