@@ -1,6 +1,5 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { parseQuery } from './input.guard.js';
 
 /** Nothing runs, loads or frames but what this origin serves as files; enough for Swagger UI, which has no inline code. */
 const CONTENT_SECURITY_POLICY = [
@@ -22,7 +21,7 @@ const CONTENT_SECURITY_POLICY = [
 export function configureExpress(app: NestExpressApplication, trustedProxies: readonly string[]): void {
   const adapter = app.getHttpAdapter();
   const express: Express = adapter.getInstance();
-  express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies).set('query parser', parseQuery);
+  express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
   // Express reads these settings only before its first middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
   Object.assign(adapter, { registerParserMiddleware: () => undefined });
