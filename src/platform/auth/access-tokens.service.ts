@@ -21,9 +21,6 @@ export interface Rotation {
   lifetime?: number | undefined;
 }
 
-/** Tokens that one statement looks up, at most. */
-const MOST_AT_ONCE = 100;
-
 const FIND = `
   SELECT digest, id, scopes, family_id, expires_at, revoked_at, replaced_by, last_used_on::text
   FROM access_tokens WHERE digest = ANY($1)`;
@@ -40,7 +37,7 @@ export class AccessTokensService {
   /** Looks up the tokens of one turn of the event loop together: ADR 30. */
   private readonly found = new DataLoader((digests: readonly string[]) => this.findAll(digests), {
     cache: false,
-    maxBatchSize: MOST_AT_ONCE,
+    maxBatchSize: 100,
     batchScheduleFn: setImmediate,
   });
 
@@ -62,7 +59,7 @@ export class AccessTokensService {
     return token;
   }
 
-  /** Issues and logs the token `quickstart`, once in the life of the embedded database. @param url - to call with it */
+  /** Issues and logs the token `quickstart`, once in the life of the embedded database, if the log shows it. @param url - to call */
   async offerQuickstart(url: string): Promise<void> {
     if (logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0) {
       const token = await this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });

@@ -19,14 +19,11 @@ import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.j
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
-/** Look-ups of new credentials of one network at once. */
-const MOST_AT_ONCE = 100;
-
 /**
  * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from nowhere else (RFC 9700, section 4.3.2).
  *
- * Valid credentials are cached for `TOKEN_CACHE_TTL`, which bounds how long a revoked one works. Others are looked up while their
- * address has failures left; one that was valid before always is, so that its neighbours cannot lock it out.
+ * Valid credentials are cached for `TOKEN_CACHE_TTL`, which bounds how long a revoked one works; invalid ones never are. What is not
+ * cached is looked up while its address has failures left, and always if it was valid before, so that neighbours cannot lock it out.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
@@ -35,7 +32,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
-  /** Look-ups of new credentials by network: no more at once than failures are left. */
+  /** Look-ups of new credentials by network: as many at once as it has failures left, or a few that may overdraw its budget. */
   private readonly newcomers: Bulkhead;
 
   constructor(
@@ -49,12 +46,13 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
-    const { DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-    // Behind a pooler each takes a connection, of which half are left for others.
-    const most = directUrl === undefined ? MOST_AT_ONCE : Math.ceil(DATABASE_POOL_SIZE / 2);
+    const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    const few = Math.ceil(DATABASE_POOL_SIZE / 2);
+    // Where reads share no connections, half of the pool is left for others.
+    const most = url !== undefined && directUrl === undefined ? 100 : few;
     this.newcomers = new Bulkhead({
       total: Infinity,
-      perOwner: (network) => Math.max(1, Math.min(most, this.budget.leftOf(network))),
+      perOwner: (network) => Math.max(few, Math.min(most, this.budget.leftOf(network))),
       wait: DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }
@@ -106,7 +104,10 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
 
   private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
     const run = async (): Promise<Verdict> => (this.budget.isSpent(address) ? { refused: 'budget' } : lookUp());
-    return this.newcomers.run(networksOf(address).at(-1) ?? '', run, undefined, databaseBusy);
+    // The smallest network waits first, so that its requests do not keep those of its neighbours from the larger one.
+    const inTurn = (task: () => Promise<Verdict>, network: string) => () =>
+      this.newcomers.run(network, task, undefined, databaseBusy);
+    return networksOf(address).reduceRight(inTurn, run)();
   }
 
   private async lookUp(verifier: AccessTokensService | JwtVerifier, credential: string, key: string, address: string) {

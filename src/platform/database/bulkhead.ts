@@ -44,7 +44,7 @@ export class Bulkhead {
     } finally {
       this.running -= 1;
       tasks.running -= 1;
-      this.startNext();
+      this.startNext(tasks);
     }
   }
 
@@ -55,14 +55,14 @@ export class Bulkhead {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = (reason: Error) => {
       tasks.waiting.delete(resolve);
-      this.startNext();
+      this.startNext(tasks);
       reject(reason);
     };
     const drop = () => leave(signal?.reason as Error);
     const timer = setTimeout(() => leave(refuse()), this.limits.wait);
     signal?.addEventListener('abort', drop);
     tasks.waiting.add(resolve);
-    this.startNext();
+    this.startNext(tasks);
     await promise.finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', drop);
@@ -80,16 +80,18 @@ export class Bulkhead {
   }
 
   /** Forgets owners without a task, and starts the next tasks if there is room for them. */
-  private startNext(): void {
-    for (const [owner, tasks] of this.owners) {
+  private startNext(changed: Tasks): void {
+    // Without a total, the tasks of other owners do not depend on these.
+    const turns = this.limits.total === Infinity ? new Map([[changed.owner, changed]]) : this.owners;
+    for (const [owner, tasks] of turns) {
       const [start] = tasks.waiting;
       if (!start && tasks.running === 0) {
         this.owners.delete(owner);
       } else if (start && this.takeRoom(tasks)) {
         tasks.waiting.delete(start);
         // Behind all others.
-        this.owners.delete(owner);
-        this.owners.set(owner, tasks);
+        turns.delete(owner);
+        turns.set(owner, tasks);
         start();
       }
     }

@@ -57,7 +57,10 @@ export class Database implements OnApplicationShutdown {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
-  /** Calls back after the commit of the current {@link transaction}, or at once outside of one. The callback must not throw. */
+  /**
+   * Calls back after the commit of the current {@link transaction}, or at once outside of one; never if that is rolled back, or loses
+   * its connection during the commit. The callback must not throw.
+   */
   afterCommit(callback: () => void): void {
     const transaction = transactionOf(this.dataSource);
     if (transaction) {
@@ -68,9 +71,10 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Reads from one of `DATABASE_REPLICA_URLS` in turn; from the database itself if that fails, if there is none, or in a transaction.
+   * Reads what may be a little old from one of `DATABASE_REPLICA_URLS` in turn; from the database itself if that is away, if there is
+   * none, or in a transaction.
    *
-   * @param read - only reads, and is called again with another manager if the first one fails
+   * @param read - only reads, and may be called again with another manager if the first one fails
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);

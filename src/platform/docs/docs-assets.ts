@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type RequestHandler, type Response, Router } from 'express';
 
-/** Where the files are served. */
 export const DOCS_ASSETS_PATH = '/docs/assets';
 
 /** Files of the installed package of Swagger UI: nothing is loaded from elsewhere. */

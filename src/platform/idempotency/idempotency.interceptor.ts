@@ -10,7 +10,6 @@ import { KeptAnswers } from './kept-answers.js';
 /** The header by which a client names a request that it may have to repeat (draft-ietf-httpapi-idempotency-key-header). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 
-/** Longest key, in characters. */
 export const KEY_MAXIMUM_LENGTH = 255;
 
 const idempotencyKeyReused = defineProblemType({

@@ -99,7 +99,7 @@ export class FilteredReads {
   /**
    * Sends quick statements on connections that the filters of an entity share.
    *
-   * @returns undefined in a transaction, behind a pooler, in the embedded database, and where all connections are in use
+   * @returns undefined in a transaction, behind a pooler, in the embedded database, and where all of them are used for other entities
    */
   senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
     const { dataSource } = manager;

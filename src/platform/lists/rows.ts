@@ -99,7 +99,7 @@ async function findInOrder<Entity extends { id: string }>(
 
 const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
-/** Undefined for an entity with relations, listeners, inheritance or transformers, or generated columns: those need TypeORM. */
+/** Undefined for an entity of which TypeORM does more than read and write columns: with relations, listeners or transformers, for example. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
   if (!known.has(metadata)) {
     known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
