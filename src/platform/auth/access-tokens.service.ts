@@ -6,7 +6,7 @@ import { Configuration, logsInfo } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { runRead } from '../database/run-statement.js';
+import { hasSessions, runRead } from '../database/run-statement.js';
 import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
@@ -110,6 +110,11 @@ export class AccessTokensService {
     }
     audit('token.revoked', by, describe(token));
     return true;
+  }
+
+  /** Whether look-ups share connections. */
+  get sharesConnections(): boolean {
+    return hasSessions(this.tokens.manager.dataSource);
   }
 
   /** Verifies a token, and notes the day of its last use, with at most one write a day. */

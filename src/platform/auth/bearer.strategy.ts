@@ -46,14 +46,12 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
-    const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-    const few = Math.ceil(DATABASE_POOL_SIZE / 2);
-    // Where reads share no connections, half of the pool is left for others.
-    const most = url !== undefined && directUrl === undefined ? 100 : few;
+    const few = Math.ceil(configuration.DATABASE_POOL_SIZE / 2);
     this.newcomers = new Bulkhead({
       total: Infinity,
-      perOwner: (network) => Math.max(few, Math.min(most, this.budget.leftOf(network))),
-      wait: DATABASE_CONNECTION_TIMEOUT * 1000,
+      // Where look-ups share no connections, half of the pool is left for others.
+      perOwner: (network) => (tokens.sharesConnections ? Math.max(few, Math.min(100, this.budget.leftOf(network))) : few),
+      wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }
 

@@ -14,7 +14,6 @@ export type StatementObserver = (text: string) => (error?: unknown) => void;
 /** What `pg` gives its clients of the options of a pool. */
 export interface DatabaseClientConfig extends ClientConfig {
   statementObserver?: StatementObserver;
-  /** Whether a connection has a session of its own on a server. */
   hasSessions?: boolean;
 }
 

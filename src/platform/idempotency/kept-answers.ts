@@ -14,7 +14,6 @@ type Answer = { readonly status: number } & Pick<KeptAnswer, 'body'>;
 /** An answer, and whether it was given before; undefined if the key belongs to another request. */
 type Outcome = (Answer & { readonly isReplay: boolean }) | undefined;
 
-/** Expired answers deleted by one transaction. */
 const BATCH = 1000;
 
 /** Seconds between two deletions of expired answers, at most. */
