@@ -21,7 +21,7 @@ import { rememberRequest, requireHost } from './platform/http/request-context.js
 import { LogOutput } from './platform/observability/log-output.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
-import { NestLogger } from './platform/observability/nest-logger.js';
+import { NestLogger, type Quickstart } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/openapi/response-check.js';
@@ -89,9 +89,13 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     await take('PORT', configuration.PORT, (port) => app.listen(port));
     const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
     const logger = new Logger('Start');
-    logger.log(`Metrics at http://localhost:${metricsPort}/metrics`);
-    logger.log(`Listening on ${origin}, Swagger UI at ${origin}/docs`);
-    await app.get(AccessTokensService).offerQuickstart(`${origin}/v1/items`);
+    logger.log({ msg: `Listening on ${origin}`, console: `${origin}/docs`, metrics: `http://localhost:${metricsPort}/metrics` });
+    const token = await app.get(AccessTokensService).issueFirst();
+    if (token !== undefined) {
+      const list = `curl -H 'Authorization: Bearer ${token}' ${origin}/v1/items`;
+      const create = `${list} --json '{"name": "Blue bicycle", "description": "Seven gears, one bell."}'`;
+      logger.log({ msg: 'first start', quickstart: { address: origin, token, create, list } satisfies Quickstart });
+    }
     return app;
   } catch (error) {
     await app.close();

@@ -13,7 +13,7 @@ import { createEmbedded, testDirectory } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 
 describe('the first start', () => {
-  it('creates the database even after one that was cut short, shows a token once, and a curl line that works', async () => {
+  it('creates the database even after one that was cut short, and prints a token and two curl commands that work', async () => {
     const directory = await mkdtemp(join(testDirectory(), 'first-start-'));
     const DATA_DIR = join(directory, 'made', 'by', 'the', 'service');
     const interrupted = ServiceProcess.spawn({ DATA_DIR });
@@ -24,13 +24,24 @@ describe('the first start', () => {
     const first = await ServiceProcess.start({ DATA_DIR, RATE_LIMITT: 'canary', REDIS_URI: 'canary' });
     expect(messages(first)).toMatch(/(?=.*REDIS_URI \(REDIS_URL\?\))(?=.*RATE_LIMITT \(RATE_LIMIT\?\))/);
     expect(messages(first)).not.toContain('canary');
-    await eventually(() => first.has('Try it'));
-    const token = /shown this once: (items_\w{36})/.exec(messages(first))?.[1] ?? '';
-    const [, header, url = ''] = /Try it: curl -H '([^']+)' (\S+)$/m.exec(messages(first)) ?? [];
-    expect(header).toBe(`Authorization: Bearer ${token}`);
-    expect(messages(first)).toMatch(/Swagger UI at http:\/\/localhost:\d+\/docs$/m);
-    const listed = await fetch(url.replace('localhost', '127.0.0.1'), { headers: { Authorization: `Bearer ${token}` } });
-    expect([listed.status, await listed.json()]).toEqual([200, { items: [] }]);
+    await eventually(() => first.has('first start'));
+    const [{ quickstart = {} } = {}] = first.linesOf('first start') as { quickstart?: Record<string, string> }[];
+    const { address = '', token = '', create = '', list = '' } = quickstart;
+    expect([first.origin, token]).toEqual([address.replace('localhost', '127.0.0.1'), expect.stringMatching(/^items_\w{36}$/)]);
+    expect(await run(list)).toEqual({ items: [] });
+    const created = await run(create);
+    expect(created).toMatchObject({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
+    expect(await run(list)).toEqual({ items: [created] });
+    const [{ console: page } = {}] = first.log.filter(({ msg }) => msg.startsWith('Listening on ')) as { console?: string }[];
+    expect(page).toBe(`${address}/docs`);
+    // The warning about misspelt variables is not part of an idle start.
+    expect(first.log.filter(({ level, msg }) => level !== 'warn' && msg !== 'request').map(({ msg }) => msg)).toEqual([
+      'applying migrations',
+      'database ready',
+      `Listening on ${address}`,
+      'token.issued',
+      'first start',
+    ]);
     // The bundler must not take the check of the encoding for a call without effect.
     expect((await first.client(token).call('GET', '/v1/items?filter=%ff')).status).toBe(400);
     expect((await first.client(token).call('GET', '/v1/items%ff')).status).toBe(404);
@@ -39,8 +50,19 @@ describe('the first start', () => {
 
     const second = await ServiceProcess.start({ DATA_DIR });
     expect(messages(second)).not.toContain('items_');
-    expect((await second.client(token).list()).body.items).toEqual([body]);
+    expect((await second.client(token).list()).body.items).toEqual([body, created]);
     expect(await second.end('SIGINT')).toBe(0);
+  });
+
+  it('prints the address, the token and both commands as one block on a terminal', async () => {
+    const service = ServiceProcess.spawn({ ...(await createEmbedded()).environment, LOG_FORMAT: 'pretty' });
+    await eventually(() => service.output.stdout.includes('List the items'));
+    const [, token = ''] = /Token +(items_\w{36})$/m.exec(service.output.stdout) ?? [];
+    const [, address = ''] = /Address +(http:\/\/localhost:\d+)$/m.exec(service.output.stdout) ?? [];
+    const commands = service.output.stdout.split('\n').filter((line) => line.startsWith('    curl '));
+    expect(commands).toEqual([expect.stringContaining(' --json '), expect.stringMatching(/\/v1\/items$/)]);
+    for (const command of commands) expect(command).toContain(`curl -H 'Authorization: Bearer ${token}' ${address}/v1/items`);
+    expect(await service.end('SIGTERM')).toBe(0);
   });
 });
 
@@ -103,6 +125,15 @@ describe('a start that cannot succeed', () => {
     expect([code, stderr]).toEqual([1, `Port ${PORT} is taken. Stop what listens there, or choose another with PORT.\n`]);
   });
 });
+
+/** Sends the request of a curl command, since curl may not be installed. @returns the body of the response */
+async function run(command: string): Promise<unknown> {
+  const [, header = '', url = '', json] = /^curl -H '([^']+)' (\S+)(?: --json '([^']+)')?$/.exec(command) ?? [];
+  const [name = '', value = ''] = header.split(': ');
+  const post = json === undefined ? {} : { method: 'POST', body: json };
+  const headers = { [name]: value, 'Content-Type': 'application/json' };
+  return (await fetch(url.replace('localhost', '127.0.0.1'), { headers, ...post })).json();
+}
 
 function messages(service: ServiceProcess): string {
   return service.log.map(({ msg }) => msg).join('\n');

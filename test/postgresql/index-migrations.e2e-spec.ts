@@ -39,7 +39,7 @@ it('log what they wait for and what they apply, and build the indexes while othe
   await earlier.query('CREATE TABLE migrations (id serial PRIMARY KEY, timestamp bigint NOT NULL, name varchar NOT NULL)');
   await earlier.query(`INSERT INTO migrations (timestamp, name) VALUES (1767225600001, 'CreateItems1767225600001')`);
   await earlier.query(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
-  const { child, ended } = spawnCli(['migrate'], database.environment);
+  const { child, ended } = spawnCli(['migrate'], { ...database.environment, LOG_LEVEL: 'debug' });
   let log = '';
   child.stderr?.on('data', (text: Buffer) => (log += text.toString()));
   await eventually(() => log.includes('waiting for another migrator'));
@@ -58,7 +58,7 @@ it('log what they wait for and what they apply, and build the indexes while othe
   expect(await validIndexes()).toEqual(INDEXES);
   await earlier.end();
 
-  const lines = log.trim().split('\n');
+  const lines = log.split('\n').filter((line) => line.includes('"context":"Database"'));
   const [first, second, ...others] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(first).toMatchObject({ msg: 'waiting for another migrator' });
   expect(second).toMatchObject({ msg: 'applying migrations', migrations: expect.any(Array) });

@@ -97,7 +97,8 @@ it('waits, unready, for migrations that somebody else applies', async () => {
 });
 
 it('migrates an empty database once, however many replicas start at the same moment', async () => {
-  const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(database.environment)));
+  const environment = { ...database.environment, LOG_LEVEL: 'debug' };
+  const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
   expect(applied.length).toBeGreaterThan(0);
   expect(new Set(applied.map(({ migration }) => migration)).size).toBe(applied.length);

@@ -102,7 +102,7 @@ export class ServiceProcess {
 
   /** All metrics of the process. */
   async metrics(): Promise<string> {
-    const [, url = ''] = /Metrics at (http:[^"\s]+)/.exec(this.output.stdout) ?? [];
+    const [, url = ''] = /"metrics":"([^"]+)/.exec(this.output.stdout) ?? [];
     return (await fetch(url.replace('localhost', '127.0.0.1'))).text();
   }
 

@@ -59,14 +59,10 @@ export class AccessTokensService {
     return token;
   }
 
-  /** Issues and logs the token `quickstart`, once in the life of the embedded database, if the log shows it. @param url - to call */
-  async offerQuickstart(url: string): Promise<void> {
-    if (logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0) {
-      const token = await this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' });
-      const logger = new Logger('Quickstart');
-      logger.log(`Your access token, shown this once: ${token}`);
-      logger.log(`Try it: curl -H 'Authorization: Bearer ${token}' ${url}`);
-    }
+  /** Issues the token `quickstart` for an embedded database without tokens, unless `LOG_LEVEL` would hide it. */
+  async issueFirst(): Promise<string | undefined> {
+    const isFirst = logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0;
+    return isFirst ? this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' }) : undefined;
   }
 
   /**

@@ -75,7 +75,7 @@ async function applyAll(executor: MigrationExecutor): Promise<number> {
     );
   }
   for (const { name } of pending) {
-    logger.log({ msg: 'migration applied', migration: name });
+    logger.debug({ msg: 'migration applied', migration: name });
   }
   return pending.length;
 }

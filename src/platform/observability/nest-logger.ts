@@ -13,6 +13,14 @@ export const AUDIT_CONTEXT = 'Audit';
 /** Loggers of Nest's own start, whose lines are for debugging. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
+/** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
+export interface Quickstart {
+  address: string;
+  token: string;
+  create: string;
+  list: string;
+}
+
 /** Lets Nest's own `Logger`, which every class uses, write through pino: one JSON object a line, or readable lines on a terminal. */
 export class NestLogger implements LoggerService {
   readonly log = this.writer('info');
@@ -48,7 +56,7 @@ export class NestLogger implements LoggerService {
       return new NestLogger(pino(options, output));
     }
     const { prettyFactory } = await import('pino-pretty');
-    const ignore = 'service,context,method,path,status,durationMs';
+    const ignore = 'service,context,method,path,status,durationMs,quickstart';
     const format = prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
     return new NestLogger(pino(options, { write: (line) => output.write(format(line)) }));
   }
@@ -73,10 +81,28 @@ function fieldsOf(message: unknown): object {
   return Error.isError(message) ? { err: message, msg: message.message } : (value.toJSON?.() ?? value);
 }
 
-/** Of a request, `GET /v1/items 200 3 ms`; pino-pretty puts its other fields behind. */
-function messageFormat({ context, method, path, msg, status, durationMs }: Record<string, unknown>): string {
+/** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
+function messageFormat({ context, method, path, msg, status, durationMs, quickstart }: Record<string, unknown>): string {
+  if (quickstart) {
+    return quickstartBlock(quickstart as Quickstart);
+  }
   const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
   const origin = typeof context === 'string' ? `${context}:` : undefined;
   const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time];
   return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
+}
+
+function quickstartBlock({ address, token, create, list }: Quickstart): string {
+  return `The service is ready.
+
+  Address   ${address}
+  Token     ${token}
+            This token is shown only once.
+
+  Create an item:
+    ${create}
+
+  List the items:
+    ${list}
+`;
 }
