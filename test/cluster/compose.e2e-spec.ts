@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { runCli, ServiceProcess } from '../support/process.js';
+import { RedisServer } from '../support/redis-server.js';
+import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
+
+interface ComposeFile {
+  services: {
+    items: {
+      environment: Record<string, string | number>;
+      ports: string[];
+      deploy: { replicas: number };
+      healthcheck: { test: string[] };
+      stop_grace_period: string;
+    };
+    postgres: { environment: Record<string, string> };
+    redis: object;
+  };
+}
+
+// Compose itself needs a Docker engine: the lint checks the file against its schema, and this starts the same processes.
+const text = readFileSync('compose.yaml', 'utf8');
+const { items, postgres } = (parse(text) as ComposeFile).services;
+const environment = Object.fromEntries(Object.entries(items.environment).map(([name, value]) => [name, String(value)]));
+const { replicas } = items.deploy;
+
+it('agrees with itself: replicas, ports, database and time to stop', () => {
+  const configuration = readConfiguration(environment);
+  const [, first, last] = /:(\d+)-(\d+):3000$/.exec(items.ports[0] ?? '') ?? [];
+  const { username, password, hostname, pathname } = new URL(configuration.DATABASE_URL ?? '');
+  const { POSTGRES_USER, POSTGRES_PASSWORD } = postgres.environment;
+  expect([configuration.RATE_LIMIT_REPLICAS, Number(last) - Number(first) + 1]).toEqual([replicas, replicas]);
+  expect([username, password, hostname, pathname]).toEqual([POSTGRES_USER, POSTGRES_PASSWORD, 'postgres', `/${POSTGRES_USER}`]);
+  expect(new URL(configuration.REDIS_URL ?? '').hostname).toBe('redis');
+  expect(Number.parseInt(items.stop_grace_period, 10)).toBeGreaterThan(configuration.SHUTDOWN_TIMEOUT);
+});
+
+it('starts replicas that pass its health check and share items, tokens and one rate limit', async () => {
+  const [database, redis] = [await createTestDatabase('empty'), await RedisServer.start()];
+  const local = { ...environment, RATE_LIMIT: '100', DATABASE_URL: databaseUrlOf(database), REDIS_URL: redis.url };
+  const processes = await Promise.all(Array.from({ length: replicas }, () => ServiceProcess.startReady(local)));
+  const healthOf = ({ origin }: ServiceProcess) => {
+    const [, command = '', ...args] = items.healthcheck.test;
+    const here = args.map((arg) => arg.replace('http://localhost:3000', origin));
+    return promisify(execFile)(command, here).then(
+      () => 'healthy',
+      () => 'unhealthy',
+    );
+  };
+  expect(await Promise.all(processes.map(healthOf))).toEqual(processes.map(() => 'healthy'));
+  // A replica that was asked before the database was ready has warned of just that.
+  const warnings = processes.flatMap(({ log }) => log.filter(({ level, context }) => level !== 'info' && context !== 'Problem'));
+  expect(warnings).toEqual([]);
+
+  const [, command = ''] = /exec items node dist\/cli\.js (.*)$/m.exec(text) ?? [];
+  const { stdout: token } = await runCli(command.split(' '), local);
+  const clients = processes.map((process) => process.client(token.trim()));
+  const created = await clients[0]?.create({ name: 'x' });
+  expect((await clients[1]?.list())?.body.items).toEqual([created?.body]);
+  const replies = await Promise.all(Array.from({ length: 60 }, () => clients.map((client) => client.list())).flat());
+  const count = (wanted: number) => replies.filter(({ status }) => status === wanted).length;
+  expect([replies.length, count(200), count(429)]).toEqual([60 * replicas, 98, 60 * replicas - 98]);
+
+  expect(await Promise.all(processes.map((process) => process.end('SIGTERM')))).toEqual(processes.map(() => 0));
+  expect(await Promise.all(processes.map(healthOf))).toEqual(processes.map(() => 'unhealthy'));
+  await redis.kill();
+  await database.drop();
+});
