@@ -1,6 +1,6 @@
 # The service and its commands in one image:
 #   docker run -p 3000:3000 -v items:/data -e LOG_FORMAT=pretty <image>   the service, on its embedded database
-#   docker run -e DATABASE_URL=… <image> dist/cli.js migrate                  a command
+#   docker run -e DATABASE_URL=… <image> dist/cli.js migrate              a command
 #
 # Any image with Node 26 and npm does, such as a mirror's, or one pinned by digest.
 ARG NODE_IMAGE=docker.io/library/node:26-slim

@@ -30,7 +30,10 @@ afterAll(() => database.drop());
 
 it('migrates past the pooler, which need not even be there, and issues a token', async () => {
   const poolerAway = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
-  expect(await runCli(['migrate'], poolerAway)).toMatchObject({ code: 0, stderr: expect.stringContaining('"migrations":["CreateAccessTokens') });
+  expect(await runCli(['migrate'], poolerAway)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('"migrations":["CreateAccessTokens'),
+  });
   token = await issueToken(environment);
 });
 
