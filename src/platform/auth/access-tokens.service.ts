@@ -13,11 +13,11 @@ import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
 import { digestOf, fingerprintOf, generateToken } from './token-format.js';
 
-/** How a token replaces another. Times are in milliseconds. */
+/** How a token is replaced. Times are in milliseconds. */
 export interface Rotation {
-  /** How much longer the old one works, at most. */
+  /** How long the old token stays valid. */
   overlap: number;
-  /** How long the new one is valid, `Infinity` for ever; by default as long as the old one was meant to be. */
+  /** Lifetime of the new token; `Infinity` if it does not expire. By default, the lifetime of the old token. */
   lifetime?: number | undefined;
 }
 
@@ -25,16 +25,16 @@ const FIND = `
   SELECT digest, id, scopes, family_id, expires_at, revoked_at, replaced_by, last_used_on::text
   FROM access_tokens WHERE digest = ANY($1)`;
 
-/** Ordered, so that replicas do not deadlock. `SKIP LOCKED` would make copies of a distributed table differ. */
+/** Locks in order, to avoid deadlocks between replicas. `SKIP LOCKED` would make the copies of a Citus reference table differ. */
 const NOTE_USE = `
   UPDATE access_tokens SET last_used_on = $2 WHERE id IN (
     SELECT id FROM access_tokens WHERE id = ANY($1) AND last_used_on IS DISTINCT FROM $2 ORDER BY id FOR NO KEY UPDATE)`;
 
-/** The life of access tokens: issued, verified, listed, rotated, revoked. */
+/** Issues, verifies, lists, rotates and revokes access tokens. */
 @Injectable()
 export class AccessTokensService {
   private readonly logger = new Logger('AccessTokens');
-  /** Looks up the tokens of one turn of the event loop together: ADR 30. */
+  /** One query for all tokens of one turn of the event loop (ADR 30). */
   private readonly found = new DataLoader((digests: readonly string[]) => this.findAll(digests), {
     cache: false,
     maxBatchSize: 100,
@@ -48,9 +48,9 @@ export class AccessTokensService {
   ) {}
 
   /**
-   * Issues a token, which may expire and be restricted to scopes.
+   * Issues a token, optionally with an expiry and scopes.
    *
-   * @returns the token, which is stored nowhere
+   * @returns the token, of which only the digest is stored
    */
   async issue(given: Pick<AccessToken, 'name'> & Partial<AccessToken>, by: Attribution): Promise<string> {
     const { token, row } = newToken(given);
@@ -59,17 +59,17 @@ export class AccessTokensService {
     return token;
   }
 
-  /** Issues the token `quickstart` for an embedded database without tokens, unless `LOG_LEVEL` would hide it. */
+  /** Issues a first token if an embedded database has none, unless `LOG_LEVEL` hides it. */
   async issueFirst(): Promise<string | undefined> {
     const isFirst = logsInfo(this.configuration) && this.database.isEmbedded && (await this.tokens.count()) === 0;
     return isFirst ? this.issue({ name: 'quickstart' }, { actor: 'the service', reason: 'first start' }) : undefined;
   }
 
   /**
-   * Issues a token that replaces another: it has its name, scopes and `Idempotency-Key`s. The old one works for a while longer.
+   * Issues a token with the name, scopes and `Idempotency-Key`s of another one, which stays valid during the overlap.
    *
    * @returns the new token
-   * @throws OperatorError when the old one is unknown, has ended, or is replaced already
+   * @throws OperatorError if the old token is unknown, no longer valid, or replaced already
    */
   async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution): Promise<string> {
     const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {
@@ -92,12 +92,12 @@ export class AccessTokensService {
     return token;
   }
 
-  /** All tokens, oldest first, also those revoked or expired. */
+  /** All tokens, including revoked and expired ones, oldest first. */
   list(): Promise<AccessToken[]> {
     return this.tokens.find({ order: { id: 'ASC' } });
   }
 
-  /** Revokes a token for good. @returns false when there is no such token, or it is revoked already */
+  /** @returns false if there is no such token, or it is revoked already */
   async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<boolean> {
     const token = await this.tokens.findOneBy(which);
     const { affected } = await this.tokens.update({ ...which, revokedAt: IsNull() }, { revokedAt: new Date() });
@@ -108,12 +108,12 @@ export class AccessTokensService {
     return true;
   }
 
-  /** Whether look-ups share connections. */
+  /** Whether concurrent look-ups share database connections. */
   get sharesConnections(): boolean {
     return hasSessions(this.tokens.manager.dataSource);
   }
 
-  /** Verifies a token, and notes the day of its last use, with at most one write a day. */
+  /** Verifies a token and records the day of its last use, with at most one write per day. */
   async verify(token: string): Promise<Verdict> {
     const row = await this.found.load(fingerprintOf(token));
     const refused = row ? endOf(row) : 'unknown';
@@ -124,7 +124,7 @@ export class AccessTokensService {
     return { principal: { id, familyId: familyId ?? id, scopes: scopes ?? 'all' }, until: expiresAt?.getTime() };
   }
 
-  /** Looks tokens up, and notes the day for those that can be used. @param digests - in hexadecimal digits */
+  /** @param digests - in hexadecimal */
   private async findAll(digests: readonly string[]): Promise<(AccessToken | undefined)[]> {
     const values = [digests.map((digest) => Buffer.from(digest, 'hex'))];
     const found = await runRead(this.tokens, { text: FIND, name: 'access_tokens', values });
@@ -135,9 +135,9 @@ export class AccessTokensService {
     const today = new Date().toISOString().slice(0, 10);
     const used = rows.filter((row) => !endOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
     if (used.length > 0) {
-      // Not awaited: it may have to wait for a row that is locked.
+      // Not awaited, because the row may be locked.
       void this.tokens.query(NOTE_USE, [used, today]).catch((err: unknown) => {
-        this.logger.warn({ msg: 'day of last use not noted', tokenIds: used, err });
+        this.logger.warn({ msg: 'last use not recorded', tokenIds: used, err });
       });
     }
     const byDigest = new Map(rows.map((row) => [row.digest.toString('hex'), row]));

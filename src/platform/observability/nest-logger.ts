@@ -7,10 +7,10 @@ import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
 import { LogOutput } from './log-output.js';
 
-/** Name of the logger whose lines are written at any `LOG_LEVEL` but `silent`. */
+/** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
 export const AUDIT_CONTEXT = 'Audit';
 
-/** Loggers of Nest's own start, whose lines are for debugging. */
+/** Contexts in which Nest logs its own start, at the level `debug` here. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
 /** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
@@ -21,7 +21,7 @@ export interface Quickstart {
   list: string;
 }
 
-/** Lets Nest's own `Logger`, which every class uses, write through pino: one JSON object a line, or readable lines on a terminal. */
+/** Writes what Nest's `Logger` gets through pino: one JSON object on each line, or readable text on a terminal. */
 export class NestLogger implements LoggerService {
   readonly log = this.writer('info');
   readonly error = this.writer('error');
@@ -35,7 +35,7 @@ export class NestLogger implements LoggerService {
     this.auditLogger = logger.level === 'silent' ? logger : logger.child({}, { level: 'info' });
   }
 
-  /** @param terminal - standard output, or standard error where the output is the result of a command */
+  /** @param terminal - standard output; standard error for commands, whose results go to standard output */
   static async create(
     { LOG_LEVEL, LOG_FORMAT }: Configuration,
     terminal: NodeJS.WriteStream & { fd: number },
@@ -63,7 +63,7 @@ export class NestLogger implements LoggerService {
 
   private writer(level: Level) {
     return (message: unknown, ...rest: unknown[]): void => {
-      // Nest appends a stack to some errors, and then the name of the logging class.
+      // Nest appends a stack to some errors, followed by the context.
       const stack = rest.find((value) => typeof value === 'string' && value.includes('\n    at '));
       const context = rest.findLast((value) => value !== stack);
       const logger = context === AUDIT_CONTEXT ? this.auditLogger : this.logger;
