@@ -89,12 +89,13 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     await take('PORT', configuration.PORT, (port) => app.listen(port));
     const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
     const logger = new Logger('Start');
-    logger.log({ msg: `Listening on ${origin}`, console: `${origin}/docs`, metrics: `http://localhost:${metricsPort}/metrics` });
+    const addresses = { address: origin, console: `${origin}/docs` };
+    logger.log({ msg: `Listening on ${origin}`, ...addresses, metrics: `http://localhost:${metricsPort}/metrics` });
     const token = await app.get(AccessTokensService).issueFirst();
     if (token !== undefined) {
       const list = `curl -H 'Authorization: Bearer ${token}' ${origin}/v1/items`;
       const create = `${list} --json '{"name": "Blue bicycle", "description": "Seven gears, one bell."}'`;
-      logger.log({ msg: 'first start', quickstart: { address: origin, token, create, list } satisfies Quickstart });
+      logger.log({ msg: 'first start', quickstart: { ...addresses, token, create, list } satisfies Quickstart });
     }
     return app;
   } catch (error) {

@@ -16,6 +16,7 @@ const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|Router
 /** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
 export interface Quickstart {
   address: string;
+  console: string;
   token: string;
   create: string;
   list: string;
@@ -92,10 +93,11 @@ function messageFormat({ context, method, path, msg, status, durationMs, quickst
   return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 }
 
-function quickstartBlock({ address, token, create, list }: Quickstart): string {
+function quickstartBlock({ address, console: page, token, create, list }: Quickstart): string {
   return `The service is ready.
 
   Address   ${address}
+  Console   ${page}
   Token     ${token}
             This token is shown only once.
 
