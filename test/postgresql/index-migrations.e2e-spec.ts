@@ -59,6 +59,7 @@ it('log what they wait for and what they apply, and build the indexes while othe
   await earlier.end();
 
   const lines = log.trim().split('\n');
+  expect(lines.pop()).toBe('Migrations applied: 6.');
   const [first, second, ...others] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(first).toMatchObject({ msg: 'waiting for another migrator' });
   expect(second).toMatchObject({ msg: 'applying migrations', migrations: expect.any(Array) });
