@@ -77,10 +77,10 @@ function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Pro
   });
 }
 
-/** Errors of the database are for the operator to fix. */
+/** The operator can fix errors of the database. */
 function explain(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;
   }
-  throw new OperatorError(`The database cannot be used: ${reasonOf(error)}`);
+  throw new OperatorError(`The database cannot be used: ${reasonOf(error)}. Run "doctor" for details.`);
 }

@@ -69,7 +69,7 @@ export function Form(form: keyof typeof FORMS): PropertyDecorator {
 /** Texts of this form, separated by commas; the property becomes a list. */
 export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
   const [detail, test] = FORMS[form];
-  return Variable(`a list, separated by commas, of which each is ${detail}`, (text) => {
+  return Variable(`a comma-separated list, each part ${detail}`, (text) => {
     const parts = text.split(',').map((part) => part.trim());
     return parts.every(test) ? parts : undefined;
   });

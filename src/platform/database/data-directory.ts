@@ -51,7 +51,7 @@ export async function createDirectory(directory: string): Promise<void> {
 }
 
 /**
- * @param existing - the directory, or the part of its path that exists
+ * @param existing - the directory to look at: part of the path, or below it
  * @throws DataDirectoryError when this is no directory, or files cannot be created in it
  */
 export async function requireWritable(directory: string, existing = directory): Promise<void> {

@@ -104,7 +104,7 @@ export class Database implements OnApplicationShutdown {
       if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !signal.aborted) {
         throw error;
       }
-      const hint = 'the command "doctor" says more';
+      const hint = 'run "doctor" for details';
       this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
       this.logger.debug({ msg: 'database not ready', err: error });
     };

@@ -30,14 +30,17 @@ export class EmbeddedDatabase {
    * @throws OperatorError when there is none
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
-    let lock: DatabaseSync | undefined;
     if (!mayCreate && !existsSync(clusterIn(directory))) {
       throw new OperatorError(`The data directory ${directory} has no database yet. Run "migrate", or start the service.`);
     }
+    let lock: DatabaseSync | undefined;
     try {
       await createDirectory(directory);
-      // SQLite would not say why it cannot open the lock.
+      // SQLite and PGlite would not say why they cannot open their files.
       await requireWritable(directory);
+      if (existsSync(clusterIn(directory))) {
+        await requireWritable(directory, clusterIn(directory));
+      }
       lock = new DatabaseSync(join(directory, 'lock'));
       // A lock of the operating system, which ends with the process that holds it, also by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

@@ -65,17 +65,17 @@ function serverChecks(dataSource: DataSource): Check[] {
     check(
       'extensions',
       'warn',
-      'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
+      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves an index out.',
       `bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
         CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
-    // The service takes the time from its own machine, and all replicas can be compared with the database.
+    // The service takes the time from its own machine; the database serves all replicas as a reference.
     check(
       'clock',
       'warn',
-      'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
+      'Synchronise both machines with NTP: items get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
       `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
         FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
     ),
@@ -94,7 +94,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
   );
   const tables: Check = {
     name: 'database.tables',
-    advice: 'Restore the tables as the migrations made them.',
+    advice: 'Restore the tables to the state that the migrations created.',
     run: () => checkTables(dataSource).then(() => ({ fine: true, found: 'have all columns' })),
   };
   return {
@@ -119,7 +119,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
 /** Space on disk for a new embedded database, in MiB. */
 const NEW_DATABASE = 64;
 
-/** It is opened only where there is a database that no process uses. */
+/** Opens the directory only if it has a database that no process uses. */
 function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
   return {
     name: 'data-directory',
