@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -75,17 +76,19 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 /**
  * The running application: listening on its port, using its database once that is there, ending well on SIGTERM and SIGINT.
  *
- * @throws OperatorError when the file of tokens is wrong, or the port or the embedded database is taken
+ * @throws OperatorError when the tokens file is wrong, or a port or the embedded database cannot be used
  */
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const app = await createApp(configuration, root);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
+    const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
+    // A start that is to fail must not create the embedded database first.
+    await take('PORT', configuration.PORT, tryToListen);
     await app.init();
     if (app.get(Drain).hasBegun) {
       return app;
     }
-    const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
     await take('PORT', configuration.PORT, (port) => app.listen(port));
     const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
     const logger = new Logger('Start');
@@ -118,13 +121,21 @@ export async function createContext(configuration: Configuration, root: Type = A
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));
 }
 
-/** @throws OperatorError when something else listens on that port */
+async function tryToListen(port: number): Promise<void> {
+  const server = createServer((socket) => socket.destroy()).listen(port);
+  await once(server, 'listening');
+  await once(server.close(), 'close');
+}
+
+/** @throws OperatorError when another process listens on that port */
 async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);
   } catch (error) {
     if (Error.isError(error) && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new OperatorError(`Port ${port} is taken. Stop what listens there, or choose another with ${variable}.`);
+      throw new OperatorError(
+        `Port ${port} is in use. Stop the process that listens on it, or choose another port with ${variable}.`,
+      );
     }
     throw error;
   }

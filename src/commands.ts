@@ -1,11 +1,12 @@
 import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
-import { type INestApplicationContext, Logger } from '@nestjs/common';
-import { Command } from 'commander';
+import { relative } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Command, Help } from 'commander';
 import { createApp, createContext } from './app.js';
 import { hideCredentials } from './platform/auth/hide-credentials.js';
 import { addTokenCommands } from './platform/auth/token-commands.js';
-import { Configuration } from './platform/config/configuration.js';
+import { Configuration, SERVICE_VERSION } from './platform/config/configuration.js';
 import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { reportFailure } from './platform/config/report-failure.js';
@@ -14,9 +15,14 @@ import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
 import { reasonOf } from './platform/observability/describe-error.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 
-const program = new Command('items')
-  .description('Operates the Items Service. Results go to standard output, all else to standard error.')
-  // What is said of a wrong argument repeats it, and it may be a token in the wrong place.
+const [, file = '', command] = process.argv;
+
+// Usage lines can be pasted: the scripts of npm have the names of commands, and need two dashes before what follows.
+const program = new Command(process.env['npm_lifecycle_event'] === command ? 'npm run --silent' : `node ${relative('', file)}`)
+  .configureHelp({ commandUsage: (of) => new Help().commandUsage(of).replace(/^npm run --silent \w+/, '$& --') })
+  .description('Operates the Items Service. Results go to standard output, messages to standard error.')
+  .version(SERVICE_VERSION)
+  // Messages repeat a wrong argument, which may be a token in the wrong position.
   .configureOutput({ writeErr: (text) => process.stderr.write(hideCredentials(text)) });
 
 addTokenCommands(program.command('token').description('manage access tokens'), withDatabase);
@@ -27,9 +33,8 @@ program
   .action(() =>
     withContext(async (app) => {
       const applied = await app.get(Database).migrate().catch(explain);
-      if (applied === 0) {
-        new Logger('Database').log('nothing to apply');
-      }
+      const result = applied === 0 ? 'The database has all migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
+      process.stderr.write(`${result}\n`);
     }),
   );
 
@@ -38,22 +43,26 @@ makeDoctorCommand(program.command('doctor'), createContext);
 program
   .command('openapi')
   .description('print the OpenAPI document')
-  .argument('[file]', 'to write it to, instead of standard output')
-  .action(async (file: string | undefined) => {
+  .argument('[file]', 'file to write instead of standard output')
+  .action(async (output: string | undefined) => {
     const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
     const document = `${JSON.stringify(app.get(OpenApiDocument).get(), null, 2)}\n`;
-    if (file === undefined) {
+    if (output === undefined) {
       process.stdout.write(document);
     } else {
-      await writeFile(file, document);
+      await writeFile(output, document);
     }
   });
 
 await program.parseAsync().catch(reportFailure);
 
-/** Runs something with the application's providers, without a server. */
+/**
+ * Runs something with the application's providers, without a server. Only `migrate` changes the schema. No command reads the tokens
+ * file, which a job that runs one need not mount.
+ */
 async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
-  const app = await createContext(readConfiguration(loadEnvironment()));
+  const environment = { ...loadEnvironment(), MIGRATE_ON_START: 'false', AUTH_TOKENS_FILE: undefined };
+  const app = await createContext(readConfiguration(environment));
   try {
     return await run(app);
   } finally {
@@ -68,10 +77,10 @@ function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Pro
   });
 }
 
-/** Errors of the database are for the operator to fix. */
+/** The operator can fix errors of the database. */
 function explain(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;
   }
-  throw new OperatorError(`The database cannot be used: ${reasonOf(error)}`);
+  throw new OperatorError(`The database cannot be used: ${reasonOf(error)}. Run "doctor" for details.`);
 }

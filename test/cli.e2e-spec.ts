@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
-import { createTestDatabase } from './support/test-database.js';
+import { createTestDatabase, tablesOf, testDirectory } from './support/test-database.js';
 
 /** For commands that end before they need a database. */
 const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
@@ -12,6 +14,7 @@ let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   ({ environment } = await createTestDatabase());
+  expect((await runCli(['migrate'], environment)).code).toBe(0);
 });
 
 const cli = (...args: string[]): Promise<Outcome> => runCli(args, environment);
@@ -42,7 +45,7 @@ describe('token', () => {
     given.reader = reader.stdout.trim();
 
     const listed = await cli('token', 'list');
-    const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split('\t'));
+    const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split(/ {2,}/));
     ids.revoked = first[0] ?? '';
     ids.reader = second[0] ?? '';
     expect(head).toEqual(['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES']);
@@ -50,15 +53,18 @@ describe('token', () => {
     expect(first[2]).toBe(`items_…${given.revoked.slice(-4)}`);
     expect(Date.parse(first[4] ?? '') - Date.parse(first[3] ?? '')).toBeGreaterThan(89.9 * 86_400_000);
     expect([first.slice(5), second.slice(5)]).toEqual([
-      ['-', '-', '-'],
-      ['-', '-', 'items:read'],
+      ['never', 'no', 'all'],
+      ['never', 'no', 'items:read'],
     ]);
     expect(listed.stdout).not.toContain(given.revoked.slice(6, 36));
 
     // By default the user of the operating system, and at any level of the log.
     const details = { level: 'info', actor: expect.stringMatching(/.@./), reason: 'not given', tokenId: ids.revoked, name: 'ci' };
     expect(auditOf(issued)).toEqual([expect.objectContaining({ msg: 'token.issued', ...details })]);
-    expect(issued.stderr).not.toContain('database ready');
+    expect(issued.stderr).toMatch(
+      new RegExp(`^Issued token ${ids.revoked} "ci", valid until ${first[4]}\\. It cannot be displayed again\\.$`, 'm'),
+    );
+    expect([listed.stderr, reader.stderr]).toEqual(['', expect.not.stringContaining('database ready')]);
     expect(auditOf(reader)).toEqual([expect.objectContaining({ reason: 'for ***', actor: '***' })]);
     expect(reader.stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
@@ -74,6 +80,10 @@ describe('token', () => {
       expect.closeTo(24, 1),
       expect.closeTo(36, 1),
     ]);
+    const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\dZ`;
+    const issued = `Issued token ${ids.next} "reader", valid until ${time}. It cannot be displayed again.`;
+    const replaced = `The token ${ids.reader}, which it replaces, is valid until ${time}.`;
+    expect(rotated.stderr).toMatch(new RegExp(`^${issued} ${replaced}$`, 'm'));
   });
 
   it('revoke takes an id, and says when there is nothing to revoke', async () => {
@@ -81,6 +91,7 @@ describe('token', () => {
     expect(revoked).toMatchObject({ code: 0, stdout: '' });
     const event = { msg: 'token.revoked', actor: 'bob', reason: 'found in a log', name: 'ci', scopes: 'all' };
     expect(auditOf(revoked)).toEqual([expect.objectContaining(event)]);
+    expect(revoked.stderr).toContain(`\nRevoked token ${ids.revoked} "ci". Running services refuse it within`);
     const again = await cli('token', 'revoke', given.revoked);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has no such token in use') });
   });
@@ -116,6 +127,13 @@ describe('token', () => {
     ]);
   });
 
+  it('list aligns its columns', async () => {
+    const [head = '', ...lines] = (await cli('token', 'list')).stdout.trimEnd().split('\n');
+    const [token, scopes] = [head.indexOf('TOKEN'), head.indexOf('SCOPES')];
+    expect(lines.map((line) => line.indexOf('items_…'))).toEqual([token, token, token]);
+    expect(lines.map((line) => line.slice(scopes))).toEqual(['all', 'items:read', 'items:read']);
+  });
+
   it('generate makes a token without a database', async () => {
     const { code, stdout } = await runCli(['token', 'generate'], AWAY);
     expect([code, isWellFormedToken(stdout.trim())]).toEqual([0, true]);
@@ -124,18 +142,20 @@ describe('token', () => {
   it('issue knows the scopes that there are', async () => {
     const { code, stdout, stderr } = await cli('token', 'issue', '--name', 'x', '--scope', 'items:read', misplaced);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain('There is no scope ***. There are items:read, items:write.');
+    expect(stderr).toContain('There is no scope ***. The scopes are items:read, items:write.');
   });
 
   it.each([
     ['unknown command', [misplaced]],
-    ['--name', ['issue']],
+    ["required option '--name <name>' not specified", ['issue']],
+    ["unknown option '--nmae'\n(Did you mean --name?)", ['issue', '--nmae', misplaced]],
+    ["unknown option '--***'", ['list', `--${misplaced}`]],
     ['names are listed and logged', ['issue', '--name', misplaced]],
     ['printable', ['issue', '--name', 'a\tb']],
-    ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
-    ['like 90d or 24h, or never', ['issue', '--name', 'x', '--expires', '0h']],
-    ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
-    ['like 24h or 7d', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', 'never']],
+    ['such as 90d, 24h or 30m, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
+    ['such as 90d, 24h or 30m, or never', ['issue', '--name', 'x', '--expires', '0h']],
+    ['such as 90d, 24h or 30m, or 0h', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
+    ['such as 90d, 24h or 30m, or 0h', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', 'never']],
     ['An id looks like', ['rotate', misplaced]],
     ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
@@ -146,21 +166,63 @@ describe('token', () => {
 });
 
 describe('migrate', () => {
-  it('applies what is missing, also when the service would not, and can be repeated', async () => {
+  it('alone changes the schema: other commands say that it must run, and it says what it did at any level of the log', async () => {
     const database = await createTestDatabase('empty');
-    const unmigrated = { ...database.environment, MIGRATE_ON_START: 'false' };
-    expect(await runCli(['token', 'list'], unmigrated)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('Waiting for "migrate"'),
-    });
+    const unmigrated = { ...database.environment, AUTH_TOKENS_FILE: '/none', LOG_LEVEL: 'silent' };
+    for (const args of [['list'], ['issue', '--name', 'x'], ['revoke', misplaced]]) {
+      const { code, stdout, stderr } = await runCli(['token', ...args], unmigrated);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^The database lacks migrations: run "migrate" to apply CreateAccessTokens\d+, .*\n$/);
+    }
+    await runCli(['doctor'], database.environment);
+    expect(await tablesOf(database)).toEqual([]);
+
+    const first = await runCli(['migrate'], unmigrated);
+    expect(first).toEqual({ code: 0, stdout: '', stderr: expect.stringMatching(/^Migrations applied: \d+\.\n$/) });
+    const second = await runCli(['migrate'], unmigrated);
+    expect(second).toEqual({ code: 0, stdout: '', stderr: 'The database has all migrations: nothing to apply.\n' });
+    expect(await tablesOf(database)).toContain('items');
+    await database.drop();
+  });
+
+  it('applies what is missing, also when the service would not, and logs it', async () => {
+    const database = await createTestDatabase('empty');
+    const unmigrated = { ...database.environment, MIGRATE_ON_START: 'false', LOG_LEVEL: 'debug' };
     const first = await runCli(['migrate'], unmigrated);
     expect([first.code, first.stdout, first.stderr]).toEqual([0, '', expect.stringContaining('"migration":"CreateItems')]);
-    const second = await runCli(['migrate'], unmigrated);
-    expect([second.code, second.stderr.includes('migration applied'), second.stderr.includes('nothing to apply')]).toEqual([
-      0,
-      false,
-      true,
-    ]);
     await database.drop();
+  });
+
+  it('alone creates an embedded database', async () => {
+    const DATA_DIR = join(testDirectory(), 'cli', 'none');
+    const listed = await runCli(['token', 'list'], { DATA_DIR });
+    const stderr = `The data directory ${DATA_DIR} has no database yet. Run "migrate", or start the service.\n`;
+    expect([listed, existsSync(DATA_DIR)]).toEqual([{ code: 1, stdout: '', stderr }, false]);
+    expect((await runCli(['migrate'], { DATA_DIR })).code).toBe(0);
+    expect((await runCli(['token', 'list'], { DATA_DIR })).code).toBe(0);
+  });
+});
+
+describe('--help', () => {
+  it.each([
+    [{}, ['--help'], /^Usage: node (\S+\/dist\/cli\.js) \[options\] \[command\]\n/],
+    [{}, ['token', 'issue', '--help'], /^Usage: node (\S+\/dist\/cli\.js) token issue \[options\]\n/],
+    [{ npm_lifecycle_event: 'token' }, ['token', 'list', '--help'], /^Usage: npm run --silent token -- list \[options\]\n/],
+    [{ npm_lifecycle_event: 'migrate' }, ['migrate', '--help'], /^Usage: npm run --silent migrate -- \[options\]\n/],
+  ])('begins with the command as it was called, %j %j', async (variables, args, usage) => {
+    const { code, stdout } = await runCli(args, variables);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(usage)]);
+  });
+
+  it('names defaults in words', async () => {
+    const [issue, rotate] = await Promise.all(['issue', 'rotate'].map((name) => runCli(['token', name, '--help'], {})));
+    const texts = [issue, rotate].map((outcome) => outcome?.stdout.replaceAll(/\s+/g, ' '));
+    expect(texts[0]).toMatch(/a duration such as 90d, 24h or 30m, or never \(default: never\) .* items:read \(default: all\)/);
+    expect(texts[1]).toMatch(/or 0h \(default: 24h\) .* or never \(default: as long as the old token\)/);
+  });
+
+  it('has --version beside it', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(await runCli(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 });

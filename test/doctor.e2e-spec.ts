@@ -34,7 +34,11 @@ it.each([
   [{ PORT: '3000', METRICS_PORT: '3000', FILTER_TIMEOUT: '4.1' }, /^fail ports: .*\nwarn time-outs: .*TIMEOUT to 4 at most.*$/],
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
   [{ SHUTDOWN_TIMEOUT: '15' }, /^warn time-outs: .*SHUTDOWN_TIMEOUT to 16 or more.*$/],
-  [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: ENOTDIR: not a directory.*$/],
+  [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: \/dev\/null\/data cannot be used: a part of its path is a file .*$/],
+  [
+    { DATA_DIR: '/proc/data' },
+    /^fail data-directory: \/proc\/data has no database yet: it needs 64 MiB, and the disk has 0 MiB left .*$/,
+  ],
 ])('of %j it finds %s', async (environment, faults) => {
   expect((await doctor({ DATA_DIR, ...environment })).faults).toMatch(faults);
 });

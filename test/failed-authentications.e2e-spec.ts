@@ -4,9 +4,10 @@ import { AccessTokensService } from '../src/platform/auth/access-tokens.service.
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { eventually } from './support/eventually.js';
-import { runCli, ServiceProcess } from './support/process.js';
+import { ServiceProcess } from './support/process.js';
 import { type Service, startService } from './support/service.js';
 import { createTestDatabase } from './support/test-database.js';
+import { issueToken } from './support/tokens.js';
 
 const FLOOD = 1_500;
 const BURST = 100;
@@ -117,7 +118,7 @@ describe('a flood of bad tokens', () => {
 
 it('counts by the address of the connection, whatever a client says of itself, and writes to the audit log once', async () => {
   const database = await createTestDatabase();
-  const known = (await runCli(['token', 'issue', '--name', 'known'], database.environment)).stdout.trim();
+  const known = await issueToken(database.environment);
   const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });
   const client = service.client(known);
   expect((await client.list()).status).toBe(200);

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Test } from '@nestjs/testing';
@@ -101,10 +101,11 @@ describe('a start that cannot succeed', () => {
       PORT: 'http',
       RATE_LIMIT: '-5',
       DATABASE_URL: 'oracle://u:hunter2@h/d',
+      AUTH_TOKENS_FILE: '/none',
     });
     expect([code, stdout]).toEqual([1, '']);
-    for (const name of ['PORT', 'RATE_LIMIT', 'DATABASE_URL', '.env.example']) expect(stderr).toContain(name);
-    expect(stderr).not.toMatch(/hunter2|oracle|\bat /);
+    for (const name of ['PORT', 'RATE_LIMIT', 'DATABASE_URL', 'AUTH_TOKENS_FILE', '.env.example']) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/hunter2|oracle|none|\bat /);
   });
 
   it('says that Node is too old, and what to do', async () => {
@@ -115,14 +116,27 @@ describe('a start that cannot succeed', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node 24\.99\.0, .*`npm run start:prod`/)]);
   });
 
-  it('says that the port is taken', async () => {
+  it.each(['PORT', 'METRICS_PORT'])('says that the port of %s is in use, before it creates a database', async (variable) => {
     const occupant = createServer().listen(0);
     await once(occupant, 'listening');
-    const address = occupant.address();
-    const PORT = typeof address === 'object' ? String(address?.port) : '';
-    const { code, stderr } = await runServiceToEnd({ PORT, DATABASE_URL: 'postgres://127.0.0.1:1/x' });
+    const { port } = occupant.address() as AddressInfo;
+    const DATA_DIR = join(testDirectory(), 'start', variable);
+    const { code, stderr } = await runServiceToEnd({ [variable]: String(port), DATA_DIR });
     occupant.close();
-    expect([code, stderr]).toEqual([1, `Port ${PORT} is taken. Stop what listens there, or choose another with PORT.\n`]);
+    const message = `Port ${port} is in use. Stop the process that listens on it, or choose another port with ${variable}.\n`;
+    expect([code, stderr, existsSync(DATA_DIR)]).toEqual([1, message, false]);
+  });
+
+  it.each([
+    ['/proc/x', 'no directory can be created there. Mount a volume there'],
+    ['/sys/x', `user ${process.getuid?.()} has no permission to write there. Give the directory to this user`],
+    ['/dev/null', 'a part of its path is a file. Move the file'],
+    ['/dev/null/x', 'a part of its path is a file. Move the file'],
+  ])('says that DATA_DIR=%s cannot be used: %s', async (DATA_DIR, fault) => {
+    const message = `The data directory ${DATA_DIR} cannot be used: ${fault}, or choose another directory with DATA_DIR.\n`;
+    for (const end of [await runServiceToEnd({ DATA_DIR }), await runCli(['migrate'], { DATA_DIR })]) {
+      expect([end.code, end.stdout, end.stderr]).toEqual([1, '', message]);
+    }
   });
 });
 

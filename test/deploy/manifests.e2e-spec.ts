@@ -268,7 +268,8 @@ it.each(overlays)(
     for (const document of [...manifests.all, tokensSecret]) expectKnown(document);
     expectRestricted(manifests.deployment.spec.template);
     const container = containerOf(manifests.pod);
-    const { AUTH_TOKENS_FILE = '' } = readConfiguration(manifests.environmentOf(container));
+    const { AUTH_TOKENS_FILE = '', ...others } = manifests.environmentOf(container);
+    readConfiguration(others);
     // A subPath would not follow the Secret.
     expect(container.volumeMounts).toContainEqual({ name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true });
     expect(manifests.pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: tokensSecret.metadata.name } });

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Collector } from '../support/collector.js';
 import { loadedBy } from '../support/loaded-modules.js';
-import { runCli, ServiceProcess } from '../support/process.js';
+import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
+import { issueToken } from '../support/tokens.js';
 
 let collector: Collector;
 let database: TestDatabase;
@@ -13,7 +14,7 @@ let token: string;
 beforeAll(async () => {
   collector = await Collector.start();
   database = await createTestDatabase();
-  token = (await runCli(['token', 'issue', '--name', 'x'], database.environment)).stdout.trim();
+  token = await issueToken(database.environment);
 });
 
 afterAll(async () => {

@@ -58,6 +58,7 @@ it('log what they wait for and what they apply, and build the indexes while othe
   expect(await validIndexes()).toEqual(INDEXES);
   await earlier.end();
 
+  expect(log.trimEnd().split('\n').pop()).toBe('Migrations applied: 6.');
   const lines = log.split('\n').filter((line) => line.includes('"context":"Database"'));
   const [first, second, ...others] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(first).toMatchObject({ msg: 'waiting for another migrator' });

@@ -14,6 +14,6 @@ export default async function globalSetup() {
   await cp(empty, migrated, { recursive: true });
   // What V8 compiled in one process is there for all that come after it: hundreds are started.
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
-  execFileSync(process.execPath, ['dist/cli.js', 'migrate'], { env: { ...process.env, DATA_DIR: migrated, LOG_LEVEL: 'error' } });
+  execFileSync(process.execPath, ['dist/cli.js', 'migrate'], { env: { ...process.env, DATA_DIR: migrated }, stdio: 'pipe' });
   process.env.ITEMS_TEST_DIRECTORY = directory;
 }

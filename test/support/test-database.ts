@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
 import { promisify } from 'node:util';
 import { query } from './query.js';
 
@@ -22,6 +23,18 @@ export function databaseUrlOf({ environment }: TestDatabase): string {
     throw new Error('These tests need a PostgreSQL server: set TEST_DATABASE_URL.');
   }
   return environment.DATABASE_URL;
+}
+
+/** The tables of a database, of which no process uses an embedded one. */
+export async function tablesOf({ environment }: TestDatabase): Promise<string[]> {
+  const sql = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+  if ('DATABASE_URL' in environment) {
+    return (await query<{ tablename: string }>(environment.DATABASE_URL, sql)).map(({ tablename }) => tablename);
+  }
+  const pglite = await PGlite.create(join(environment.DATA_DIR, 'postgresql'));
+  const { rows } = await pglite.query<{ tablename: string }>(sql);
+  await pglite.close();
+  return rows.map(({ tablename }) => tablename);
 }
 
 let counter = 0;

@@ -14,8 +14,9 @@ export async function declareToken(): Promise<{ token: string; variables: { AUTH
   return { token, variables: { AUTH_TOKENS_FILE } };
 }
 
-/** Issues a token as an operator does, which also applies the migrations. */
+/** Applies the migrations and issues a token as an operator does. */
 export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string> {
+  await runCli(['migrate'], environment);
   const { code, stdout, stderr } = await runCli(['token', 'issue', '--name', 'test'], environment);
   if (code !== 0) {
     throw new Error(`No token was issued: ${stderr}`);

@@ -77,7 +77,7 @@ export class AccessTokensService {
       const fault = old?.replacedBy ? `replaced by ${old.replacedBy} already` : old && endOf(old);
       if (!old || fault) {
         throw new OperatorError(
-          `The token ${id} is ${fault ?? 'unknown'}. See \`token list\`: rotate one in use, or issue a new one.`,
+          `The token ${id} is ${fault ?? 'unknown'}. Rotate a token that is in use, see \`token list\`, or issue a new one.`,
         );
       }
       const end = old.expiresAt?.getTime() ?? Infinity;
@@ -95,6 +95,11 @@ export class AccessTokensService {
   /** All tokens, including revoked and expired ones, oldest first. */
   list(): Promise<AccessToken[]> {
     return this.tokens.find({ order: { id: 'ASC' } });
+  }
+
+  /** @throws Error if there is no such token */
+  get(which: { id: string } | { digest: Buffer }): Promise<AccessToken> {
+    return this.tokens.findOneByOrFail(which);
   }
 
   /** @returns false if there is no such token, or it is revoked already */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { validate as isUuid } from 'uuid';
 import { OperatorError } from '../config/operator-error.js';
 import { routesOf } from '../routes/route.js';
@@ -13,70 +13,102 @@ import { hideCredentials } from './hide-credentials.js';
 import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 import { scopesOf } from './token-policy.decorator.js';
 
+type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
+
+const DURATION = 'a duration such as 90d, 24h or 30m';
 
 /** Makes the commands for access tokens parts of the command `token`. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
     withDatabase((app) => run(app.get(AccessTokensService), app));
-  const lifetime = durationParser('90d or 24h, or never', (milliseconds) => milliseconds > 0);
-  const overlapping = durationParser('24h or 7d, or 0h', Number.isFinite);
+  const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
+  const overlapping = durationParser('or 0h', Number.isFinite);
+  const expiryOption = new Option('--expires <duration>', `time until the token expires: ${DURATION}, or never`).argParser(
+    lifetime,
+  );
+  const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
+  const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
 
-  attributed(token.command('issue'))
-    .description('issue a token and print it, alone; it cannot be shown again')
-    .requiredOption('--name <name>', 'tells this token from others in `token list`', tokenName)
-    .option('--expires <duration>', 'how long it is valid, like 90d or 24h, or never', lifetime, Infinity)
-    .option('--scope <scopes...>', 'what it is restricted to, like items:read; without, it may do everything')
-    .action(async ({ name, expires, scope, ...by }: Attribution & { name: string; expires: number; scope?: string[] }) => {
-      const issue = (tokens: AccessTokensService, app: INestApplicationContext) => {
-        refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
-        return tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope ?? null }, by);
-      };
-      print(await withTokens(issue));
+  attributed(
+    token
+      .command('issue')
+      .description('issue a token; only the token goes to standard output, and it cannot be displayed again')
+      // `requiredOption` would report a misspelled `--nmae` as a missing `--name`.
+      .option('--name <name>', 'required: name of the token in `token list`', tokenName)
+      .addOption(expiryOption.default(Infinity, 'never'))
+      .addOption(scopeOption.default(null, 'all')),
+  ).action(async ({ name, expires, scope, ...by }: IssueOptions, command: Command) => {
+    if (name === undefined) {
+      command.error("error: required option '--name <name>' not specified");
+    }
+    await withTokens(async (tokens, app) => {
+      refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
+      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope }, by);
+      print(issued);
+      const { id, expiresAt } = await tokens.get({ digest: digestOf(issued) });
+      confirm(`Issued token ${id} "${name}", ${validity(expiresAt)}. It cannot be displayed again.`);
     });
+  });
 
   token
     .command('list')
-    .description('list all tokens, oldest first')
-    .option('--json', 'as JSON, for programs')
+    .description('list all tokens, the oldest first')
+    .option('--json', 'print a JSON array instead of a table')
     .action(async ({ json = false }: { json?: boolean }) => {
       const tokens = (await withTokens((service) => service.list())).map(describe);
       print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
     });
 
-  attributed(token.command('rotate'))
-    .description('issue a token in place of another and print it, alone; it has its name and scopes')
-    .argument('<id>', 'id of the token, from `token list`', tokenId)
-    .option('--overlap <duration>', 'how long the old one goes on working, like 24h or 0h', overlapping, parseDuration('24h'))
-    .option('--expires <duration>', 'how long the new one is valid; without, as long as the old one was meant to be', lifetime)
-    .action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
-      print(await withTokens((tokens) => tokens.rotate(id, { overlap, lifetime: expires }, by)));
+  attributed(
+    token
+      .command('rotate')
+      .description('issue a token that replaces another, with its name and scopes; only the new token goes to standard output')
+      .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
+      .addOption(overlapOption.argParser(overlapping).default(parseDuration('24h'), '24h'))
+      .option('--expires <duration>', `${expiryOption.description} (default: as long as the old token)`, lifetime),
+  ).action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
+    await withTokens(async (tokens) => {
+      const issued = await tokens.rotate(id, { overlap, lifetime: expires }, by);
+      print(issued);
+      const [replacement, old] = await Promise.all([tokens.get({ digest: digestOf(issued) }), tokens.get({ id })]);
+      confirm(
+        `Issued token ${replacement.id} "${old.name}", ${validity(replacement.expiresAt)}. It cannot be displayed again. ` +
+          `The token ${id}, which it replaces, is ${validity(old.expiresAt)}.`,
+      );
     });
+  });
 
-  attributed(token.command('revoke'))
-    .description('revoke a token; running services follow within TOKEN_CACHE_TTL seconds')
-    .argument('<id|token>', 'id of the token, or the token itself; - reads it from standard input, out of sight of other users')
-    .action(async (given: string, by: Attribution) => {
-      const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
-      const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
-      if (!(await withTokens((service) => service.revoke(which, by)))) {
+  attributed(
+    token
+      .command('revoke')
+      .description('revoke a token; running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default')
+      .argument('<id|token>', 'id of the token, or the token; - reads it from standard input, where other users cannot see it'),
+  ).action(async (given: string, by: Attribution) => {
+    const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
+    const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
+    await withTokens(async (tokens) => {
+      if (!(await tokens.revoke(which, by))) {
         throw new OperatorError(
-          'The database has no such token in use, see `token list`. A token of AUTH_TOKENS_FILE is revoked by removing its line there.',
+          'The database has no such token in use, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
         );
       }
+      const { id, name } = await tokens.get(which);
+      confirm(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
     });
+  });
 
   token
     .command('generate')
-    .description('print a new token that is valid nowhere yet, for AUTH_TOKENS_FILE')
+    .description('print a new token to declare in AUTH_TOKENS_FILE; the database does not know it')
     .action(() => print(generateToken()));
 }
 
 function attributed(command: Command): Command {
   const user = process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
   return command
-    .option('--actor <who>', 'who does it, for the audit log', hideCredentials, `${user}@${hostname()}`)
-    .option('--reason <why>', 'why, for the audit log', hideCredentials, 'not given');
+    .option('--actor <name>', 'person or program that does this, for the audit log', hideCredentials, `${user}@${hostname()}`)
+    .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
 }
 
 function tokenName(text: string): string {
@@ -90,17 +122,17 @@ function tokenName(text: string): string {
 }
 
 /** Reads milliseconds, infinitely many from `never`. */
-function durationParser(examples: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
+function durationParser(special: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
   return (text) => {
     const milliseconds = text === 'never' ? Infinity : parseDuration(text);
     if (milliseconds === undefined || !isAllowed(milliseconds)) {
-      throw new InvalidArgumentError(`Write a duration, like ${examples}.`);
+      throw new InvalidArgumentError(`Write ${DURATION}, ${special}.`);
     }
     return milliseconds;
   };
 }
 
-/** Does not repeat a wrong id: it may be a token that was mistyped. */
+/** Does not repeat a wrong id, which may be a mistyped token. */
 function tokenId(text: string): string {
   if (!isUuid(text)) {
     throw new OperatorError(
@@ -110,31 +142,55 @@ function tokenId(text: string): string {
   return text;
 }
 
-/** A mistyped scope would make a token that nothing can be done with. */
+/** A token with a mistyped scope would be of no use. */
 function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): void {
   const unknown = scopes.find((scope) => !known.has(scope));
   if (unknown !== undefined) {
-    throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. There are ${[...known].toSorted().join(', ')}.`);
+    throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${[...known].toSorted().join(', ')}.`);
   }
 }
 
-const COLUMNS = ['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES'];
+type Description = ReturnType<typeof describe>;
 
-/** What may be shown of a token, in the order of the columns, and what only programs are shown. */
+const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
+  ID: ({ id }) => id,
+  NAME: ({ name }) => name,
+  TOKEN: ({ token }) => token,
+  CREATED: ({ createdAt }) => minuteOf(createdAt),
+  EXPIRES: ({ expiresAt }) => (expiresAt ? minuteOf(expiresAt) : 'never'),
+  'LAST USED': ({ lastUsedOn }) => lastUsedOn ?? 'never',
+  REVOKED: ({ revokedAt }) => (revokedAt ? minuteOf(revokedAt) : 'no'),
+  SCOPES: ({ scopes }) => scopes?.join(' ') ?? 'all',
+};
+
+/** What may be printed of a token. */
 function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
   const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
   return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 
-function table(tokens: readonly ReturnType<typeof describe>[]): string {
-  const rows = tokens.map((token) => Object.values(token).slice(0, COLUMNS.length).map(cell));
-  return [COLUMNS, ...rows].map((row) => row.join('\t')).join('\n');
+function table(tokens: readonly Description[]): string {
+  const columns = Object.entries(COLUMNS).map(([head, cellOf]) => {
+    const cells = [head, ...tokens.map(cellOf)];
+    const width = cells.reduce((widest, { length }) => Math.max(widest, length), 0);
+    return cells.map((cell) => cell.padEnd(width));
+  });
+  const lines = [COLUMNS, ...tokens].map((_, row) => columns.map((cells) => cells[row]).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+function validity(expiresAt: Date | null): string {
+  return expiresAt ? `valid until ${minuteOf(expiresAt)}` : 'valid until it is revoked';
+}
+
+function minuteOf(time: Date): string {
+  return `${time.toISOString().slice(0, 16)}Z`;
 }
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function cell(value: string | string[] | Date | null): string {
-  return value instanceof Date ? value.toISOString() : [value ?? '-'].flat().join(' ');
+function confirm(text: string): void {
+  process.stderr.write(`${text}\n`);
 }

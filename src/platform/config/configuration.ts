@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { IsIn } from 'class-validator';
 import { DecimalInteger } from '../validation/parsed.decorator.js';
 import { Rule } from '../validation/rule.js';
@@ -5,6 +6,8 @@ import { Decimal, Flag, Form, isUnset, ListOf, Seconds, Secret } from './variabl
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */
 export const SERVICE_NAME = 'items';
+
+export const { version: SERVICE_VERSION } = createRequire(import.meta.url)('#package.json') as { version: string };
 
 /** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
 export const CUT_OFF = 0.9;
@@ -40,7 +43,7 @@ export class Configuration {
   @Seconds(1, 2_592_000) readonly IDEMPOTENCY_TTL: number = 86_400;
 
   @Seconds(0.1, 30) readonly TOKEN_CACHE_TTL: number = 30;
-  readonly AUTH_TOKENS_FILE: string | undefined = undefined;
+  @Form('readableFile') readonly AUTH_TOKENS_FILE: string | undefined = undefined;
   @Form('httpsUrl') @Needs('AUTH_JWT_AUDIENCE') readonly AUTH_JWT_ISSUER: string | undefined = undefined;
   @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
   @Form('httpsUrl') @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;

@@ -2,13 +2,13 @@ import { hideCredentials } from '../auth/hide-credentials.js';
 import { describeError, type ErrorDescription } from '../observability/describe-error.js';
 import { OperatorError } from './operator-error.js';
 
-/** Says on standard error why the process cannot go on, and makes it end with exit code 1. */
+/** Prints to standard error why the process cannot continue, and ends it with exit code 1. */
 export function reportFailure(error: unknown): never {
   process.stderr.write(`${failureText(error)}\n`);
   process.exit(1);
 }
 
-/** What is said of an error: how to fix it if the operator can, otherwise its stack and those of its causes. */
+/** The text printed for an error: how to fix it if the operator can, otherwise its stack and those of its causes. */
 export function failureText(error: unknown): string {
   return error instanceof OperatorError ? hideCredentials(error.message) : stacks(describeError(error));
 }

@@ -1,3 +1,4 @@
+import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isDecodable } from '../http/percent-encoding.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
@@ -20,6 +21,7 @@ const FORMS = {
     'a URL like https://collector:4318, without query and fragment',
     (text) => /^https?:[^?#]+$/.test(text) && URL.canParse(text),
   ],
+  readableFile: ['the path of a file that the service can read', isReadableFile],
   network: ['an address or network like 10.0.0.0/8', isNetwork],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
 
@@ -67,7 +69,7 @@ export function Form(form: keyof typeof FORMS): PropertyDecorator {
 /** Texts of this form, separated by commas; the property becomes a list. */
 export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
   const [detail, test] = FORMS[form];
-  return Variable(`a list, separated by commas, of which each is ${detail}`, (text) => {
+  return Variable(`a comma-separated list, each part ${detail}`, (text) => {
     const parts = text.split(',').map((part) => part.trim());
     return parts.every(test) ? parts : undefined;
   });
@@ -91,6 +93,15 @@ export function isTrustworthyUrl(text: string): boolean {
   const isHere = /^(?:localhost|127(?:\.[0-9]+){3}|\[::1\])$/.test(url?.hostname ?? '');
   const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isHere);
   return isSecure && `${url.username}${url.password}${url.hash}` === '';
+}
+
+function isReadableFile(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether `pg` will understand it: a database must be named, or `pg` would take one by the name of the user. */

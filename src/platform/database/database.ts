@@ -96,7 +96,7 @@ export class Database implements OnApplicationShutdown {
   async start(): Promise<void> {
     this.metrics.watch(() => [this.dataSource, ...(this.replicas?.dataSources ?? [])]);
     if (this.isEmbedded) {
-      await this.connect();
+      await this.becomeReady();
       return;
     }
     const { signal } = this.shutdown;
@@ -104,11 +104,11 @@ export class Database implements OnApplicationShutdown {
       if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !signal.aborted) {
         throw error;
       }
-      const hint = 'the command "doctor" says more';
+      const hint = 'run "doctor" for details';
       this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
       this.logger.debug({ msg: 'database not ready', err: error });
     };
-    this.connecting = keepTrying(() => this.connect(), onFailure, signal);
+    this.connecting = keepTrying(() => this.becomeReady(), onFailure, signal);
     // `started` throws what ends the attempts.
     this.connecting.catch(() => undefined);
     const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isReplica: true }));
@@ -128,24 +128,27 @@ export class Database implements OnApplicationShutdown {
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
-        throw new MigrationsPendingError(`Waiting for "migrate" to apply ${migrations.join(', ')}.`);
+        throw new MigrationsPendingError(`The database lacks migrations: run "migrate" to apply ${migrations.join(', ')}.`);
       }
       await this.migrate();
     };
     this.dataSource.setOptions(await this.options());
     await this.dataSource.open(onPending, this.shutdown.signal);
-    this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
   /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
   async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
-    const options = url === undefined ? await this.options() : this.optionsFor({ url });
+    const options = url === undefined ? await this.options(true) : this.optionsFor({ url });
     return applyMigrations(options, this.shutdown.signal);
   }
 
-  /** How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded. */
-  async options(): Promise<PostgresDataSourceOptions> {
+  /**
+   * How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded.
+   *
+   * @param mayCreate - creates the embedded database if there is none
+   */
+  async options(mayCreate = this.configuration.MIGRATE_ON_START): Promise<PostgresDataSourceOptions> {
     const { DATABASE_URL: url, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
     if (url !== undefined) {
       return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
@@ -153,7 +156,7 @@ export class Database implements OnApplicationShutdown {
     if (!this.embedded) {
       // Loaded only by those who use it: it is large.
       const { EmbeddedDatabase } = await import('./embedded-database.js');
-      this.embedded = await EmbeddedDatabase.open(DATA_DIR);
+      this.embedded = await EmbeddedDatabase.open(DATA_DIR, mayCreate);
     }
     return this.optionsFor(this.embedded.poolOptions());
   }
@@ -175,6 +178,11 @@ export class Database implements OnApplicationShutdown {
       }
     });
     return { entities: entities as Type[], migrations: this.migrations.all };
+  }
+
+  private async becomeReady(): Promise<void> {
+    await this.connect();
+    this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {

@@ -1,30 +1,18 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
-import { inspect } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
 import { OperatorError } from '../config/operator-error.js';
+import { clusterIn, createDirectory, DataDirectoryError, DataDirectoryInUseError, requireWritable } from './data-directory.js';
 
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
-
-/** Two processes on one data directory would destroy it. */
-export class DataDirectoryInUseError extends OperatorError {
-  override readonly name = 'DataDirectoryInUseError';
-
-  constructor(directory: string) {
-    super(
-      `Another process is using the data directory ${directory}. ` +
-        'Stop it first, choose another directory with DATA_DIR, or use a PostgreSQL server with DATABASE_URL.',
-    );
-  }
-}
 
 /** PostgreSQL inside this process: for development, trials and tests. */
 export class EmbeddedDatabase {
@@ -34,15 +22,25 @@ export class EmbeddedDatabase {
   ) {}
 
   /**
-   * Opens the database in a directory, creating it at first.
+   * Opens the database in a directory.
    *
+   * @param mayCreate - creates the database if the directory has none
    * @throws DataDirectoryInUseError when another process has it open
-   * @throws OperatorError when it cannot be read, written or opened
+   * @throws DataDirectoryError when it cannot be read, written or opened
+   * @throws OperatorError when there is none
    */
-  static async open(directory: string): Promise<EmbeddedDatabase> {
+  static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
+    if (!mayCreate && !existsSync(clusterIn(directory))) {
+      throw new OperatorError(`The data directory ${directory} has no database yet. Run "migrate", or start the service.`);
+    }
     let lock: DatabaseSync | undefined;
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await createDirectory(directory);
+      // SQLite and PGlite would not say why they cannot open their files.
+      await requireWritable(directory);
+      if (existsSync(clusterIn(directory))) {
+        await requireWritable(directory, clusterIn(directory));
+      }
       lock = new DatabaseSync(join(directory, 'lock'));
       // A lock of the operating system, which ends with the process that holds it, also by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
@@ -52,11 +50,7 @@ export class EmbeddedDatabase {
       if (Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY) {
         throw new DataDirectoryInUseError(directory);
       }
-      // PGlite also throws what is no error, on a full disk for example.
-      const reason = Error.isError(error) ? error.message : inspect(error);
-      throw new OperatorError(
-        `The data directory ${directory} cannot be used: ${reason}. Fix it or choose another with DATA_DIR.`,
-      );
+      throw error instanceof DataDirectoryError ? error : new DataDirectoryError(directory, error);
     }
   }
 
@@ -71,15 +65,20 @@ export class EmbeddedDatabase {
   }
 }
 
-/** A new cluster is made beside its place and then moved there, so that one that is there is always whole. */
+/** Creates a cluster under another name and renames it, so that an existing one is always complete. */
 async function openCluster(directory: string): Promise<PGlite> {
-  const cluster = join(directory, 'postgresql');
+  const cluster = clusterIn(directory);
   if (!existsSync(cluster)) {
     const unfinished = `${cluster}.unfinished`;
-    await rm(unfinished, { recursive: true, force: true });
-    const created = await PGlite.create(unfinished);
-    await created.close();
-    await rename(unfinished, cluster);
+    const remove = () => rm(unfinished, { recursive: true, force: true });
+    await remove();
+    try {
+      const created = await PGlite.create(unfinished);
+      await created.close();
+      await rename(unfinished, cluster);
+    } finally {
+      await remove();
+    }
   }
   // What a server has, too, for `CREATE EXTENSION`.
   const pglite = new ByteExactPGlite(cluster, { extensions: { pg_trgm } });

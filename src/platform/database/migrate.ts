@@ -70,7 +70,7 @@ async function applyAll(executor: MigrationExecutor): Promise<number> {
     }
     const [failed] = await executor.getPendingMigrations();
     throw new OperatorError(
-      `The migration ${failed?.name} failed: ${describeError(error).message}. Correct it; the migrations before it have been applied.`,
+      `The migration ${failed?.name} failed: ${describeError(error).message}. Correct it, then run "migrate" again. The migrations before it are applied.`,
       { cause: error },
     );
   }

@@ -1,4 +1,4 @@
-/** What a check found. */
+/** The result of a check that ran. */
 export interface Finding {
   readonly fine: boolean;
   readonly found: string;
@@ -6,12 +6,12 @@ export interface Finding {
   readonly next?: readonly Check[];
 }
 
-/** Something that `doctor` looks at. It changes nothing, and its texts contain no secret. */
+/** A check of `doctor`. It changes nothing, and its texts contain no secret. */
 export interface Check {
-  /** Scripts look for it, so it stays. */
+  /** Scripts rely on it, so it must not change. */
   readonly name: string;
   readonly advice: string;
-  /** `fail`, the default: the service does not work, or loses what it promises; `warn`: it works worse, or not for long. */
+  /** `fail`, the default: the service does not work, or loses what it promises; `warn`: it works worse, or will stop working. */
   readonly severity?: 'warn' | 'fail';
   /** An error counts as not fine; so does more than ten seconds. */
   run(): Promise<Finding> | Finding;

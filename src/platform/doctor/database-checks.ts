@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
-import { access, constants, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { stat, statfs } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
+import { clusterIn, DataDirectoryError, DataDirectoryInUseError, requireWritable } from '../database/data-directory.js';
 import { checkTables } from '../database/table-name.js';
+import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
@@ -63,17 +65,17 @@ function serverChecks(dataSource: DataSource): Check[] {
     check(
       'extensions',
       'warn',
-      'As a superuser, before migrate: CREATE EXTENSION pg_trgm (of postgresql-contrib). Without it, an index is left out.',
+      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves an index out.',
       `bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
         CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
-    // The service takes the time from its own machine, and all replicas can be compared with the database.
+    // The service takes the time from its own machine; the database serves all replicas as a reference.
     check(
       'clock',
       'warn',
-      'Let both machines follow NTP: items get wrong times, and from 30 s on, JWTs are judged wrongly.',
+      'Synchronise both machines with NTP: items get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
       `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
         FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
     ),
@@ -92,7 +94,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
   );
   const tables: Check = {
     name: 'database.tables',
-    advice: 'Restore the tables as the migrations made them.',
+    advice: 'Restore the tables to the state that the migrations created.',
     run: () => checkTables(dataSource).then(() => ({ fine: true, found: 'have all columns' })),
   };
   return {
@@ -114,30 +116,40 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
   };
 }
 
-/** It is opened only where there is a database that no process uses. */
+/** Space on disk for a new embedded database, in MiB. */
+const NEW_DATABASE = 64;
+
+/** Opens the directory only if it has a database that no process uses. */
 function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
   return {
     name: 'data-directory',
-    advice: 'Mount it writable, give it to the user of the service, or choose another one with DATA_DIR.',
+    advice: 'Mount it writable, give it to the user of the service, free some space, or choose another one with DATA_DIR.',
     run: async () => {
       let directory = resolve(path);
       while (!existsSync(directory)) directory = dirname(directory);
-      // The dot makes an error of what is not a directory.
-      await access(`${directory}/.`, constants.W_OK | constants.X_OK);
-      if (!existsSync(join(path, 'postgresql'))) {
-        return { fine: true, found: `${path} has no database yet: the first start creates it` };
-      }
-      const { uid } = await stat(path);
-      if (uid !== process.getuid?.()) {
-        return { fine: false, found: `${path} was not opened: run doctor as its owner, user ${uid}` };
-      }
       try {
+        await requireWritable(path, directory);
+        if (!existsSync(clusterIn(path))) {
+          const { bavail, bsize } = await statfs(directory);
+          const free = Math.floor((bavail * bsize) / 2 ** 20);
+          return free < NEW_DATABASE
+            ? {
+                fine: false,
+                found: `${path} has no database yet: it needs ${NEW_DATABASE} MiB, and the disk has ${free} MiB left`,
+              }
+            : { fine: true, found: `${path} has no database yet: the first start creates it` };
+        }
+        const { uid } = await stat(path);
+        if (uid !== process.getuid?.()) {
+          return { fine: false, found: `${path} was not opened: run doctor as its owner, user ${uid}` };
+        }
         return { fine: true, found: path, next: await open() };
       } catch (error) {
-        if (Error.isError(error) && error.name === 'DataDirectoryInUseError') {
+        if (error instanceof DataDirectoryInUseError) {
           return { fine: true, found: `${path} is in use by a running service` };
         }
-        throw error;
+        const reason = error instanceof DataDirectoryError ? error.fault : reasonOf(error);
+        return { fine: false, found: `${path} cannot be used: ${reason}` };
       }
     },
   };

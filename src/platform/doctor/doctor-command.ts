@@ -13,7 +13,7 @@ import { serviceChecks } from './service-checks.js';
 
 type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
 
-/** What a check came to, with advice unless it is ok. */
+/** The result of a check, with advice unless it is ok. */
 interface Result {
   readonly name: string;
   readonly status: 'ok' | 'warn' | 'fail';
@@ -23,17 +23,17 @@ interface Result {
 
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-/** Makes a command of what is to become `doctor`. */
+/** Defines the command `doctor`. */
 export function makeDoctorCommand(doctor: Command, createContext: CreateContext): void {
   doctor
-    .description('check the settings and everything that they lead to, and say how to fix it; changes nothing')
-    .option('--json', 'as JSON, for programs')
-    .option('--strict', 'exit with 1 for warnings, too')
+    .description('check the configuration and the systems that it names, and print how to fix faults; changes nothing')
+    .option('--json', 'print JSON instead of lines of text')
+    .option('--strict', 'exit with code 1 on warnings, not only on failures')
     .action(async ({ json = false, strict = false }: { json?: boolean; strict?: boolean }) => {
       const checks = await diagnose(createContext);
       const status = (['fail', 'warn'] as const).find((worst) => checks.some((check) => check.status === worst)) ?? 'ok';
       process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : textOf(checks)}\n`);
-      // Connections that are still open do not hold it up.
+      // Open connections must not delay the exit.
       process.exit(status === 'ok' || (status === 'warn' && !strict) ? 0 : 1);
     });
 }

@@ -5,7 +5,7 @@ import { createRedis } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import type { Check } from './check.js';
 
-/** Whether the settings suit each other, and what they lead to but for the database. */
+/** Whether the settings suit each other, and the systems that they name, except the database. */
 export function serviceChecks(settings: Configuration): Check[] {
   const { PORT, METRICS_PORT, SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
   const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
@@ -39,7 +39,7 @@ export function serviceChecks(settings: Configuration): Check[] {
     },
     {
       name: 'limiter.connection',
-      advice: 'Set REDIS_URL to a Redis that all replicas reach: until then, each process counts for itself.',
+      advice: 'Set REDIS_URL to a Redis that all replicas reach: until then, each replica counts alone.',
       severity: redis ? 'fail' : 'warn',
       run: async () => {
         if (!redis) {
@@ -62,6 +62,6 @@ function redisServerCheck(info: string): Check {
   const isNew = version.localeCompare('6.2', undefined, { numeric: true }) >= 0;
   const fine = isNew && role === 'master' && (memory === '0' || policy === 'noeviction');
   const found = version === '' ? info : `${version}, ${role}, maxmemory ${memory}, maxmemory-policy ${policy}`;
-  const advice = 'Use the master of a Redis 6.2 or newer, or of a Valkey, with maxmemory-policy noeviction.';
+  const advice = 'Use the master of Redis 6.2 or newer, or of Valkey, with maxmemory-policy noeviction.';
   return { name: 'limiter.server', advice, severity: 'warn', run: () => ({ fine, found }) };
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import express from 'express';
 import { collectDefaultMetrics } from 'prom-client';
+import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
 
 /** Serves `/metrics` on a port of its own, which clients need not reach, until the API has sent its last response. */
@@ -50,7 +50,6 @@ function addProcessMetrics(metrics: Metrics): void {
   };
   // Without a limit, Node gives 0 or a number beyond all memory.
   metrics.gauge(memoryLimit, () => Math.min(process.constrainedMemory() || Infinity, totalmem()));
-  const { version } = createRequire(import.meta.url)('#package.json') as { version: string };
-  const labels = { version: [version], node: [process.version] };
+  const labels = { version: [SERVICE_VERSION], node: [process.version] };
   metrics.gauge({ name: 'items_build_info', help: 'Always 1, with the versions of the service and of Node', labels }, () => 1);
 }

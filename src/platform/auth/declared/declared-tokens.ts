@@ -39,7 +39,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
       const { mark, parse } = await readTokensFile(path);
       const faults = this.take(parse(), 'read at start');
       if (faults.length > 0) {
-        const remedy = 'Fix it, one name:sha256-or-token[:scopes] a line, or unset AUTH_TOKENS_FILE.';
+        const remedy = 'Write one name:sha256-or-token[:scopes] on each line, or unset AUTH_TOKENS_FILE.';
         throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, remedy].join('\n  '));
       }
       void this.follow(path, mark, interval);
