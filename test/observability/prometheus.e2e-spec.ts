@@ -154,7 +154,7 @@ describe('Prometheus', () => {
     const { labels, annotations } = (await stateOf('ItemsRateLimiterDegraded')) ?? {};
     expect(labels).toMatchObject({ severity: 'warning', namespace: 'test', instance: expect.stringContaining('127.0.0.1:') });
     expect(annotations?.['description']).toMatch(
-      /^127\.0\.0\.1:\d+ in test has counted for itself for 2 minutes although REDIS_URL is set\./,
+      /^127\.0\.0\.1:\d+ in test has counted requests without Redis for 2 minutes although REDIS_URL is set\./,
     );
     await redis.restart();
     await eventually(async () => (await stateOf('ItemsRateLimiterDegraded')) === undefined);

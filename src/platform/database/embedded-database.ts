@@ -88,7 +88,7 @@ async function openCluster(directory: string): Promise<PGlite> {
 
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>;
 
-/** Its own parser takes U+FEFF at the start of a text for a byte order mark and drops it; this is the one of `pg`. */
+/** Parses responses with the parser of `pg`: that of PGlite 0.5.16 drops U+FEFF at the start of a text. Remove it once PGlite does not. */
 class ByteExactPGlite extends PGlite {
   override async execProtocolStream(
     message: Uint8Array,
