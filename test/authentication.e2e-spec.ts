@@ -17,13 +17,13 @@ interface Credentials {
   rotated: string;
   /** Rotated, and within the overlap. */
   overlapping: string;
-  /** What took its place. */
+  /** The token that replaced it. */
   replacement: string;
   reader: string;
   writer: string;
 }
 
-/** Lines of the header section, in Latin-1, and what is added to path and body. */
+/** Lines of the header section in Latin-1, and additions to path and body. */
 interface Sent {
   headers?: string[];
   query?: string;
@@ -95,7 +95,7 @@ function sections(...headers: string[][]): () => Sent[] {
   return () => headers.map((lines) => ({ headers: lines.map((line) => line.replaceAll('$', credentials.good)) }));
 }
 
-/** Bearer credentials made of those that there are. */
+/** Bearer credentials derived from existing ones. */
 function tokensOf(make: (given: Credentials) => string[]): () => Sent[] {
   return () => make(credentials).map(bearer);
 }
@@ -178,7 +178,7 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   for (const sent of await send()) await expectAnswers(sent, expected);
 });
 
-it('counts what was let in by its kind', async () => {
+it('counts authenticated requests by kind of credential', async () => {
   const metric = await service.app.get(Metrics).registry.getSingleMetric('items_authentications_total')?.get();
   expect(metric?.values.map(({ labels, value }) => [labels['kind'], value > 0])).toEqual([
     ['token', true],
@@ -187,13 +187,13 @@ it('counts what was let in by its kind', async () => {
 });
 
 describe('an access token', () => {
-  it('is refused once it has expired, though it was in use', async () => {
+  it('is refused after it has expired, even if it was in use', async () => {
     const client = await service.newClient('short', { expiresAt: new Date(Date.now() + 1500) });
     expect((await client.list()).status).toBe(200);
     await eventually(async () => (await client.list()).status === 401);
   });
 
-  it('is refused within the time of the cache once it is revoked', async () => {
+  it('is refused within the time of the cache after it was revoked', async () => {
     const client = await service.newClient('to be revoked');
     expect((await client.list()).status).toBe(200);
     const which = { id: await idOf('to be revoked') };
@@ -202,7 +202,7 @@ describe('an access token', () => {
     await eventually(async () => (await client.list()).status === 401, CACHE_SECONDS + 10);
   });
 
-  it('cannot be rotated twice, nor once it is revoked, nor by an id that no token has', async () => {
+  it('cannot be rotated twice, after it was revoked, or by an unknown id', async () => {
     const rotate = (id: string) => tokens.rotate(id, { overlap: 0 }, TESTER);
     await service.newClient('rotated once');
     const id = await idOf('rotated once');
@@ -214,7 +214,7 @@ describe('an access token', () => {
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');
   });
 
-  it('is looked up together with others that come at once, whose day of last use is noted together', async () => {
+  it('is looked up together with concurrent tokens, and their days of last use are stored together', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
     const given = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
     await tokens.revoke({ id: await idOf('at once 3') }, TESTER);
@@ -243,12 +243,12 @@ describe('an access token', () => {
 });
 
 describe('authentication', () => {
-  it('answers before the body has arrived', async () => {
+  it('responds with 401 before the body has arrived', async () => {
     const head = 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{';
     expect((await sendRaw(service.port, head)).status).toBe(401);
   });
 
-  it('lets a client that waits for 100 Continue keep its body to itself', async () => {
+  it('does not ask a client that waits for 100 Continue for its body', async () => {
     const head = (headers: string) =>
       `POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\nExpect: 100-continue\r\n${headers}\r\n`;
     const refused = await sendRaw(service.port, head(''));

@@ -24,9 +24,9 @@ const REDIS_KEY_PREFIX = `canary-${process.pid}-${Date.now()}:`;
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
 
 const canaries = new Canaries();
-/** All output of the service, by its place. */
+/** All output of the service, by source. */
 const outputs = new Map<string, string>();
-/** What is stored: the digests of tokens belong there. */
+/** Stored data, which may contain the digests of tokens. */
 let stored: string;
 const statuses = new Set<number>();
 
@@ -49,7 +49,7 @@ function watchJwt(name: string, jwt: string): string {
   return jwt;
 }
 
-/** Where traces go, with secrets in both places for them. */
+/** Trace settings, with secrets in both of their positions. */
 function tracing(name: string) {
   const headers = { OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${password(`a header of ${name}`)}` };
   return { ...collector.environmentWith(`user:${password(name)}@`), ...headers };
@@ -57,7 +57,7 @@ function tracing(name: string) {
 
 const list = (token: string) => request('GET /v1/items', [`Authorization: Bearer ${token}`]);
 
-/** Sends bytes as they are and keeps the answer. */
+/** Sends raw bytes and keeps the response. */
 async function send(origin: string, bytes: string): Promise<void> {
   const { status, headers, body } = await sendRaw(Number(new URL(origin).port), bytes);
   statuses.add(status);
@@ -170,7 +170,7 @@ beforeAll(async () => {
   for (const credential of Object.values(credentials)) {
     for (const bytes of asCredential(credential)) await send(service.origin, bytes);
   }
-  // What state a credential has is looked up nowhere else.
+  // The state of a credential is looked up nowhere else.
   for (const credential of [tokens.valid, credentials.malformed, credentials.good]) {
     for (const bytes of elsewhere(credential, tokens.valid)) await send(service.origin, bytes);
   }
@@ -271,7 +271,7 @@ describe('the search', () => {
     expect(others.findIn(hay(inspect(Buffer.from(generateToken()))))).toEqual([]);
   });
 
-  it('finds every canary of these tests', () => {
+  it('finds every planted secret of these tests', () => {
     expect(canaries.values.size).toBeGreaterThanOrEqual(20);
     const found = canaries.findIn([...canaries.values.values()].join('" "'));
     expect(found).toEqual(expect.arrayContaining([...canaries.values.keys()].map((name) => `${name}: text`)));
@@ -279,7 +279,7 @@ describe('the search', () => {
 });
 
 describe('secrets', () => {
-  it('had every chance to leak: what was meant to happen did', () => {
+  it('passed through every place where they could leak', () => {
     expect([...statuses]).toEqual(
       expect.arrayContaining([200, 201, 400, 401, 404, 405, 413, 422, 429, 431, ...(TEST_DATABASE_URL ? [500] : []), 503]),
     );
@@ -310,12 +310,12 @@ describe('secrets', () => {
     }
   });
 
-  it('are in no line, response, metric, trace, document, report or print-out', () => {
+  it('are in no line, response, metric, trace, document, report or output', () => {
     const found = [...outputs].flatMap(([place, text]) => canaries.findIn(text).map((sighting) => `${place}: ${sighting}`));
     expect(found).toEqual([]);
   });
 
-  it('are not stored, but for idempotency keys and the SHA-256 of tokens', () => {
+  it('are not stored, except idempotency keys and the SHA-256 of tokens', () => {
     const found = canaries.findUndigestedIn(stored);
     expect(found.filter((sighting) => !sighting.startsWith('password of an idempotent request: '))).toEqual([]);
     for (const token of Object.values(tokens)) expect(stored).toContain(sha256(token).toString('hex'));
@@ -336,19 +336,22 @@ it.each([
   ['thrown', 'throw error;', undefined],
   ['a rejection', 'Promise.reject(error);', { message: 'provoked', cause: expect.objectContaining(cause) }],
   ['no error', 'Promise.reject({ message: error.parameters[0] });', { type: 'object', message: '[object Object]' }],
-])('an unhandled error ends the process and is reported with its causes and nothing attached: %s', async (_case, fail, err) => {
-  const secret = generateToken();
-  const away = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
-  const { directory, service } = await startReporting(away, failing(fail, secret));
-  expect(await service.end('SIGHUP')).toBe(1);
-  const { stdout, stderr } = service.output;
-  if (err) {
-    expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({ err });
-  } else {
-    expect(stderr).toMatch(/^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s);
-  }
-  const others = new Canaries();
-  others.add('token', secret.slice('items_'.length), secret);
-  expect(others.findIn(stdout + stderr)).toEqual([]);
-  for (const file of await readdir(directory)) expect(others.findIn(await readFile(join(directory, file)))).toEqual([]);
-});
+])(
+  'an unhandled error ends the process and is reported with its causes and without other properties: %s',
+  async (_case, fail, err) => {
+    const secret = generateToken();
+    const away = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
+    const { directory, service } = await startReporting(away, failing(fail, secret));
+    expect(await service.end('SIGHUP')).toBe(1);
+    const { stdout, stderr } = service.output;
+    if (err) {
+      expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({ err });
+    } else {
+      expect(stderr).toMatch(/^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s);
+    }
+    const others = new Canaries();
+    others.add('token', secret.slice('items_'.length), secret);
+    expect(others.findIn(stdout + stderr)).toEqual([]);
+    for (const file of await readdir(directory)) expect(others.findIn(await readFile(join(directory, file)))).toEqual([]);
+  },
+);

@@ -11,7 +11,7 @@ import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { type Service, startService } from './support/service.js';
 
-// The cats of docs.nestjs.com: what a Nest engineer writes who has read no document of this service.
+// The cats of docs.nestjs.com, written as by a Nest engineer who has not read this project's documents.
 
 @Module({ imports: [AppModule, CatsModule] })
 class WithCats {}
@@ -70,7 +70,7 @@ describe('an ordinary module', () => {
     ['POST', '/clothed', { name: 'x', age: 3, collar: { colour: 7, a: 1 } }, ['/collar/a unknown', '/collar/colour is_string']],
     ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
     ['GET', '?colour=red&colour=blue', undefined, ['colour repeated']],
-  ])('names every fault of %s %s %j', async (method, path, body, faults) => {
+  ])('reports every error of %s %s %j', async (method, path, body, faults) => {
     const { status, body: problem } = await call(method, path, body);
     const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);
     expect([status, found?.toSorted()]).toEqual([400, faults]);
@@ -90,37 +90,37 @@ describe('an ordinary module', () => {
     ['GET', '?breed=%00', undefined, 400],
     ['GET', '?breed[]=x', undefined, 400],
     ['GET', '?color=red', undefined, 400],
-  ])('is not brought down by %s %s %j', async (method, path, body, status) => {
+  ])('responds without a failure to %s %s %j', async (method, path, body, status) => {
     expect((await call(method, path, body)).status).toBe(status);
   });
 
-  it('does for a PATCH without values, and with null, what its class says', async () => {
+  it('applies the optional properties of its class to a PATCH without values and with null', async () => {
     const { id } = await create();
     expect((await call('PATCH', `/${id}`, {})).body.type).toBe('/docs/problems#invalid-value');
     expect((await call('PATCH', `/${id}`, { name: null })).body.type).toBe('/docs/problems#invalid-value');
     expect((await call('PATCH', `/${id}`, { breed: null })).status).toBe(200);
   });
 
-  it('takes objects and lists that are valid', async () => {
+  it('accepts valid objects and arrays', async () => {
     const { status, body } = await call<Cat>('POST', '/clothed', { name: 'Puss', age: 3, collar: { colour: 'red' } });
     expect([status, body.name]).toEqual([201, 'Puss in red']);
   });
 
-  it('responds 409 to a name that is taken', async () => {
+  it('responds 409 to a name that exists', async () => {
     const { name } = await create();
     expect((await call('POST', '', { name, age: 1 })).body).toMatchObject({ status: 409, type: '/docs/problems#conflict' });
   });
 
-  it('is told that a create which is repeated creates twice', async () => {
+  it('warns at the start that a retried create creates a duplicate', async () => {
     const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
     await (await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), WithCats)).close();
     const warnings = warn.mock.calls.map(([message]) => message as string);
     warn.mockRestore();
-    const warning = (name: string) => `${name} creates twice what a client sends twice: add @Idempotent() to allow for retries.`;
+    const warning = (name: string) => `${name} creates a duplicate when a client retries: add @Idempotent().`;
     expect(warnings).toEqual([warning('CatsController.create'), warning('CatsController.createClothed')]);
   });
 
-  it('is limited, guarded and documented as every module', async () => {
+  it('is limited, guarded and documented like every module', async () => {
     expect((await service.api.send('GET', '/v1/cats')).status).toBe(401);
     const stranger = await service.newClient('stranger', { scopes: ['items:read'] });
     expect((await stranger.call('GET', '/v1/cats')).status).toBe(403);
@@ -136,7 +136,7 @@ describe('an ordinary module', () => {
   });
 });
 
-it('serves requests of a testing module with configureApp, as those of main.ts', async () => {
+it('serves requests of a testing module with configureApp as main.ts does', async () => {
   const configuration = Object.assign(new Configuration(), { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });
   const module = await Test.createTestingModule({ imports: [AppModule, CatsModule] })
     .overrideProvider(Configuration)
@@ -156,7 +156,7 @@ it('serves requests of a testing module with configureApp, as those of main.ts',
   await app.close();
 });
 
-it('serves requests with a provider in the place of another', async () => {
+it('serves requests with an overridden provider', async () => {
   const cats = [{ id: 7, name: 'Mock' }];
   const service = await startService({}, undefined, WithCats, [[CatsService, { findAll: () => cats }]]);
   expect((await service.api.call('GET', '/v1/cats')).body).toEqual(cats);

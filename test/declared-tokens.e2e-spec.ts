@@ -85,14 +85,14 @@ describe('a file of tokens', () => {
     expect([await statusWith(first), await statusWith(second), await isValid()]).toEqual([404, 503, 1]);
 
     await volume.change(`ci:${second}`, `${first}:ci`);
-    await eventually(() => service.has('tokens file refused'));
+    await eventually(() => service.has('tokens file rejected'));
     expect([await statusWith(first), await statusWith(second), await isValid()]).toEqual([404, 503, 0]);
 
     await volume.change(`deploy:${second}`);
-    await eventually(() => service.linesOf('tokens file in force').length === 2);
+    await eventually(() => service.linesOf('tokens file loaded').length === 2);
     expect([await statusWith(first), await statusWith(second), await isValid()]).toEqual([503, 404, 1]);
 
-    const refused = service.linesOf('tokens file refused, the tokens before it stay in force');
+    const refused = service.linesOf('tokens file rejected, the previous tokens stay valid');
     expect(refused.map(({ faults }) => faults)).toEqual([[expect.stringContaining('line 2 has a token')]]);
     const audited = service.log.filter(({ context }) => context === 'Audit');
     expect(audited.map(({ msg, actor, reason, name, scopes }) => [msg, actor, reason, name, scopes])).toEqual([

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { StatementObservers } from '../src/platform/database/database-metrics.js';
-import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
+import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { type Service, startService, TESTER } from './support/service.js';
 
 /** The tables that Citus distributes, by the column whose value says on which server a row is (docs/scaling.md). */
@@ -25,7 +25,7 @@ afterAll(() => service.stop());
 
 const query = <Row>(sql: string, parameters: unknown[] = []) => dataSource.query<Row[]>(sql, parameters);
 
-/** What a server could not do with a statement that alone knows its own rows, or what two of them would do in different ways. */
+/** Statements that need rows of other servers, or that two servers could execute differently. */
 async function faultsOf(statement: string): Promise<string[]> {
   const code = statement.replaceAll(/'(?:[^']|'')*'|"/g, '');
   if (/\baccess_tokens\b.*\bSKIP LOCKED\b/.test(code)) {
@@ -49,7 +49,7 @@ async function faultsOf(statement: string): Promise<string[]> {
   return [...decided.map(({ proname }) => `calls ${proname}`), ...broken];
 }
 
-it('knows statements that a distributed table cannot run', async () => {
+it('detects statements that a distributed table cannot run', async () => {
   for (const [statement, faults] of [
     ['INSERT INTO idempotency_keys VALUES ($1) ON CONFLICT (key) DO UPDATE SET status = 1 WHERE now() > $2', ['calls now']],
     [
@@ -66,7 +66,7 @@ it('knows statements that a distributed table cannot run', async () => {
   }
 });
 
-it('sends none of these', async () => {
+it('sends none of them', async () => {
   const { api } = service;
   const key = { 'Idempotency-Key': 'once' };
   const answers = [await api.create({ name: 'red bicycle' })];
@@ -81,7 +81,7 @@ it('sends none of these', async () => {
   for (const filter of ['', ...filters, filters.join(' || '), filters.slice(0, 2).join(' && ')]) {
     await api.walk({ filter, limit: '1' });
   }
-  await service.app.get(KeptAnswers).deleteExpired();
+  await service.app.get(StoredResponses).deleteExpired();
   const tokens = service.app.get(AccessTokensService);
   await tokens.rotate((await tokens.list())[0]?.id ?? '', { overlap: 0 }, TESTER);
   const statements = [...sent];
@@ -99,7 +99,7 @@ it('sends none of these', async () => {
   expect(faults.filter(([, found]) => found.length > 0)).toEqual([]);
 });
 
-it('has tables without sequences or references, whose unique columns have the one that distributes them', async () => {
+it('has tables without sequences or references, whose unique constraints include the distribution column', async () => {
   for (const [table, column] of Object.entries(DISTRIBUTED)) {
     const unique = await query<{ columns: string[] }>(
       `SELECT ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = indrelid AND attnum = ANY(indkey)) AS columns

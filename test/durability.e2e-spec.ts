@@ -34,8 +34,8 @@ describe('kill -9 during creates', () => {
   }, 180_000);
 });
 
-describe('a copy of the data directory of a service that has ended', () => {
-  it('is the database as it was, made and restored as docs/operations.md says', async () => {
+describe('a copy of the data directory of a stopped service', () => {
+  it('contains the same database, when made and restored as in docs/operations.md', async () => {
     const database = await createEmbedded();
     const { DATA_DIR } = database.environment;
     const { token, variables } = await declareToken();

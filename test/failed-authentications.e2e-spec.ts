@@ -41,7 +41,7 @@ describe('a flood of bad tokens', () => {
     return (await service.api.send('GET', '/v1/items?limit=1', { headers })).status;
   }
 
-  /** Presents as many tokens, a hundred at a time, with a valid one in between. @returns how often each status was answered */
+  /** Sends these tokens, a hundred at a time, with a valid one in between. @returns the count of each status */
   async function flood(makeToken: () => string, address: string, valid: string, count: number) {
     const statuses = { bad: new Set<number>(), valid: new Set<number>() };
     for (let sent = 0; sent < count; sent += 100) {
@@ -59,7 +59,7 @@ describe('a flood of bad tokens', () => {
     );
   };
 
-  it('with wrong checksums costs no look-up at all, and hinders no other client', async () => {
+  it('with wrong checksums costs no look-up, and affects no other client', async () => {
     const valid = (await service.newClient()).token;
     const began = performance.now();
     const { bad, valid: beside } = await flood(mistyped, '192.0.2.1', valid, 300);
@@ -69,7 +69,7 @@ describe('a flood of bad tokens', () => {
     expect(lookUps.mock.calls.length).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
   });
 
-  it('with right ones costs no more look-ups than the budget, and hinders no client that was let in before', async () => {
+  it('with valid checksums costs no more look-ups than the budget, and affects no client that was authenticated before', async () => {
     const { token: valid } = await service.newClient();
     const { token: late } = await service.newClient();
     expect(await statusOf(valid, '192.0.2.2')).toBe(200);
@@ -79,7 +79,7 @@ describe('a flood of bad tokens', () => {
     const seconds = (performance.now() - began) / 1000;
     expect([bad, beside]).toEqual([new Set([401]), new Set([200])]);
     const { unknown = 0, budget = 0 } = await refusals();
-    // Those under way together may be more than are left, and are made up for.
+    // Concurrent look-ups may exceed the budget, which later failures compensate.
     expect(unknown).toBeLessThanOrEqual(BURST + RATE * seconds + 5);
     expect(budget).toBe(FLOOD - unknown);
     // The others are those of the valid token, twice a second.
@@ -91,13 +91,13 @@ describe('a flood of bad tokens', () => {
   });
 
   it.each(['192.0.2.4', '2001:db8::4'])(
-    'at once from %s is looked up no more than the budget and the few under way, for which valid tokens are soon made up',
+    'from %s at once costs no more look-ups than the budget and a few concurrent ones, which valid tokens soon compensate',
     async (address) => {
       const { token: late } = await service.newClient();
       const unknown = async () => (await refusals())['unknown'] ?? 0;
       const before = await unknown();
       const began = performance.now();
-      // What is left then is less than what could be looked up at once.
+      // The budget left is then less than the limit of concurrent look-ups.
       for (let sent = 0; sent < BURST - 10; sent += 10) {
         await Promise.all(Array.from({ length: 10 }, () => statusOf(generateToken(), address)));
       }
@@ -116,7 +116,7 @@ describe('a flood of bad tokens', () => {
   );
 });
 
-it('counts by the address of the connection, whatever a client says of itself, and writes to the audit log once', async () => {
+it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once', async () => {
   const database = await createTestDatabase();
   const known = await issueToken(database.environment);
   const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });

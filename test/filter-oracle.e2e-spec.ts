@@ -39,7 +39,7 @@ const expectedKeys = (filter: string) =>
     .toSorted((a, b) => (a < b ? 1 : -1));
 
 it(
-  `finds the same as another implementation of CEL, for ${FILTERS} random filters`,
+  `matches the same items as another implementation of CEL, for ${FILTERS} random filters`,
   async () => {
     const random = new Random(SEED);
     const differences: object[] = [];
@@ -62,7 +62,7 @@ it(
 );
 
 it(
-  'finds the same in each way in which it may be looked for, from any row on',
+  'matches the same items by each access path, after any row',
   async () => {
     const random = new Random(SEED + 1);
     const dataSource = service.app.get(DataSource);
@@ -89,7 +89,7 @@ it(
 
 const CODES = ['syntax', 'limit', 'unknown_field', 'type', 'value', 'unsupported'];
 
-it(`refuses or answers ${FILTERS} hostile filters, and none reaches the database as SQL`, async () => {
+it(`responds to ${FILTERS} hostile filters, none of which reaches the database as SQL`, async () => {
   const random = new Random(SEED + 2);
   const wrong: object[] = [];
   const counts: Record<string, number> = {};

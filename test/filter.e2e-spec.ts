@@ -9,7 +9,7 @@ import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
 
-// What a filter means is shown by filter-oracle.e2e-spec.ts; here is what its oracle does not know, and what is refused.
+// The semantics of filters are tested by filter-oracle.e2e-spec.ts; this file tests errors and cases that its oracle does not support.
 
 let service: Service;
 
@@ -67,7 +67,7 @@ async function expectFound(path: 'items' | 'samples', filter: string, letters: s
 /** 311 nodes: three lists of 100 with `in`, a field and brackets each, and two times `||`. */
 const NODES_311 = Array.from({ length: 3 }, () => `name in [${Array(100).fill('"x"').join()}]`).join(' || ');
 
-describe('a filter of items finds', () => {
+describe('a filter of items matches', () => {
   it.each([
     ['', ALL],
     [' \n\t', ALL],
@@ -80,7 +80,7 @@ describe('a filter of items finds', () => {
     [String.raw`description == 'it\'s "quoted"'`, 'f'],
     [String.raw`name == "\u00C9COLE" || name == "\x78"`, 'gl'],
     [String.raw`name == "\170" || description == "tab\there"`, 'jl'],
-    // What would do harm if it were not bound
+    // Values that would do harm if they were not parameters
     [`description == "1'; DROP TABLE items; --"`, 'l'],
     [`name == "' OR '1'='1"`, ''],
     // Order by code point, not by language
@@ -123,9 +123,9 @@ describe('a filter of items finds', () => {
   ])('%s', (filter, letters) => expectFound('items', filter, letters));
 });
 
-describe('a filter of every type finds', () => {
+describe('a filter of every type matches', () => {
   it.each([
-    // Numbers are compared by value, whatever their type, also beyond the column.
+    // Numbers are compared by value, regardless of type, also beyond the range of the column.
     ['count == 5.0', 'e'],
     ['count == 5u', 'e'],
     ['count > 4.5', 'ce'],
@@ -135,7 +135,7 @@ describe('a filter of every type finds', () => {
     ['count == 2147483648', ''],
     ['rank in [1, 9223372036854775807]', 'b'],
     ['rank != 5.5', 'abcde'],
-    // What is not a number is neither less nor greater.
+    // NaN is neither less nor greater than any number.
     ['weight <= 0 || weight > 0', 'abce'],
     ['weight > 1.7976931348623157e308', 'e'],
     ['weight == -0.0', 'b'],
@@ -157,43 +157,43 @@ const TIME = 'timestamp("2026-01-01T00:00:00Z")';
 
 /** A filter, in which the faulty part stands between two ¦; then the code and a part of the advice. */
 const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice: string][] = [
-  ['items', 'name ¦=¦ "x"', 'syntax', 'cannot be read from "=" on; did you mean `==`?'],
-  ['items', 'name ¦items_1234567890¦', 'syntax', 'cannot be read from "items_12" on'],
+  ['items', 'name ¦=¦ "x"', 'syntax', 'is invalid from "=" on; did you mean `==`?'],
+  ['items', 'name ¦items_1234567890¦', 'syntax', 'is invalid from "items_12" on'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
   ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
-  ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'cannot be read from ";" on'],
-  ['items', '¦😀¦', 'syntax', 'cannot be read from "😀" on'],
-  ['items', 'name == "x" &&¦¦', 'syntax', 'ends too soon'],
+  ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'is invalid from ";" on'],
+  ['items', '¦😀¦', 'syntax', 'is invalid from "😀" on'],
+  ['items', 'name == "x" &&¦¦', 'syntax', 'ends too early'],
   ['items', 'name == ¦"x¦', 'syntax', 'Unterminated string'],
   ['items', String.raw`name == "¦\uD800¦"`, 'syntax', 'surrogate'],
   ['items', '¦__proto__¦ == "x"', 'syntax', 'Reserved'],
   ['items', 'name == "😀" && ¦nam¦ == "x"', 'unknown_field', 'has the unknown field nam; did you mean name?'],
-  ['items', '¦price¦ == "x"', 'unknown_field', 'has the unknown field price: there are id, name, description, createdAt'],
-  ['items', '¦constructor¦', 'unknown_field', 'there are id'],
+  ['items', '¦price¦ == "x"', 'unknown_field', 'has the unknown field price: use one of id, name, description, createdAt'],
+  ['items', '¦constructor¦', 'unknown_field', 'use one of id'],
   ['items', 'name in [¦bicycle¦]', 'unknown_field', 'has the unknown field bicycle; name is text, written `"…"`'],
-  ['items', 'name == ¦5¦', 'type', 'compares name, which is text, with something else: write `"…"`'],
-  ['items', 'name == ¦b"x"¦', 'type', 'with something else'],
+  ['items', 'name == ¦5¦', 'type', 'compares name, which is text, with a value of another type: write `"…"`'],
+  ['items', 'name == ¦b"x"¦', 'type', 'with a value of another type'],
   ['items', 'createdAt > ¦"2026-01-01T00:00:00Z"¦', 'type', 'write `timestamp("2026-01-31T12:00:00Z")`'],
-  ['items', '¦null¦ != name', 'type', 'compares name with null, which it never is'],
-  ['items', 'name in ["x", ¦null¦]', 'type', 'which it never is'],
-  ['items', 'description.lowerAscii() == ¦null¦', 'type', 'which it never is'],
-  ['items', 'description < ¦null¦', 'type', 'with something else'],
+  ['items', '¦null¦ != name', 'type', 'compares name with null, but it is never null'],
+  ['items', 'name in ["x", ¦null¦]', 'type', 'but it is never null'],
+  ['items', 'description.lowerAscii() == ¦null¦', 'type', 'but it is never null'],
+  ['items', 'description < ¦null¦', 'type', 'with a value of another type'],
   ['items', '!¦description¦', 'type', 'needs a condition here'],
   ['items', 'name == "x" && ¦"y"¦', 'type', 'needs a condition here'],
   ['items', '¦name.lowerAscii()¦', 'type', 'needs a condition here'],
   ['items', 'name in ¦"x"¦', 'type', 'needs a list after `in`: write `name in ["…"]`'],
-  ['items', '¦createdAt.startsWith("2026")¦', 'type', 'must call startsWith on a field of text'],
+  ['items', '¦createdAt.startsWith("2026")¦', 'type', 'must call startsWith on a text field'],
   ['items', '¦name.contains("x", "y")¦', 'type', 'with one text: write `name.contains("…")`'],
-  ['items', '¦id.lowerAscii()¦ == "x"', 'type', 'must call lowerAscii on a field of text'],
-  ['items', 'createdAt < ¦timestamp(5)¦', 'type', 'must give timestamp one text'],
+  ['items', '¦id.lowerAscii()¦ == "x"', 'type', 'must call lowerAscii on a text field'],
+  ['items', 'createdAt < ¦timestamp(5)¦', 'type', 'must call timestamp with one text'],
   ['items', 'id == ¦"5"¦', 'value', 'compares id with a text that is not a UUID: write `"0190163d-'],
   ['items', 'createdAt < timestamp(¦"2026-02-29T00:00:00Z"¦)', 'value', 'a text that is not a time: write `timestamp("2026-'],
   ['items', String.raw`name.contains(¦"\u0000"¦)`, 'value', 'U+0000'],
-  ['items', '¦name.matches("^x")¦', 'unsupported', 'calls matches, which is not supported: there are contains, startsWith'],
+  ['items', '¦name.matches("^x")¦', 'unsupported', 'calls matches, which is not supported: use one of contains, startsWith'],
   ['items', '¦name.startWith("x")¦', 'unsupported', 'did you mean startsWith?'],
   ['items', '¦size(name)¦ == 1', 'unsupported', 'calls size, which is not supported'],
   ['items', 'name.exists(¦1¦, true)', 'unsupported', 'calls a function that is not supported'],
-  ['items', '¦lowerAscii(name)¦ == "x"', 'unsupported', 'uses what filters do not support: compare a field with a value'],
+  ['items', '¦lowerAscii(name)¦ == "x"', 'unsupported', 'uses CEL that filters do not support: compare a field with a value'],
   ['items', 'name == ¦"x" --5¦', 'unsupported', 'compare a field with a value'],
   ['items', '¦item.name¦ == "x"', 'unsupported', 'compare a field with a value'],
   ['items', 'name == ¦description¦', 'unsupported', 'compare a field with a value'],
@@ -207,21 +207,21 @@ const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice:
   ['samples', `${'active || '.repeat(32)}¦active¦`, 'limit', '32 conditions'],
   ['items', `name in [${'"x",'.repeat(100)}¦"x"]¦`, 'limit', '100 values'],
   ['items', `¦${NODES_311} || name in [${'"x",'.repeat(85)}"x"]¦`, 'limit', '400 names'],
-  ['items', `${'name.contains("x") || '.repeat(4)}¦name.endsWith("x")¦`, 'limit', '4 times'],
-  ['samples', 'count == ¦"5"¦', 'type', 'compares count, which is a whole number, with something else: write `5`'],
+  ['items', `${'name.contains("x") || '.repeat(4)}¦name.endsWith("x")¦`, 'limit', 'more than 4 searches'],
+  ['samples', 'count == ¦"5"¦', 'type', 'compares count, which is a whole number, with a value of another type: write `5`'],
   ['samples', 'count == ¦-5u¦', 'type', 'a whole number'],
   ['samples', 'count == ¦-true¦', 'type', 'a whole number'],
-  ['samples', 'count < ¦-9223372036854775809¦', 'value', 'more than 64 bits'],
-  ['samples', 'count < ¦18446744073709551616u¦', 'value', 'more than 64 bits'],
-  ['samples', 'weight < ¦1e400¦', 'value', 'more than 64 bits'],
+  ['samples', 'count < ¦-9223372036854775809¦', 'value', 'not fit into 64 bits'],
+  ['samples', 'count < ¦18446744073709551616u¦', 'value', 'not fit into 64 bits'],
+  ['samples', 'weight < ¦1e400¦', 'value', 'not fit into 64 bits'],
   ['samples', 'active == ¦True¦', 'unknown_field', 'active is true or false, written `true`'],
   ['samples', 'active == ¦1¦', 'type', 'write `true`'],
   ['samples', 'size in [¦"smal"¦]', 'value', 'a text that is not one of "small", "medium", "large": write `"small"`'],
-  ['samples', '¦size < "small"¦', 'type', 'compares the order of size, which has none: use `==`, `!=` or `in`'],
+  ['samples', '¦size < "small"¦', 'type', 'compares size by order, but it has none: use `==`, `!=` or `in`'],
   ['samples', '¦leftAt¦', 'type', 'needs a condition here'],
 ];
 
-describe('a filter is refused, with the place and how to fix it:', () => {
+describe('a filter is refused with its position and the fix:', () => {
   it.each(REFUSED)('%s %s', async (path, marked, code, advice) => {
     const [before = '', part = '', after = ''] = marked.split('¦');
     const start = Array.from(before).length;
@@ -237,7 +237,7 @@ describe('a filter is refused, with the place and how to fix it:', () => {
     expect(body.detail).toMatch(/^filter .*[.?]$/s);
   });
 
-  it('is refused once when it is given twice, and alone when the cursor depends on it', async () => {
+  it('is reported once when it is repeated, and alone when the cursor depends on it', async () => {
     const twice = await service.api.call('GET', '/v1/items?filter=true&filter=true');
     expect(twice.body.errors).toEqual([{ parameter: 'filter', code: 'repeated', detail: expect.any(String) }]);
     const { nextCursor = '' } = (await service.api.list({ limit: '1' })).body;
@@ -245,12 +245,12 @@ describe('a filter is refused, with the place and how to fix it:', () => {
     expect(body.errors?.map(({ parameter }) => parameter)).toEqual(['filter']);
   });
 
-  it('is read behind a thousand empty parameters too', async () => {
+  it('is read after a thousand empty parameters', async () => {
     const { body } = await service.api.call<PageBody>('GET', `/v1/items?${'&'.repeat(1000)}filter=false`);
     expect(body).toEqual({ items: [] });
   });
 
-  it('names its faults together with those of other parameters', async () => {
+  it('reports its errors together with those of other parameters', async () => {
     const { body } = await service.api.list<ProblemBody>({ limit: '0', filter: 'nam == "x"' });
     expect(body.errors?.map(({ parameter, code }) => `${parameter} ${code}`).toSorted()).toEqual([
       'filter unknown_field',
@@ -260,7 +260,7 @@ describe('a filter is refused, with the place and how to fix it:', () => {
 });
 
 describe('paging through a filter', () => {
-  it('goes on where the page ended, for that filter alone', async () => {
+  it('continues after the last page, for the same filter only', async () => {
     const filter = 'name.contains("bicycle") || description == null';
     const first = await service.api.list({ filter, limit: '3' });
     expect(first.body.items.map(({ id }) => id)).toEqual([idOf('h'), idOf('c'), idOf('b')]);
@@ -279,17 +279,17 @@ describe('paging through a filter', () => {
 it('describes fields of every type', () => {
   const description = describeFilter(sampleFilter);
   for (const line of [
-    '- `rank`: a whole number, written `5`; absent where `== null`',
+    '- `rank`: a whole number, written `5`; `== null` matches rows without it',
     '- `weight`: a number, written `1.5`',
     '- `active`: true or false, written `true`, or a condition by itself',
     '- `size`: one of "small", "medium", "large", written `"small"`',
-    '- `leftAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`; absent where `== null`',
+    '- `leftAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`; `== null` matches rows without it',
   ]) {
     expect(description).toContain(`${line}\n`);
   }
 });
 
-it('finds fields of every type by their indexes, whatever the value', async () => {
+it('finds fields of every type by their indexes, for any value', async () => {
   const { manager } = service.app.get(DataSource);
   await manager.query(`
     INSERT INTO samples SELECT gen_random_uuid(), '', NULL, n, n % 30000, n, n, n = 1, n = 1,

@@ -29,7 +29,7 @@ const withHeaders = (...headers: string[]): Row => ({ headers });
 const items = (query: string): Row => ({ target: `/v1/items?${query}` });
 const targets = (list: string) => Object.fromEntries(list.split(' ').map((target): [string, Row] => [target, { target }]));
 
-/** Bytes as they are, or what makes a request with a token, by the status of the response. */
+/** Raw bytes, or a function that makes a request with a token, by the status of the response. */
 const rows: Record<number, Record<string, string | Buffer | Row>> = {
   200: {
     'an empty Host': 'GET /livez HTTP/1.1\r\nHost:\r\n\r\n',
@@ -111,7 +111,7 @@ describe('hostile input', () => {
     }
   });
 
-  it('cannot end the process by closing a connection that was refused, in whatever way', async () => {
+  it('cannot end the process by closing a refused connection in any way', async () => {
     const hangUp = async (bytes: string) => {
       const socket = await open(service.port);
       socket.write(bytes);
@@ -126,7 +126,7 @@ describe('hostile input', () => {
     expect((await service.api.list()).status).toBe(200);
   });
 
-  it('is never answered in the place of an earlier request on the connection', async () => {
+  it('never gets a response in the position of an earlier request on the connection', async () => {
     const first = bytesOf(post('{"name":"first"}'));
     // The response to the first, or none at all.
     expect([0, 201]).toContain((await sendRaw(service.port, Buffer.concat([first, Buffer.from('GARBAGE\r\n\r\n')]))).status);
@@ -146,15 +146,15 @@ describe('hostile input', () => {
     }
   });
 
-  it('has 50 query parameters at most', async () => {
+  it('may have at most 50 query parameters', async () => {
     const query = Array.from({ length: 51 }, (_, index) => `a${index}`).join('&');
     const { errors } = (await service.api.call('GET', `/v1/items?${query}`)).body;
     expect(errors).toEqual([{ parameter: '', code: 'too_many', detail: 'must have at most 50 parameters' }]);
   });
 
-  it('is not amplified: thousands of faults make a short answer', async () => {
+  it('is not amplified: thousands of errors give a short response', async () => {
     const names = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`a${index}`, 1]));
     const { body } = await service.api.create<ProblemBody>(names);
-    expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 901 faults; see errors.']);
+    expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 901 errors: see "errors".']);
   });
 });

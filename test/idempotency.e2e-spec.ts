@@ -4,8 +4,8 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
-import { KeptAnswers } from '../src/platform/idempotency/kept-answers.js';
-import { KeptAnswer } from '../src/platform/idempotency/kept-answer.entity.js';
+import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
+import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
 import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
@@ -109,7 +109,7 @@ function expectReplay(answer: Answer<unknown>, original: Answer<unknown>): void 
 }
 
 describe('a key', () => {
-  it('makes a repeated create one item, and repeats its answer', async () => {
+  it('creates one item for repeated requests, and repeats the response', async () => {
     const key = newKey();
     const original = await create(key, { name: 'once', description: 'a "description"\n' });
     expect([original.status, original.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -120,13 +120,13 @@ describe('a key', () => {
     expect((await service.api.list({ limit: '1' })).body.items).toEqual([original.body]);
   });
 
-  it('knows the same request by what its JSON says', async () => {
+  it('ignores the order of properties in the JSON', async () => {
     const key = newKey();
     const original = await create(key, '{"name":"same","description":"x"}');
     expectReplay(await create(key, '{ "description": "\\u0078", "name": "same" }'), original);
   });
 
-  it('refuses another request, and does nothing', async () => {
+  it('responds 422 to another request, without an effect', async () => {
     const key = newKey();
     await create(key, { name: 'first' });
     for (const item of [{ name: 'second' }, { name: 'first', description: 'more' }, { name: 'first', description: null }]) {
@@ -147,7 +147,7 @@ describe('a key', () => {
     expect(await countItems('mine')).toBe(2);
   });
 
-  it('is known to the token that took the place of its own', async () => {
+  it('is shared with the token that replaces its token by rotation', async () => {
     const key = newKey();
     const old = await service.newClient('to be rotated');
     const original = await create(key, { name: 'rotated' }, old);
@@ -159,7 +159,7 @@ describe('a key', () => {
     expect(await countItems('rotated')).toBe(1);
   });
 
-  it('stays free after a request that is refused', async () => {
+  it('is not taken by a request that is refused', async () => {
     const key = newKey();
     expect((await create(key, { name: '' })).status).toBe(400);
     expect((await create(key, { name: 'valid' })).status).toBe(201);
@@ -189,17 +189,17 @@ describe('a key', () => {
     ]);
   });
 
-  it('means nothing where nothing is created', async () => {
+  it('has no effect on routes without @Idempotent()', async () => {
     const { status, headers } = await service.api.call('GET', '/v1/items', { headers: { 'Idempotency-Key': 'a b' } });
     expect([status, headers.get('idempotent-replayed')]).toEqual([200, null]);
   });
 });
 
-describe('what is kept', () => {
-  it('is neither the token nor the request', async () => {
+describe('the stored response', () => {
+  it('contains neither the token nor the request', async () => {
     const key = newKey();
     await create(key, { name: 'kept' });
-    const { digest, ...rest } = await service.app.get(DataSource).getRepository(KeptAnswer).findOneByOrFail({ key });
+    const { digest, ...rest } = await service.app.get(DataSource).getRepository(StoredResponse).findOneByOrFail({ key });
     expect(digest).toHaveLength(32);
     expect(rest).toEqual({
       ownerId: expect.any(String),
@@ -213,14 +213,14 @@ describe('what is kept', () => {
     expect(hours).toBeLessThanOrEqual(24);
   });
 
-  it('is deleted once it has expired, in more than one batch, and nothing else', async () => {
-    const answers = service.app.get(DataSource).getRepository(KeptAnswer);
+  it('is deleted after it has expired, in several batches, and no other is', async () => {
+    const answers = service.app.get(DataSource).getRepository(StoredResponse);
     await create('lasts', { name: 'x' });
     await answers.query(
       `INSERT INTO idempotency_keys (token_id, key, digest, expires_at)
        SELECT gen_random_uuid(), 'expired', '', now() - interval '1 second' FROM generate_series(1, 2500)`,
     );
-    await service.app.get(KeptAnswers).deleteExpired();
+    await service.app.get(StoredResponses).deleteExpired();
     expect(await answers.countBy({ key: 'expired' })).toBe(0);
     expect(await answers.countBy({ key: 'lasts' })).toBe(1);
   });
@@ -235,13 +235,13 @@ describe('with a time to live of 1 second', () => {
 
   afterAll(() => shortLived.stop());
 
-  it('a key is free again afterwards, and what was kept goes by itself', async () => {
+  it('expires, so that the key can be used again, and is deleted', async () => {
     const first = await create('key', { name: 'x' }, shortLived.api);
     expect((await create('key', { name: 'y' }, shortLived.api)).status).toBe(422);
     await delay(1000);
     const second = await create('key', { name: 'y' }, shortLived.api);
     expect([second.status, second.body.id === first.body.id]).toEqual([201, false]);
-    await eventually(async () => (await shortLived.app.get(DataSource).getRepository(KeptAnswer).count()) === 0);
+    await eventually(async () => (await shortLived.app.get(DataSource).getRepository(StoredResponse).count()) === 0);
   });
 });
 
@@ -251,7 +251,7 @@ describe("another module's handler", () => {
   const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
   it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
-    'leaves nothing behind when it %s, and is carried out again',
+    'writes nothing when it %s, and runs again',
     async (outcome) => {
       const key = outcome.replaceAll(' ', '-');
       const before = await countReceipts();
@@ -267,7 +267,7 @@ describe("another module's handler", () => {
     },
   );
 
-  it('may answer without a body', async () => {
+  it('may respond without a body', async () => {
     const attempts = ReceiptsController.attempts;
     const writeSilently = () => service.api.call('POST', '/v1/receipts/silent', { headers: { 'Idempotency-Key': 'empty' } });
     const answers = [await writeSilently(), await writeSilently()];
@@ -287,7 +287,7 @@ describe("another module's handler", () => {
     expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
   });
 
-  it('holds no connection while it waits for something else', async () => {
+  it('uses no connection while it waits for something else', async () => {
     let respond!: () => void;
     ReceiptsController.upstream = new Promise((resolve) => (respond = resolve));
     const writes = Array.from({ length: 40 }, (_, index) =>
@@ -300,7 +300,7 @@ describe("another module's handler", () => {
     expect(await countItems('slow')).toBe(40);
   });
 
-  it('needs its own key for each path', async () => {
+  it('needs a different key for each path', async () => {
     ReceiptsController.outcome = 'answers';
     await write('path');
     expect((await service.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);

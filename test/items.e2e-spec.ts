@@ -15,14 +15,14 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-describe('paging, of all items that there are', () => {
+describe('paging, without other items', () => {
   const created: string[] = [];
 
-  it('shows an empty list without a cursor', async () => {
+  it('returns an empty list without a cursor', async () => {
     expect((await api.list()).body).toEqual({ items: [] });
   });
 
-  it('shows 20 items by default, newest first, and a cursor only when more follow', async () => {
+  it('returns 20 items by default, newest first, and a cursor only if more follow', async () => {
     for (let index = 0; index < 20; index += 1) {
       created.unshift((await api.create({ name: `item ${index}` })).body.id);
     }
@@ -39,18 +39,18 @@ describe('paging, of all items that there are', () => {
     expect(second.nextCursor).toBeUndefined();
   });
 
-  it.each([1, 2, 7, 20, 21, 100])('walks with a limit of %d over each item once', async (limit) => {
+  it.each([1, 2, 7, 20, 21, 100])('returns each item once with a limit of %d', async (limit) => {
     expect((await api.walk({ limit: String(limit) })).map(({ id }) => id)).toEqual(created);
   });
 
-  it('lets the limit change between pages, and a cursor be used again', async () => {
+  it('accepts another limit between pages, and a cursor again', async () => {
     const { nextCursor = '' } = (await api.list({ limit: '3' })).body;
     const next = (await api.list({ limit: '5', cursor: nextCursor })).body;
     expect(next.items.map(({ id }) => id)).toEqual(created.slice(3, 8));
     expect((await api.list({ limit: '5', cursor: nextCursor })).body).toEqual(next);
   });
 
-  it('refuses a cursor with any one character changed, dropped or added', async () => {
+  it('rejects a cursor with any one character changed, removed or added', async () => {
     const { nextCursor = '' } = (await api.list({ limit: '3' })).body;
     const changed = Array.from(nextCursor).map(
       (character, index) => nextCursor.slice(0, index) + (character === 'A' ? 'B' : 'A') + nextCursor.slice(index + 1),
@@ -64,7 +64,7 @@ describe('paging, of all items that there are', () => {
 });
 
 describe('POST /v1/items', () => {
-  it('creates an item and answers 201 with it', async () => {
+  it('responds 201 with the created item', async () => {
     const { status, body, headers } = await api.create({ name: 'Bicycle', description: 'Blue' });
     expect(status).toBe(201);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
@@ -72,7 +72,7 @@ describe('POST /v1/items', () => {
     expect((await api.list({ limit: '1' })).body.items).toEqual([body]);
   });
 
-  it('gives a lower-case UUIDv7 as id, whose millisecond is createdAt', async () => {
+  it('assigns a lower-case UUIDv7 whose milliseconds are createdAt', async () => {
     const { id, createdAt } = (await api.create({ name: 'x' })).body;
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -83,7 +83,7 @@ describe('POST /v1/items', () => {
   it.each([
     ['left out', { name: 'x' }],
     ['null', { name: 'x', description: null }],
-  ])('leaves a description out of the answers when it is %s', async (_case, item) => {
+  ])('omits the description from responses when it is %s', async (_case, item) => {
     const { status, body } = await api.create(item);
     expect(status).toBe(201);
     expect(Object.keys(body)).toEqual(['id', 'name', 'createdAt']);
@@ -124,7 +124,7 @@ describe('POST /v1/items', () => {
     ['/colour', 'unknown', [{ name: 'x', colour: 'red' }]],
     ['/id', 'unknown', [{ name: 'x', id: 'y' }]],
     ['/a~1b~0c', 'unknown', [{ name: 'x', 'a/b~c': 1 }]],
-  ])('refuses %s: %s', async (pointer, code, items) => {
+  ])('responds 400 for %s: %s', async (pointer, code, items) => {
     for (const item of items) {
       const { status, body } = await api.create<ProblemBody>(item);
       expect([status, body.type]).toEqual([400, '/docs/problems#invalid-body']);
@@ -132,7 +132,7 @@ describe('POST /v1/items', () => {
     }
   });
 
-  it('adds items that come at once with few statements, and all but the one that the database refuses', async () => {
+  it('inserts concurrent items with few statements, except the one that the database rejects', async () => {
     const items = service.app.get(DataSource).getRepository(Item);
     const inserts: string[] = [];
     service.app.get(StatementObservers).add((text) => {
@@ -150,7 +150,7 @@ describe('POST /v1/items', () => {
     expect(await items.countBy({ name: In(names) })).toBe(2 * names.length - 1);
   });
 
-  it('refuses a query', async () => {
+  it('rejects a query', async () => {
     const { status, body } = await api.call('POST', '/v1/items?dry=1', { body: '{}' });
     expect([status, body.errors]).toEqual([400, [{ parameter: 'dry', code: 'unknown', detail: expect.any(String) }]]);
   });
@@ -176,7 +176,7 @@ describe('the body of POST /v1/items', () => {
     ['too_deep', {}, [nested(20_000), nested(32)]],
     // As deep as it may be.
     ['type', {}, [nested(31)]],
-  ])('is refused with the code %s, %j', async (code, headers, bodies) => {
+  ])('gets 400 with the code %s, %j', async (code, headers, bodies) => {
     for (const body of bodies) {
       const answer = await api.post(body, headers);
       expect([answer.status, answer.body.type]).toEqual([400, '/docs/problems#invalid-body']);
@@ -184,7 +184,7 @@ describe('the body of POST /v1/items', () => {
     }
   });
 
-  it('gives a name that is there twice the last value, as JSON.parse does', async () => {
+  it('uses the last value of a repeated name, as JSON.parse does', async () => {
     const { status, body } = await api.post<ItemBody>('{"name":"x","n\\u0061me":"y"}');
     expect([status, body.name]).toEqual([201, 'y']);
   });
@@ -194,7 +194,7 @@ describe('the body of POST /v1/items', () => {
     async (type) => expect((await api.post(valid, { 'Content-Type': type })).status).toBe(201),
   );
 
-  it('may have 64 KiB and no byte more', async () => {
+  it('may have up to 64 KiB', async () => {
     const bodyOf = (bytes: number) => valid + ' '.repeat(bytes - valid.length);
     expect((await api.post(bodyOf(65_536))).status).toBe(201);
     const { status, body } = await api.post(bodyOf(65_537));
@@ -202,7 +202,7 @@ describe('the body of POST /v1/items', () => {
     expect(body.type).toBe('/docs/problems#content-too-large');
   });
 
-  it('may not exceed that when its length is not announced', async () => {
+  it('may not exceed that without a Content-Length', async () => {
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.alloc(16_384, 0x20)) });
     const headers = { 'Content-Type': 'application/json' };
     const response = await api.call('POST', '/v1/items', { headers, body, duplex: 'half' });
@@ -219,13 +219,13 @@ describe('GET /v1/items', () => {
     ['cursor', 'cursor', ['cursor=', 'cursor=abc', `cursor=${'A'.repeat(513)}`]],
     ['page', 'unknown', ['page=2', `${'&'.repeat(1000)}page=2`]],
     ['filter', 'encoding', ['filter=name.contains(%22100%%22)', 'filter=name==%22%FF%22']],
-    // Another case, brackets, what JavaScript has, and what the query computes.
+    // Another case, brackets, names of JavaScript, and names of the query class.
     ...['Limit', 'limit[]', '__proto__', 'constructor', 'after', 'filtered'].map((name): [string, string, string[]] => [
       name,
       'unknown',
       [`${name}=1`],
     ]),
-  ])('refuses %s: %s', async (parameter, code, queries) => {
+  ])('responds 400 for %s: %s', async (parameter, code, queries) => {
     for (const query of queries) {
       const { status, body } = await api.call('GET', `/v1/items?${query}`);
       expect([query, status, body.type]).toEqual([query, 400, '/docs/problems#invalid-parameters']);
@@ -233,15 +233,15 @@ describe('GET /v1/items', () => {
     }
   });
 
-  it('answers HEAD as GET, without a body', async () => {
+  it('responds to HEAD as to GET, without a body', async () => {
     const { status, body, headers } = await api.call<undefined>('HEAD', '/v1/items');
     expect({ status, body }).toEqual({ status: 200, body: undefined });
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
 });
 
-describe('a walk while others write', () => {
-  it('shows each of 2,000 items that were there before exactly once, with a filter and without', async () => {
+describe('reading all pages during writes', () => {
+  it('returns each of 2,000 existing items exactly once, with and without a filter', async () => {
     const filters = [
       '',
       'name.startsWith("before") || description.icontains("BEFORE")',

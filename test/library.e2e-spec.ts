@@ -76,7 +76,7 @@ async function lend(book: string, borrower: string, api = service.api): Promise<
 
 const walk = (path: string, query = {}, api = service.api) => api.walk<Row>(query, path);
 
-it('walks by title, page by page, past every book that was there, while others are added', async () => {
+it('returns every existing book by title, page by page, while others are added', async () => {
   const books = service.app.get(DataSource).getRepository(Book);
   // Many have the same title, and some have the longest and strangest.
   const titleOf = (number: number) =>
@@ -103,7 +103,7 @@ it('walks by title, page by page, past every book that was there, while others a
 });
 
 describe('the loans of a book', () => {
-  it('are listed under that book alone, whatever a client sends', async () => {
+  it('are listed only under that book, for any input', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
     for (let number = 0; number < 7; number += 1) await lend(one, `reader ${number}`);
     await lend(other, 'somebody else');
@@ -119,7 +119,7 @@ describe('the loans of a book', () => {
     expect(await walk(`/v1/books/${other}/loans`)).toHaveLength(1);
   });
 
-  it('have cursors that are good for no other list', async () => {
+  it('have cursors that no other list accepts', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
     for (const book of [one, one, one, other]) await lend(book, 'Ada');
     const { body } = await service.api.list({ limit: '1' }, `/v1/books/${one}/loans`);
@@ -138,7 +138,7 @@ describe('the loans of a book', () => {
     expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${ofItems}`)).status).toBe(400);
   });
 
-  it('are written with the book, or neither is: once for each key, and not beyond its copies', async () => {
+  it('are written together with the book, or not at all: once for each key, and not beyond its copies', async () => {
     const dataSource = service.app.get(DataSource);
     const book = await addBook('Rare', 3);
     const send = (key: string) =>
@@ -160,7 +160,7 @@ describe('the loans of a book', () => {
   });
 });
 
-it('shows callers what they made, and nobody else, whatever token they have', async () => {
+it('lists only rows of the caller, also after the token was rotated', async () => {
   const tokens = service.app.get(AccessTokensService);
   const [ada, bob] = [await service.newClient('ada'), await service.newClient('bob')];
   const book = await addBook('Shared', 100);
@@ -181,11 +181,11 @@ it('shows callers what they made, and nobody else, whatever token they have', as
   expect([await mine(again ?? ada), await mine(carol ?? ada)]).toEqual([[fourth], []]);
 });
 
-it('has no caller on a route without a token, which is an error of the service', async () => {
+it('fails with 500 when a route without a token asks for the caller', async () => {
   expect((await service.api.send('GET', '/v1/strangers')).status).toBe(500);
 });
 
-it('calls another service, for no longer than it may take, and counts how that ends', async () => {
+it('calls another service with a time limit, and counts the results', async () => {
   const find = (title: string) => service.api.call<object>('GET', `/v1/covers?title=${encodeURIComponent(title)}`);
   expect(await find('a & b')).toMatchObject({ status: 200, body: { url: 'https://covers.example/1.png' } });
   for (const title of ['broken', 'silent']) {
@@ -201,7 +201,7 @@ it('calls another service, for no longer than it may take, and counts how that e
   expect(calls).toEqual([1, 2]);
 });
 
-it('shows no row that left the base condition before it was read', async () => {
+it('omits a row that left the base condition before it was read', async () => {
   const book = await addBook('Moving', 10);
   await lend(book, 'Ada');
   const loans = service.app.get(DataSource).getRepository(Loan);
@@ -217,7 +217,7 @@ it('shows no row that left the base condition before it was read', async () => {
   expect(await walk(`/v1/books/${elsewhere}/loans`)).toHaveLength(1);
 });
 
-it('changes what is sent, and nothing else', async () => {
+it('changes only the properties that are sent', async () => {
   const id = await addBook('Before', 5);
   const change = (body: unknown) => service.api.callWith('PATCH', `/v1/books/${id}`, body);
   expect((await change({ title: 'After' })).body).toMatchObject({ id, title: 'After', copies: 5 });
@@ -228,7 +228,7 @@ it('changes what is sent, and nothing else', async () => {
   expect((await service.api.call('GET', `/v1/books/${id}`)).body).toMatchObject({ id, title: 'After', copies: 5 });
 });
 
-it('marks loans by a job', async () => {
+it('marks loans in a job', async () => {
   const book = await addBook('Late', 10);
   const late = await lend(book, 'late');
   await lend(book, 'in time');
@@ -240,9 +240,9 @@ it('marks loans by a job', async () => {
   expect((await walk(`/v1/books/${book}/loans`, { filter: 'overdue' })).map(({ id }) => id)).toEqual([late]);
 });
 
-it('does not start with an order that no index serves', async () => {
+it('does not start with an order that no index supports', async () => {
   defineOrder(Book, 'copies', 'DESC');
-  const missing = `Book is listed by copies, which no index serves: register an IndexMigration with definition = 'ON "books" ("copies", "id")'.`;
+  const missing = `Book is sorted by copies, which no index supports: register an IndexMigration with definition = 'ON "books" ("copies", "id")'.`;
   const database = await createEmbedded();
   await expect(startService({}, database, WithLibrary)).rejects.toThrow(missing);
   await database.drop();

@@ -9,7 +9,7 @@ import { declareToken } from './support/tokens.js';
 
 const AWAY = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
 
-it('writes one JSON line for each request, and never a token, a query or a body', async () => {
+it('writes one JSON line per request, without token, query or body', async () => {
   const database = await createTestDatabase();
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...database.environment, ...variables });
@@ -48,7 +48,7 @@ it('writes one JSON line for each request, and never a token, a query or a body'
   await database.drop();
 });
 
-it('begins the line of a request with what it was and what became of it, on a terminal', async () => {
+it('starts the line of a request with the method, path and status on a terminal', async () => {
   const service = ServiceProcess.spawn({ LOG_FORMAT: 'pretty', ...AWAY });
   await eventually(() => service.origin !== '');
   await service.client(generateToken()).send('GET', '/livez?secret');
@@ -56,7 +56,7 @@ it('begins the line of a request with what it was and what became of it, on a te
   expect(service.output.stdout).toMatch(/^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m);
 });
 
-it('has the cause of an error once, in a line of its own, and names files and lines of the sources in stacks', async () => {
+it('logs the cause of an error once, in a separate line, with source positions in stacks', async () => {
   const service = await ServiceProcess.start({ ...AWAY, LOG_LEVEL: 'debug' });
   const { body } = await service.client(generateToken()).list<ProblemBody>();
   expect(body.status).toBe(503);
@@ -76,7 +76,7 @@ it('has the cause of an error once, in a line of its own, and names files and li
   expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));
 });
 
-it('goes on when its log cannot be written, counts what is dropped, and says so once', async () => {
+it('continues when its log cannot be written, counts dropped lines, and reports that once', async () => {
   const database = await createTestDatabase();
   const { token, variables } = await declareToken();
   const [PORT, METRICS_PORT] = [String(await freePort()), String(await freePort())];

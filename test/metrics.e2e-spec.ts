@@ -45,7 +45,7 @@ describe('requests', () => {
   const route = '/v1/items';
   const fallback = '/{*path}';
 
-  it('count by method, route and status', async () => {
+  it('are counted by method, route and status', async () => {
     const work = async () => {
       await service.api.list();
       await service.api.list({ limit: '0' });
@@ -73,7 +73,7 @@ describe('requests', () => {
     expect(scrape.sum('items_http_request_duration_seconds_sum')).toBeGreaterThan(0);
   });
 
-  it('are in flight until their response ends, with their connections; one that its client gives up has the status 0', async () => {
+  it('are in flight until their response ends, with their connections; an aborted one has the status 0', async () => {
     const socket = connect(service.port, '127.0.0.1');
     socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.api.token}\r\n`);
     socket.write('Content-Type: application/json\r\nContent-Length: 12\r\n\r\n{"nam');
@@ -90,13 +90,13 @@ describe('requests', () => {
   it.each([
     ['400', 'no request\r\n\r\n'],
     ['431', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
-  ])('that cannot be read count apart: %s', async (status, bytes) => {
+  ])('that cannot be read are counted separately: %s', async (status, bytes) => {
     const work = () => expectGrowth(() => sendRaw(service.port, bytes), REQUESTS, []);
     await expectGrowth(work, 'items_http_unreadable_requests_total', [[{ status }, 1]]);
   });
 });
 
-it('authentication counts who was let in, and why others were not', async () => {
+it('authentication counts successes, and refusals by reason', async () => {
   const revoked = (await service.newClient()).token;
   await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked) }, TESTER);
   const work = async () => {
@@ -133,7 +133,7 @@ describe('rows', () => {
   const rows = 'items_rows_created_total';
   const requests = 'items_idempotent_requests_total';
 
-  it('count once they are committed, for the lists of every feature', async () => {
+  it('are counted after the commit, for the lists of every feature', async () => {
     const work = async () => {
       await service.api.create({ name: 'x' });
       await service.api.create({ name: '' });
@@ -146,7 +146,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('count once however often their request is repeated', async () => {
+  it('are counted once for repeated requests', async () => {
     const work = async () => {
       const headers = { 'Idempotency-Key': 'repeated' };
       const statuses = await Promise.all(Array.from({ length: 5 }, () => createWidget('Repeated', headers)));
@@ -160,7 +160,7 @@ describe('rows', () => {
     ]);
   });
 
-  it('do not count when they are rolled back after they were written', async () => {
+  it('are not counted after a rollback', async () => {
     const { manager } = service.app.get(DataSource);
     await manager.query(`ALTER TABLE idempotency_keys ADD CONSTRAINT no_answer CHECK (status IS NULL OR key <> 'doomed')`);
     const work = async () => {
@@ -172,7 +172,7 @@ describe('rows', () => {
   });
 });
 
-it('the database counts statements by what they do, and why they fail', async () => {
+it('the database counts statements by operation, and errors by cause', async () => {
   const durations = 'items_database_statement_duration_seconds_count';
   const before = (await service.scrape()).sum(durations, { operation: 'insert' });
   const work = async () => {
@@ -185,7 +185,7 @@ it('the database counts statements by what they do, and why they fail', async ()
   expect((await service.scrape()).sum(durations, { operation: 'insert' })).toBe(before + 2);
 });
 
-it('readiness is as probes see it, by the indicator that fails, and where nothing probes', async () => {
+it('readiness equals that of the probes, by indicator, also without probes', async () => {
   const { manager } = service.app.get(DataSource);
   const state = async () => {
     const scrape = await service.scrape();
@@ -200,7 +200,7 @@ it('readiness is as probes see it, by the indicator that fails, and where nothin
   expect(await state()).toEqual([1, 1, 1]);
 });
 
-it('the process shows what it is, and what it takes of the machine', async () => {
+it('the process reports its versions and resources', async () => {
   const scrape = await service.scrape();
   const labels = { version: expect.stringMatching(/^\d+\.\d+\.\d+/), node: process.version };
   expect(scrape.of('items_build_info')).toEqual([expect.objectContaining({ labels, value: 1 })]);
@@ -208,7 +208,7 @@ it('the process shows what it is, and what it takes of the machine', async () =>
   expect(scrape.sum('nodejs_heap_size_used_bytes')).toBeLessThan(scrape.sum('nodejs_heap_size_limit_bytes'));
 });
 
-it('a feature has metrics of its own, with a series for each listed label value from the start', async () => {
+it('a feature can add metrics, with a series for each label value from the start', async () => {
   const metrics = service.app.get(Metrics);
   const labels = { size: ['small', 'large'] } as const;
   const sold = metrics.counter({ name: 'items_widgets_sold_total', help: 'Widgets sold', labels });

@@ -37,7 +37,7 @@ import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { eventually, type Service, startService } from './support/service.js';
 
-// What Nest engineers use beside controllers and repositories, from the packages that they know.
+// What Nest engineers use in addition to controllers and repositories, from well-known packages.
 
 @Injectable()
 class EverywhereInterceptor implements NestInterceptor {
@@ -174,7 +174,7 @@ afterAll(() => service.stop());
 
 const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
 
-it('has interceptors, guards, headers and parameter pipes', async () => {
+it('supports interceptors, guards, headers and parameter pipes', async () => {
   const { headers, body } = await call<object>('GET', 'wrapped');
   expect([headers.get('x-everywhere'), headers.get('x-part'), body]).toEqual(['yes', 'wrapped', { data: 7 }]);
   expect((await call<object>('GET', 'wrapped?size=8')).body).toEqual({ data: 8 });
@@ -183,7 +183,7 @@ it('has interceptors, guards, headers and parameter pipes', async () => {
   expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
 });
 
-it('has @SkipThrottle and @Throttle', async () => {
+it('supports @SkipThrottle and @Throttle', async () => {
   expect((await call('GET', 'unlimited')).headers.get('ratelimit')).toBeNull();
   const client = await service.newClient();
   const answers = [await client.call('GET', '/v1/parts/rare'), await client.call('GET', '/v1/parts/rare'), await client.list()];
@@ -194,7 +194,7 @@ it('has @SkipThrottle and @Throttle', async () => {
   ]);
 });
 
-it('has lists of objects, and refuses what cannot be converted', async () => {
+it('supports arrays of objects, and rejects values that cannot be converted', async () => {
   const post = (body: object) => service.api.callWith('POST', '/v1/parts/shapes', body);
   expect(await post({ shapes: [{ radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
   for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
@@ -202,12 +202,12 @@ it('has lists of objects, and refuses what cannot be converted', async () => {
   }
 });
 
-it('tells subscribers', async () => {
+it('notifies subscribers', async () => {
   await service.api.create({ name: 'heard of' });
   await eventually(() => service.app.get(ItemSubscriber).inserted.includes('heard of'));
 });
 
-it('has events and jobs', async () => {
+it('supports events and jobs', async () => {
   const jobs = service.app.get(Jobs);
   service.app.get(EventEmitter2).emit('parcel.sent', 'bell');
   expect(jobs.heard).toEqual(['bell']);
@@ -227,7 +227,7 @@ describe('a transaction', () => {
     items = dataSource.getRepository(Item);
   });
 
-  it('has in it what is written by whatever way', async () => {
+  it('includes statements of every way of writing', async () => {
     const outer = database.transaction(async () => {
       await items.insert(named('outer'));
       await dataSource.transaction((manager) => manager.insert(Item, named('inner')));
@@ -240,7 +240,7 @@ describe('a transaction', () => {
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
   });
 
-  it('has in it, or refuses, what is not awaited', async () => {
+  it('includes or rejects statements that are not awaited', async () => {
     const late: Promise<unknown>[] = [];
     const outer = database.transaction(async () => {
       await items.insert(named('late'));
@@ -256,7 +256,7 @@ describe('a transaction', () => {
     expect(await items.countBy({ name: 'late' })).toBe(0);
   });
 
-  it('sends nothing behind its commit', async () => {
+  it('sends no statement after its commit', async () => {
     // Jobs send statements at the same time.
     const sent = new AsyncLocalStorage<string[]>();
     service.app.get(StatementObservers).add((text) => (sent.getStore()?.push(text), () => undefined));
@@ -274,7 +274,7 @@ describe('a transaction', () => {
     }
   });
 
-  it('may have others in it, of which one is undone, and calls back after its commit', async () => {
+  it('may contain savepoints, of which one is rolled back, and calls back after its commit', async () => {
     const called: string[] = [];
     const write = async (name: string) => {
       await items.insert(named(name));
@@ -292,7 +292,7 @@ describe('a transaction', () => {
     expect(kept.map(({ name }) => name)).toEqual(['part 1', 'part 2', 'part 3']);
   });
 
-  it('cannot go on after a statement in it failed', async () => {
+  it('cannot continue after a failed statement', async () => {
     const ignoring = database.transaction(async () => {
       await items.query('SELECT nothing').catch(() => undefined);
       await dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
@@ -302,7 +302,7 @@ describe('a transaction', () => {
     expect(await items.countBy({ name: 'after a failure' })).toBe(0);
   });
 
-  it('of TypeORM fails, too, when nothing was written', async () => {
+  it('of TypeORM fails, too, when its commit was a rollback', async () => {
     const ignoring = dataSource.transaction((manager) => manager.query('SELECT nothing').catch(() => undefined));
     await expect(ignoring).rejects.toThrow('Nothing was written');
   });

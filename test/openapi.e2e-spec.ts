@@ -18,19 +18,19 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('openapi.json', () => {
-  it('is committed as the code makes it: run `npm run openapi` otherwise', async () => {
+  it('is up to date with the code: otherwise run `npm run openapi`', async () => {
     const committed = readFileSync('openapi.json', 'utf8');
     expect(JSON.parse(committed)).toEqual(document);
     expect((await runCli(['openapi'], {})).stdout).toBe(committed);
   });
 
-  it('says which operations need which scopes of a bearer token', () => {
+  it('documents the scopes of the bearer token for each operation', () => {
     const { description = '' } = document.components.securitySchemes['token'] ?? {};
     expect(description).toMatch(/^An access token of this service, or a JWT/);
     expect(description).toMatch(/\n- `items:read`: `GET \/v1\/items`\n- `items:write`: `POST \/v1\/items`$/);
   });
 
-  it('leads from every documented problem to its explanation', async () => {
+  it('links every problem to its documentation', async () => {
     const { api } = service;
     const page = await (await fetch(`${api.origin}/docs/problems`)).text();
     for (const [status, { description, content = {} }] of contract.operations.flatMap(({ operation }) =>
@@ -47,7 +47,7 @@ describe('openapi.json', () => {
     }
   });
 
-  it('has a page that lists the codes of faults', async () => {
+  it('links to a page with the codes of errors', async () => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
     const { errors } = (await service.api.create({ name: 5, colour: 'red' })).body as unknown as ProblemBody;
     expect(errors).toHaveLength(2);
@@ -56,7 +56,7 @@ describe('openapi.json', () => {
 });
 
 describe('Swagger UI', () => {
-  it('is made of files of this origin, under a policy that allows nothing else', async () => {
+  it('consists of files of this origin, with a policy that allows nothing else', async () => {
     const page = await fetch(`${service.api.origin}/docs`);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';
@@ -76,7 +76,7 @@ describe('Swagger UI', () => {
     }
   });
 
-  it('serves its files again only when they have changed', async () => {
+  it('sends its files again only when they have changed', async () => {
     const { headers } = await fetch(`${service.api.origin}/docs/assets/swagger-ui-bundle.js`);
     expect(headers.get('cache-control')).toBe('public, max-age=3600');
     const validator = `If-None-Match: ${headers.get('etag')}`;
@@ -85,7 +85,7 @@ describe('Swagger UI', () => {
   });
 
   it.each(['/docs/', '/docs/assets/', '/docs/assets/package.json', '/docs/assets/../../package.json', '/docs/assets/nothing.js'])(
-    'serves nothing but its own files: %s',
+    'serves only its own files: %s',
     async (path) => {
       expect((await sendRaw(service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(401);
     },

@@ -7,7 +7,7 @@ import { dashboardQueries, rules, selectorsOf, testedAlerts } from './support/ob
 import { startMeasured } from './support/scrape.js';
 import { testDirectory } from './support/test-database.js';
 
-// What operators read and load is of the metrics that there are, and of no others.
+// The handbook, alerts and dashboard use exactly the existing metrics.
 
 /** A metric in the registry, or in the handbook. */
 interface Metric {
@@ -16,7 +16,7 @@ interface Metric {
   labelNames: string[];
 }
 
-/** Labels that Prometheus adds to what it scrapes, or to buckets. */
+/** Labels that Prometheus adds to scraped metrics or to buckets. */
 const ADDED = ['namespace', 'job', 'instance', 'le'];
 
 const handbook = readFileSync('docs/operations.md', 'utf8');
@@ -30,7 +30,7 @@ let scraped: string[];
 beforeAll(async () => {
   const path = join(testDirectory(), `operations-${process.pid}`);
   await writeFile(path, `operator:${generateToken()}\n`);
-  // With everything that brings metrics of its own. That none of it is there makes no difference to their names.
+  // With all settings that add metrics. None of these servers needs to exist, because only the names count.
   const service = await startMeasured({
     AUTH_TOKENS_FILE: path,
     AUTH_JWT_ISSUER: 'https://127.0.0.1:1',
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await service.stop();
 });
 
-it('the handbook describes every metric, and none that there is not', () => {
+it('the handbook describes exactly the existing metrics', () => {
   const rows = [...handbook.matchAll(/^\| `([a-z][a-z0-9_]+)` +\| (\w+) +\| ([\w, ]*?) +\| (.+?) +\|$/gm)];
   const described = rows.map(([, name = '', type = '', labels = '']) => [name, type, labels.split(', ').toSorted().join()]);
   const registered = metrics.map(({ name, type, labelNames }) => [name, type, labelNames.toSorted().join()]);
@@ -50,7 +50,7 @@ it('the handbook describes every metric, and none that there is not', () => {
   expect(scraped.toSorted()).toEqual(metrics.map(({ name }) => name).toSorted());
 });
 
-it('every alert has a severity, leads to its part of the handbook, and is shown to fire by a unit test', () => {
+it('every alert has a severity, a link to its part of the handbook, and a unit test that fires it', () => {
   const headings = [...handbook.matchAll(/^### (Items\w+)$/gm)].map(([, heading]) => heading);
   const names = alerts.map(({ alert = '' }) => alert);
   expect(headings.toSorted()).toEqual(names.toSorted());
@@ -70,7 +70,7 @@ it.each([
     'handbook',
     [...handbook.matchAll(/`([^`]+)`/g)].map(([, expr = '']) => ({ title: expr, expr })).filter(({ expr }) => /[({]/.test(expr)),
   ],
-])('the %s asks for metrics and labels that there are', (_file, queries) => {
+])('the %s uses existing metrics and labels', (_file, queries) => {
   const faultsOf = (expr: string) =>
     selectorsOf(expr).flatMap(({ metric, labels }) => {
       const found = metrics.find(({ name, type }) => name === (type === 'histogram' ? nameOf(metric) : metric));
@@ -82,7 +82,7 @@ it.each([
   expect(queries.flatMap(({ title, expr }) => faultsOf(expr).map((fault) => `${title}: ${fault}`))).toEqual([]);
 });
 
-it('the dashboard shows every metric of the service, of the chosen installation', () => {
+it('the dashboard shows every metric of the service, for the selected installation', () => {
   const shown = new Set(dashboardQueries().flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => nameOf(metric))));
   const missing = metrics.filter(({ name }) => name.startsWith('items_') && !shown.has(name));
   expect(missing.map(({ name }) => name)).toEqual([]);

@@ -27,7 +27,7 @@ import { checkOrders } from '../src/platform/lists/order.js';
 import type { ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
-// What another team writes to have its own list, of an entity whose rows are hidden instead of deleted.
+// Another team's list of an entity with soft-deleted rows.
 
 @Entity('notes')
 class Note {
@@ -123,7 +123,7 @@ it.each([
   ['with one of the title', 'title.contains("bell")'],
   ['with one of the time', 'written >= timestamp("2026-01-01T00:00:00Z")'],
   ['with several times', 'written < timestamp("2026-01-01T00:00:10Z") || written >= timestamp("2026-01-01T00:00:10Z")'],
-])('lists all that is not hidden, page by page, %s', async (_case, filter) => {
+])('lists all rows that are not deleted, page by page, %s', async (_case, filter) => {
   const titles: string[] = [];
   let cursor: string | undefined;
   do {
@@ -134,13 +134,13 @@ it.each([
   expect(titles).toEqual(SHOWN.map((number) => `bell ${number}`));
 });
 
-it('refuses what this list cannot be filtered by', async () => {
+it('rejects fields that this list has no filter for', async () => {
   const { status, body } = await listNotes<ProblemBody>({ filter: 'name == "x"' });
   expect(status).toBe(400);
-  expect(body.errors?.[0]?.detail).toBe('has the unknown field name: there are title, written');
+  expect(body.errors?.[0]?.detail).toBe('has the unknown field name: use one of title, written');
 });
 
-it('is filtered within a transaction of TypeORM, also where that has the only connection', async () => {
+it('can be filtered within a transaction of TypeORM, even if that has the only connection', async () => {
   const query = plainToInstance(NotesQuery, { filter: 'title.contains("bell")' });
   const read = (manager: EntityManager) => service.app.get(Lists).findPage(manager.getRepository(Note), query);
   const { manager } = service.app.get(DataSource);
@@ -176,7 +176,7 @@ describe('in the order of a column, within a base condition', () => {
     await notes().update({ title: 'c' }, { hiddenAt: new Date() });
   });
 
-  it('walks past every row that is not hidden, with and without a filter', async () => {
+  it('returns every row that is not deleted, with and without a filter', async () => {
     const shown = ['g', 'f', 'e', 'd', 'b', 'a'];
     const options = { where: { topic: 'clocks' }, order: latestOfTopic };
     expect(await walk(options)).toEqual(shown);
@@ -188,18 +188,18 @@ describe('in the order of a column, within a base condition', () => {
     expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
   });
 
-  it('refuses a condition without a value, which would find all rows, and an order that does not fit', async () => {
+  it('rejects an undefined value in the condition, which would match all rows, and an order that does not fit', async () => {
     const refused = (options: object) => expect(find(undefined, options)).rejects;
     await refused({ where: { topic: undefined } }).toThrow(
-      'A list of Note was given no value of topic, and would have all rows: give one, or null.',
+      'The list of Note has an undefined topic, which would match all rows: pass a value or null.',
     );
-    await refused({ where: { subject: 'x' } }).toThrow('Note.subject is no column');
-    await refused({ order: latestOfTopic }).toThrow('The order of Note by rungAt is one within topic: give that in "where".');
-    await refused({ order: { ...latestOfTopic, entity: Item } }).toThrow('was given an order of Item');
-    expect(() => defineOrder(Item, 'description' as 'name')).toThrow('Item cannot be listed by description');
+    await refused({ where: { subject: 'x' } }).toThrow('Note.subject is not a column');
+    await refused({ order: latestOfTopic }).toThrow('The order of Note by rungAt is within topic: add topic to "where".');
+    await refused({ order: { ...latestOfTopic, entity: Item } }).toThrow('has an order of Item');
+    expect(() => defineOrder(Item, 'description' as 'name')).toThrow('Item cannot be sorted by description');
   });
 
-  it('is not served without the index', async () => {
+  it('does not become ready without the index', async () => {
     const { manager } = notes();
     await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('ALTER INDEX notes_topic_rung_at_id_idx RENAME TO another_name');
@@ -209,7 +209,7 @@ describe('in the order of a column, within a base condition', () => {
     await manager.query('DROP INDEX another_name');
     await manager.query('DROP INDEX other_order_idx');
     const definition = `ON "notes" ("topic" COLLATE "C", "rung_at", "id")`;
-    const missing = `Note is listed by rungAt, which no index serves: register an IndexMigration with definition = '${definition}'.`;
+    const missing = `Note is sorted by rungAt, which no index supports: register an IndexMigration with definition = '${definition}'.`;
     for (const index of [
       '(topic, rung_at, id)',
       '(topic COLLATE "C", rung_at)',
@@ -234,11 +234,11 @@ describe('in the order of a column, within a base condition', () => {
   });
 });
 
-describe('what still runs when its transaction has ended', () => {
+describe('work that continues after its transaction', () => {
   it.each([
     ['committed', undefined],
     ['rolled back', new Error('rolled back')],
-  ])('writes nothing and gets an error that says why: %s', async (_name, failure) => {
+  ])('writes nothing and gets an error with the reason: %s', async (_name, failure) => {
     const [database, lists] = [service.app.get(Database), service.app.get(Lists)];
     const { manager } = service.app.get(DataSource);
     const repository = manager.getRepository(Item);

@@ -12,7 +12,7 @@ const teapot = defineProblemType({ name: 'teapot', status: 418, title: 'I am a t
 
 const twice = [newId(), newId()].fill(newId());
 
-/** What fails, by the last part of the path. */
+/** Failures by the last part of the path. */
 const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   value: (database) => database.query('SELECT $1::int', ['2147483648']),
   conflict: (database) => database.query("INSERT INTO items (id, name) SELECT id, 'x' FROM unnest($1::uuid[]) AS id", [twice]),
@@ -80,7 +80,7 @@ const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; he
   },
   'request-timeout': () => {
     const server = service.app.getHttpServer();
-    // What Node reports when the time is up, which it checks only every 30 seconds.
+    // Node checks for this timeout only every 30 seconds: the error is emitted instead.
     const timeout = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.once('connection', (socket) => setTimeout(() => server.emit('clientError', timeout, socket), 100));
     return raw('GET /v1/items HTTP/1.1\r\nHost: x\r\nX-Slow: ');
@@ -106,12 +106,12 @@ describe('a problem', () => {
     expect(errors !== undefined).toBe(['invalid-body', 'invalid-parameters'].includes(name));
   });
 
-  it('can be met for every type', () => {
+  it('can be triggered for every type', () => {
     const names = problemTypes().map(({ name }) => name);
     expect(Object.keys(ways).toSorted()).toEqual(names.toSorted());
   });
 
-  it('has a type that leads to its documentation', async () => {
+  it('has a type that links to its documentation', async () => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
     for (const { name, status, title } of problemTypes()) {
       expect(page).toContain(
@@ -128,14 +128,14 @@ it.each([
   ['forbidden', 403, 'about:blank', 'Not yours.'],
   ['gateway', 502, 'about:blank', 'The service failed.'],
   ['teapot', 418, '/docs/problems#teapot', 'Short and stout.'],
-])('an error keeps its status and tells nothing of its cause: %s', async (path, status, type, detail) => {
+])('an error keeps its status and does not reveal its cause: %s', async (path, status, type, detail) => {
   const { headers, body } = await api.call('GET', `/v1/failing/${path}`);
   expect([body.status, body.type, body.detail]).toEqual([status, type, detail]);
   expect(headers.get('x-handle')).toBe(path === 'teapot' ? 'here' : null);
 });
 
 it.each(['/v1/nothing?x=1', '/v1/items/', '/v1/items/1', '/V1/items', '/v1/Items', '//v1/items', '/v2/items', '/items'])(
-  'there is nothing at %s',
+  'responds 404 to %s',
   async (path) => {
     expect((await api.call('GET', path)).status).toBe(404);
   },
@@ -147,7 +147,7 @@ it.each([
   ['QUERY', '/v1/items', 'GET, HEAD, POST'],
   ['DELETE', '/v1/items?x=1', 'GET, HEAD, POST'],
   ['POST', '/livez', 'GET, HEAD'],
-])('%s %s is answered 405 with Allow: %s', async (method, path, allow) => {
+])('responds to %s %s with 405 and Allow: %s', async (method, path, allow) => {
   const { status, headers } = await api.call(method, path);
   expect([status, headers.get('allow')]).toEqual([405, allow]);
 });
@@ -161,7 +161,7 @@ it.each([
   ['a b', false],
   ['{"a":1}', false],
   ['é', false],
-])('the X-Request-Id %s is kept if it is sane: %j', async (id, isKept) => {
+])('the X-Request-Id %s is kept if it is safe: %j', async (id, isKept) => {
   const { headers, body } = await api.send('GET', '/v1/items', { headers: { 'X-Request-Id': id } });
   expect(headers.get('x-request-id')).toMatch(isKept ? id : /^[0-9a-f-]{36}$/);
   expect(body.requestId).toBe(headers.get('x-request-id'));

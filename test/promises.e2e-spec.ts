@@ -11,7 +11,7 @@ const { FUZZ_REQUESTS = '5000' } = process.env;
 const others = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 12 };
 
 describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
-// What the platform gives to modules of other teams: constraints that the items do not have, rows that change, rows below others.
+// Features that items do not use: constraints, updates, and rows that belong to other rows.
 describePromises('/v1/widgets', others);
 describePromises('/v1/samples', others);
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('the page at /', () => {
-  it('says what the service is and where to go on, with a line for curl', async () => {
+  it('describes the service and links to the guides, with a curl command', async () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
@@ -28,7 +28,7 @@ describe('the page at /', () => {
     expect(page).toContain('<code id="call">curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
   });
 
-  it('answers HEAD without a body, other methods with 401 or 405, and counts against no limit', async () => {
+  it('responds to HEAD without a body, to other methods with 401 or 405, and does not count for the rate limit', async () => {
     const head = await fetch(service.api.origin, { method: 'HEAD' });
     expect([head.status, await head.text(), head.headers.get('ratelimit')]).toEqual([200, '', null]);
     expect((await service.api.send('POST', '/')).status).toBe(401);
@@ -36,7 +36,7 @@ describe('the page at /', () => {
     expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('is alone: all other paths without a route are as unknown as before', async () => {
+  it('leaves all other paths without a route unknown', async () => {
     for (const path of ['/index.html', '/docs/', '/favicon.ico', '/v1', '//']) {
       expect([path, (await service.api.send('GET', path)).status]).toEqual([path, 401]);
       expect([path, (await service.api.call('GET', path)).body.type]).toEqual([path, '/docs/problems#not-found']);
@@ -57,7 +57,7 @@ describe('the probes', () => {
     ['fails', () => Promise.reject(new Error('secret cause'))],
     ['throws', throwing],
     ['never ends', () => new Promise<void>(() => undefined)],
-  ])('show that the service is not ready, and name the cause, while an indicator of a feature %s', async (what, check) => {
+  ])('report that the service is not ready, with the cause, while an indicator of a feature %s', async (what, check) => {
     let isWell = true;
     const name = `warehouse that ${what}`;
     service.app.get(HealthIndicators).add(name, () => (isWell ? Promise.resolve() : check()));
@@ -70,8 +70,8 @@ describe('the probes', () => {
   });
 });
 
-describe('without a database from the start, the service', () => {
-  it('stays up, lives, is not ready, and responds with 503 to tokens that could be valid', async () => {
+describe('without a database at the start, the service', () => {
+  it('stays up, is live but not ready, and responds 503 to well-formed tokens', async () => {
     const away = await startAwayFromDatabase();
     const api = new Api(away.origin, generateToken());
     try {

@@ -16,7 +16,7 @@ describe('the default limit', () => {
 
   afterAll(() => service.stop());
 
-  it('admits exactly 100 of 150 parallel calls on one token, over both routes, and leaves another token alone', async () => {
+  it('admits exactly 100 of 150 parallel requests of one token, over both routes, without affecting another token', async () => {
     const client = await service.newClient();
     const other = await service.newClient();
     const calls = Array.from({ length: 150 }, (_, index): Promise<Answer<unknown>> =>
@@ -37,7 +37,7 @@ describe('the default limit', () => {
     expect((await other.list()).status).toBe(200);
   });
 
-  it('counts every authenticated request, also those with a 4xx response, and says so on each', async () => {
+  it('counts every authenticated request, including 4xx responses, and reports that in each response', async () => {
     const client = await service.newClient();
     const answers: Answer<unknown>[] = [
       await client.list(),
@@ -51,7 +51,7 @@ describe('the default limit', () => {
     for (const { headers } of answers) expect(headers.get('ratelimit-policy')).toBe('"default";q=100;w=60');
   });
 
-  it('does not count requests that need no token', async () => {
+  it('does not count requests without a token', async () => {
     const client = await service.newClient();
     for (const path of ['/livez', '/readyz', '/openapi.json']) {
       expect((await client.call('GET', path)).headers.get('ratelimit')).toBeNull();
@@ -69,7 +69,7 @@ describe('a limit of 3 in 2 seconds', () => {
 
   afterAll(() => service.stop());
 
-  it('slides: a slot comes free when Retry-After says so, and refused calls do not push it away', async () => {
+  it('slides: a slot becomes free as Retry-After says, and refused requests do not delay it', async () => {
     const client = await service.newClient();
     await client.list();
     await delay(1000);

@@ -170,19 +170,19 @@ describe('in production', () => {
 
   afterAll(() => service.stop());
 
-  it('have what is documented, and no other column, on any level', async () => {
+  it('contain the documented properties and no other column, on any level', async () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
     expect((await get('/signed')).body).toEqual({ id: shown.id, createdAt: shown.id, note: 'x', things: [shown] });
   });
 
-  it('are repeated as the client saw them', async () => {
+  it('are repeated unchanged', async () => {
     const [first, replay] = [await post('', 'again'), await post('', 'again')];
     expect([first.status, first.body, replay.body]).toEqual([201, shown, first.body]);
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('are left alone where they are files, or not documented at all', async () => {
+  it('are not changed if they are files or not documented', async () => {
     expect((await get('/file')).body).toEqual({ secret: 'file' });
     expect((await get('/plain')).body).toEqual({ secret: 'hidden' });
   });
@@ -193,7 +193,7 @@ describe('in production', () => {
   });
 });
 
-describe('where they are checked', () => {
+describe('with CHECK_RESPONSES', () => {
   beforeAll(async () => {
     service = await startService({}, undefined, ThingsModule);
     const things = service.app.get<Repository<Thing>>(getRepositoryToken(Thing));
@@ -215,7 +215,7 @@ describe('where they are checked', () => {
     ],
     ['showUndocumented', '/undocumented', [`The body must be null. ${mismatch}`]],
     ['showLater', '/accepted', ['Its status is not documented.']],
-  ])('are 500 if they are not as documented, and the log names the property: %s', async (name, path, faults) => {
+  ])('are 500 if they do not match the documentation, and the log names the property: %s', async (name, path, faults) => {
     const log = jest.spyOn(Logger.prototype, 'error');
     const { status, body } = await get(path);
     expect([status, JSON.stringify(body).includes('secret')]).toEqual([500, false]);
@@ -227,21 +227,21 @@ describe('where they are checked', () => {
     expect([...wrongResponses]).toEqual([]);
   });
 
-  it('are sent if they are as documented, or have no documentation', async () => {
+  it('are sent if they match the documentation, or have none', async () => {
     expect((await get('/removed')).status).toBe(204);
     expect((await get<{ items: unknown[] }>('/notes')).body.items).toHaveLength(1);
     expect((await get('/file')).body).toEqual({ secret: 'file' });
     expect((await get('/plain')).body).toEqual({ secret: 'hidden' });
   });
 
-  it('fail a test that does not look at them', async () => {
+  it('fail a test that does not check them', async () => {
     await get('/shelf');
     await expect(service.stop()).rejects.toThrow('/secret is not documented');
     wrongResponses.clear();
   });
 });
 
-it('cost nothing where their class is the whitelist', () => {
+it('take no time if their class is the whitelist', () => {
   const interceptorsOf = ({ prototype }: Type, name: string): unknown =>
     Reflect.getMetadata(INTERCEPTORS_METADATA, (prototype as Record<string, object>)[name] ?? {});
   expect(interceptorsOf(ItemsController, 'listItems')).toBeUndefined();

@@ -23,7 +23,7 @@ describe('a second module', () => {
 
   afterAll(() => service.stop());
 
-  it('takes UUIDs of whatever version, in capitals too', async () => {
+  it('accepts UUIDs of any version, in upper case, too', async () => {
     const sender = 'DEADBEEF-DEAD-FEED-CAFE-DEADBEEFCAFE';
     const { body } = await create({ name: 'Bell', count: 5, size: 'small', active: false, sender }, {}, '/v1/samples');
     expect(body).toMatchObject({ sender: sender.toLowerCase() });
@@ -37,7 +37,7 @@ describe('a second module', () => {
     ['description', [5, false, {}], 'type'],
     ['description', ['x'.repeat(51)], 'too_long'],
     ['description', ['\0', '\ud800'], 'character'],
-  ])('refuses for %s %j', async (name, values, code) => {
+  ])('responds 400 for %s %j', async (name, values, code) => {
     for (const value of values) {
       const sample = {
         name: 'Bell',
@@ -53,7 +53,7 @@ describe('a second module', () => {
     }
   });
 
-  it('has a problem of its own, which is documented', async () => {
+  it('can have its own documented problem', async () => {
     await create({ ...sprocket, name: 'Taken' });
     const type = '/docs/problems#widget-name-taken';
     const detail = 'Another widget has this name. Choose another one.';
@@ -66,12 +66,12 @@ describe('a second module', () => {
     );
   });
 
-  it('lets one of those create a name who ask for it at the same time', async () => {
+  it('creates a unique name once for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ ...sprocket, name: 'Only one' })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array.from({ length: 9 }, () => 409)]);
   });
 
-  it('makes the service unready while its own indicator fails', async () => {
+  it('makes the service not ready while its indicator fails', async () => {
     const { manager } = service.app.get(DataSource);
     const ready = async () => (await service.api.send('GET', '/readyz')).body;
     await manager.query('ALTER TABLE widgets RENAME TO hidden');
@@ -80,12 +80,12 @@ describe('a second module', () => {
     await eventually(async () => (await ready()).status === ('ok' as unknown));
   });
 
-  it('is not served from a table that lacks what its entity names', async () => {
+  it('does not start with a table that lacks a column of its entity', async () => {
     const { manager } = service.app.get(DataSource);
     await expect(checkTables(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('ALTER TABLE widgets RENAME note TO remark');
     await expect(checkTables(manager.dataSource)).rejects.toThrow(
-      /^The entity Widget does not fit the database: column .*note.* does not exist\. Write a migration that fixes it;/,
+      /^The entity Widget does not match the database: column .*note.* does not exist\. Write a new migration that fixes it;/,
     );
     await manager.query('ALTER TABLE widgets RENAME remark TO note');
   });

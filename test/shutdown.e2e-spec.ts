@@ -8,7 +8,7 @@ import { eventually } from './support/eventually.js';
 import { createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 
-/** What needs no response from the database is shown without one, which starts sooner. */
+/** Tests without database use a service without one, which starts sooner. */
 const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
 
 let environment: NodeJS.ProcessEnv;
@@ -38,7 +38,7 @@ async function openCreate(service: ServiceProcess) {
   return { socket, finish: () => socket.write(body.slice(5)), answer: () => answer };
 }
 
-/** What a feature does that forgets to await. */
+/** A feature that forgets to await. */
 const STRAY = `process.on('SIGUSR2', () => void Promise.reject(new Error('stray')))`;
 
 describe('a signal', () => {
@@ -80,9 +80,9 @@ describe('a signal', () => {
 });
 
 describe('SHUTDOWN_DELAY', () => {
-  it('is how long requests are still taken, each response closing its connection, while the service is not ready', async () => {
+  it('is the time for which requests are served, each response closing its connection, while the service is not ready', async () => {
     const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '5' });
-    // What was in flight when the services before it ended is there.
+    // Items of requests that were in flight at earlier shutdowns exist.
     const { items } = (await service.client(token).list()).body;
     expect(items.map(({ name }) => name)).toEqual(['in flight', 'in flight', 'in flight']);
     const port = Number(new URL(service.origin).port);
@@ -109,7 +109,7 @@ describe('SHUTDOWN_DELAY', () => {
     expect(create.answer()).toMatch(/^HTTP\/1\.1 201 Created\r\n[^]*Connection: close\r\n/);
     const requests = `GET /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`.repeat(3);
     const { headers: first, body: others } = await sendRaw(port, requests);
-    // Only the last one closes it: those behind it would have been carried out without a response.
+    // Only the last response closes the connection: otherwise later requests would run without a response.
     expect((first + others).match(/HTTP\/1\.1 200|connection: close/gi)?.join()).toBe(
       'HTTP/1.1 200,HTTP/1.1 200,Connection: close',
     );
@@ -119,7 +119,7 @@ describe('SHUTDOWN_DELAY', () => {
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
-  it('bounds how long a request that never finishes can hold the process', async () => {
+  it('limits how long a request that never finishes can delay the exit', async () => {
     const service = await ServiceProcess.start({ ...away, SHUTDOWN_TIMEOUT: '0.5' });
     const create = await openCreate(service);
     expect(await service.end('SIGTERM')).toBe(0);

@@ -85,7 +85,7 @@ async function traceOf(client: Api, request: string, status: number, init: Reque
   return { answer, ...(await endOf(traceId)) };
 }
 
-it('a trace shows authentication, limiter and statements by the names of the semantic conventions, and no values', async () => {
+it('a trace contains authentication, limiter and statements with names of the semantic conventions, and no values', async () => {
   const creation = { headers: { 'Content-Type': 'application/json', tracestate: 'a=1,b=2' }, body: '{"name":"canary"}' };
   const client = await service.newClient();
   const { answer, tree, spans, attributesOf, errors } = await traceOf(client, 'POST /v1/items', 201, creation);
@@ -112,7 +112,7 @@ it('a trace shows authentication, limiter and statements by the names of the sem
   expect(errors).toEqual([]);
 });
 
-it('a refusal is no error, and tokens in paths and states are hidden', async () => {
+it('a refusal is not an error, and tokens in paths and states are hidden', async () => {
   const stranger = new Api(service.api.origin, generateToken());
   const headers = { tracestate: `vendor=${stranger.token}` };
   const unknown = await traceOf(stranger, `GET /v1/items/${stranger.token}`, 401, { headers });
@@ -135,7 +135,7 @@ it.each([
   ['/broken', '', 500, ['42703', '500']],
   ['', '/missing', 204, ['404']],
   ['', 'http://user:canary@127.0.0.1:1/', 500, ['TypeError', 'TypeError', '500']],
-])('an error has its name or code, and never its message: %s %s', async (path, url, status, expected) => {
+])('an error has its name or code, but not its message: %s %s', async (path, url, status, expected) => {
   errands.value = path === '' ? 'note' : 'canary';
   errands.destination = new URL(url, errands.destination).href;
   const { spans, errors } = await traceOf(await service.newClient(), `GET /v1/errands${path}`, status);
@@ -144,7 +144,7 @@ it.each([
   expect(JSON.stringify(exported)).not.toContain('canary');
 });
 
-it('the service that is called continues the trace', async () => {
+it('the called service continues the trace', async () => {
   const { tree, spans, attributesOf } = await traceOf(await service.newClient(), 'GET /v1/errands', 204);
   expect(tree.slice(-2)).toEqual(['  errand', '    GET']);
   const ids = spans.find(({ name }) => name === 'GET')?.spanContext();
@@ -158,7 +158,7 @@ it('the service that is called continues the trace', async () => {
   });
 });
 
-it('concurrent requests have traces of their own, which end with the responses', async () => {
+it('concurrent requests have separate traces, which end with the responses', async () => {
   const client = await service.newClient();
   await client.list();
   const traces = Array.from({ length: 20 }, () => newTrace());

@@ -21,7 +21,7 @@ import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
 
-// What teams write who forget something.
+// Typical mistakes of other teams.
 
 class Inner {
   @Text({ description: 'Anything.', example: 'x', maximumLength: 9 })
@@ -73,7 +73,7 @@ class NoScopeController {
   listThings(): void {}
 }
 
-/** What many decorators do that log, measure or remember. */
+/** Wraps a handler, as decorators for logging, metrics or caching do. */
 function wrapped(_target: object, _name: string, descriptor: PropertyDescriptor): void {
   const original = descriptor.value as (...inputs: unknown[]) => unknown;
   descriptor.value = function wrapper(this: unknown, ...inputs: unknown[]) {
@@ -150,33 +150,33 @@ it.each<[string, string[]]>([
   [
     'policies',
     [
-      "OpenController.listThings does not say who may call it: add @RequireScopes('things:read') to it or to its controller, or @Public() if it is for everybody.",
-      'InheritingController.createThing does not say who may call it',
-      'PublicController.listThings is replaced by a decorator, which hides its policy: write @RequireScopes() or @Public() above that.',
-      'NoScopeController.listThings asks for no scope, so that a token for anything else may call it: name one in @RequireScopes().',
-      'PublicController.createThing is both @Idempotent() and @Public(): keys belong to tokens, so ask for one with @RequireScopes().',
+      "OpenController.listThings has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
+      'InheritingController.createThing has no token policy',
+      'PublicController.listThings has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that decorator.',
+      'NoScopeController.listThings requires no scope, so that any token may call it: name a scope in @RequireScopes().',
+      'PublicController.createThing is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().',
     ],
   ],
   [
     'inputs',
     [
-      'WrongController.createUnchecked takes an input without validation rules',
-      'WrongController.createErased takes an input without validation rules',
-      'WrongController.listUnchecked takes an input without validation rules',
-      'WrongController.changeThing does not take the path parameter thing: declare it in the class of @Param().',
+      'WrongController.createUnchecked has an input without validation rules',
+      'WrongController.createErased has an input without validation rules',
+      'WrongController.listUnchecked has an input without validation rules',
+      'WrongController.changeThing ignores the path parameter thing: declare it in the class of @Param().',
     ],
   ],
   [
     'responses',
-    ['WrongController.answerItself responds by itself: return the body, and set headers with @Res({ passthrough: true }).'],
+    ['WrongController.answerItself sends its own response: return the body, and set headers with @Res({ passthrough: true }).'],
   ],
   [
     'filters',
     [
-      "Thing.name names the index things_name_idx, which no registered migration builds: register an IndexMigration with index = 'things_name_idx'",
+      "Thing.name names the index things_name_idx, which no registered migration creates: register an IndexMigration with index = 'things_name_idx'",
     ],
   ],
-])('does not start, and names every fault: %s', async (_part, faults) => {
+])('does not start, and names every error: %s', async (_part, faults) => {
   const message = await refusal({ imports: [ThingsModule] });
   for (const fault of faults) expect(message).toContain(`\n- ${fault}`);
 });
@@ -185,15 +185,15 @@ it.each<[string, Type, string]>([
   ['the id of another operation', SameNameController, 'GET /v1/items shares the operation id listItems: give'],
   ['a handler of several paths', TwoPathsController, 'GET /v1/things/a shares the operation id readThing'],
   [
-    'a path that is equal but for the name of a parameter',
+    'two paths that differ only in the name of a parameter',
     SamePathController,
-    'Several routes are GET /v1/things/of/:id and GET /v1/things/of/:name: give one of them another path.',
+    'Several routes match GET /v1/things/of/:id and GET /v1/things/of/:name: change the path of one of them.',
   ],
 ])('does not start with %s', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);
 });
 
-describe('cannot even be written:', () => {
+describe('throws on', () => {
   const definition = { name: 'fine', status: 200, title: 'Fine', remedy: 'Nothing.' };
 
   it.each<[string, () => unknown, string]>([
@@ -205,13 +205,13 @@ describe('cannot even be written:', () => {
         class TwiceController {}
         return TwiceController;
       },
-      'TwiceController has two token policies: keep one of @Public() and @RequireScopes().',
+      'TwiceController has two token policies: keep either @Public() or one @RequireScopes().',
     ],
-    ['a scope that no token can have', () => RequireScopes('read things'), '"read things" is no scope: write visible ASCII'],
+    ['an invalid scope', () => RequireScopes('read things'), '"read things" is not a valid scope: use visible ASCII'],
     [
-      'a problem type that is no error',
+      'a problem type with a status that is not an error',
       () => defineProblemType(definition),
-      'has the status 200: problems have one from 400 to 599.',
+      'has the status 200: use one from 400 to 599.',
     ],
     [
       'a problem type that is there already',
@@ -223,7 +223,7 @@ describe('cannot even be written:', () => {
   });
 });
 
-it('takes the policy of a route before that of its controller, and asks for every scope, whatever others are named', async () => {
+it('prefers the policy of a route to that of its controller, and requires every scope', async () => {
   @Controller('things')
   @Public()
   class MixedController {

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('items')
 export class Item {
-  /** UUIDv7: its first 48 bits are the moment of creation, which is stored nowhere else. */
+  /** UUIDv7. Its first 48 bits are the creation time, which is stored nowhere else. */
   @PrimaryColumn('uuid')
   declare id: string;
 

@@ -5,7 +5,7 @@ import { ItemsService } from './items.service.js';
 
 @Section({
   title: 'Items',
-  description: 'Things with a name. They are listed newest first, and are never changed.',
+  description: 'Named items, listed newest first. They cannot be changed or deleted.',
 })
 @Controller('items')
 export class ItemsController {
@@ -15,8 +15,7 @@ export class ItemsController {
   @RequireScopes('items:read')
   @Operation({
     summary: 'List items',
-    description:
-      'Newest first. Items created while you walk through the pages neither repeat nor hide any that were there before.',
+    description: 'Newest first. Items that are created while you read the pages cause neither duplicates nor gaps.',
     response: ItemPage,
     responseDescription: 'One page of items.',
   })

@@ -5,7 +5,7 @@ export class CreateItemDto {
   @Text({ description: 'Name of the item.', example: 'Blue bicycle', maximumLength: 255, notBlank: true })
   declare readonly name: string;
 
-  @Text({ description: 'Free text about it.', example: 'Seven gears, one bell.', maximumLength: 4096, optional: true })
+  @Text({ description: 'Description of the item.', example: 'Seven gears, one bell.', maximumLength: 4096, optional: true })
   declare readonly description?: string | null;
 }
 

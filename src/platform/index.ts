@@ -1,9 +1,9 @@
 /**
- * The platform's door: all that features may use. What is not exported here may change at any time.
+ * Everything that features may import from the platform. All other files may change at any time.
  *
- * A feature is a Nest module of its own. It says who may call its routes (`@RequireScopes`), what they take (classes with rules) and
- * what they answer (`@Operation`), or the application does not start; authentication, the rate limit, validation, problems and
- * the OpenAPI document follow from that.
+ * A feature is a Nest module. Each route declares its scopes (`@RequireScopes`), its input (classes with rules) and its response
+ * (`@Operation`); otherwise the application does not start. The platform adds authentication, rate limiting, validation, problem
+ * responses and the OpenAPI document.
  */
 export { AnswerOf } from './answers/answer-of.js';
 export { CurrentPrincipal } from './auth/current-principal.decorator.js';

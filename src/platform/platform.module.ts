@@ -26,7 +26,7 @@ import { RememberingReflector } from './throttling/remembering-reflector.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
-/** What every feature gets for free. The order of the providers is the order in which they meet a request. */
+/** The platform's global providers, in the order in which a request passes them. */
 @Global()
 @Module({
   imports: [
@@ -53,7 +53,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
     { provide: APP_GUARD, useClass: InputGuard },
-    // Interceptors come here, where a route has some: that of the lowest decorator first, which is the last to see the response.
+    // Interceptors run here, only on routes that have some; the one of the lowest decorator is the innermost.
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],

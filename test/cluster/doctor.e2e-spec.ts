@@ -67,7 +67,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'tables that do not fit',
     async () => ({ DATABASE_URL: await create('damaged', 'ALTER TABLE items RENAME COLUMN description TO text') }),
-    /^fail database\.tables: The entity Item does not fit the database: .*description.*$/,
+    /^fail database\.tables: The entity Item does not match the database: .*description.*$/,
   ],
   [
     'a clock that is ahead',

@@ -7,7 +7,7 @@ import { type Stage, TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
-/** Processes that are killed, each at the same place. */
+/** Number of processes that are killed at each point. */
 const KILLS = 3;
 
 let database: TestDatabase;
@@ -27,7 +27,7 @@ async function idsOf(name: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Creates an item on a process that dies at COMMIT, and once more on others. @returns the second answer */
+/** Creates an item on a process that dies at COMMIT, and retries on others. @returns the second response */
 async function createTwice(stage: Stage, name: string): Promise<Reply> {
   const gate = await TcpProxy.start(databaseUrlOf(database));
   const victim = await ServiceProcess.startReady({ DATABASE_URL: gate.url, DATABASE_POOL_SIZE: '2' });

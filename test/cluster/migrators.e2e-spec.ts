@@ -20,7 +20,7 @@ async function resultIn(url: string): Promise<Result> {
   return { migrations: rows.map(({ name }) => name), schema };
 }
 
-/** Kills a migrator after so many changes, and lets another one follow. @returns the exit code of the first, null if it was killed */
+/** Kills a migrator after some changes, and starts another one. @returns the exit code of the first, null if it was killed */
 async function migrateTwice(changes: number): Promise<{ code: number | null; result: Result }> {
   const database = await createTestDatabase();
   const url = databaseUrlOf(database);
@@ -37,7 +37,7 @@ async function migrateTwice(changes: number): Promise<{ code: number | null; res
   return { code, result };
 }
 
-it('bring a database to the same end wherever the one before was killed', async () => {
+it('leave the same database wherever the previous one was killed', async () => {
   const { result: reference } = await migrateTwice(Infinity);
   let changes = 0;
   for (let code: number | null = null; code === null;) {

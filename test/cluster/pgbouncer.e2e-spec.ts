@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-it('migrates past the pooler, which need not even be there, and issues a token', async () => {
+it('migrates and issues a token through the direct URL, without the pooler', async () => {
   const poolerAway = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
   expect(await runCli(['migrate'], poolerAway)).toMatchObject({
     code: 0,
@@ -48,7 +48,7 @@ it('starts, creates, lists and filters', async () => {
   }
 });
 
-it('serves many at once over two connections, and repeats the answer to a key for those who ask at the same moment', async () => {
+it('serves many requests over two connections, and repeats the response of a key to concurrent requests', async () => {
   const headers = { 'Idempotency-Key': randomUUID() };
   const filter = `filter=${encodeURIComponent('name.contains("many")')}`;
   const once = Promise.all(Array.from({ length: 20 }, () => client.create('once', headers)));
@@ -62,12 +62,12 @@ it('serves many at once over two connections, and repeats the answer to a key fo
   expect(replies.filter((reply) => reply.headers['idempotent-replayed'] === 'true')).toHaveLength(19);
 });
 
-it('leaves no setting, no lock and no transaction behind on the connections that others use', async () => {
+it('leaves no setting, lock or transaction on connections that others use', async () => {
   const others = Array.from({ length: POOL_SIZE }, () => new Client(pooled));
   const sessions = new Set<number>();
   for (const other of others) {
     await other.connect();
-    // A transaction of its own keeps each on another connection.
+    // A separate transaction keeps each on another connection.
     await other.query('BEGIN');
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     sessions.add(rows[0]?.pid ?? 0);

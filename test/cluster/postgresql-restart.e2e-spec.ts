@@ -12,11 +12,11 @@ let proxy: TcpProxy;
 let cluster: Cluster;
 let token: string;
 let count = 0;
-/** Names of items whose creation was answered 201, over all tests: no later fault may lose them. */
+/** Names of acknowledged items of all tests: no later failure may lose them. */
 const acknowledged = new Set<string>();
 
 beforeAll(async () => {
-  // What a standby does not have yet is not acknowledged: only so can a failover lose nothing.
+  // Synchronous replication: otherwise a failover could lose acknowledged items.
   primary = await PostgresServer.start({ synchronous_standby_names: '*' });
   // Creates wait for it: it must not take its time to come back to a primary that was away.
   standby = await PostgresServer.startStandby(primary, { wal_retrieve_retry_interval: '100ms' });
@@ -56,7 +56,7 @@ async function has(status: number, { calls }: Load): Promise<void> {
   await eventually(() => calls.slice(length).filter((call) => call.status === status).length >= 5);
 }
 
-/** Nothing but answers, those of a database that is away told as such. */
+/** Every request has a response, and those without a database are 503. */
 function expectHonest(calls: readonly Call[]): void {
   expect(Object.keys(outcomesOf(calls)).toSorted()).toEqual(['200', '201', '503']);
   const away = calls.filter(({ status }) => status === 503).map(({ result }) => (result as Reply).headers['retry-after']);
@@ -70,22 +70,19 @@ async function expectNothingLost(server: PostgresServer): Promise<void> {
   expect(acknowledged.size).toBeGreaterThan(0);
 }
 
-it.each(['immediate', 'fast'] as const)(
-  'answers 503 and comes back by itself when PostgreSQL is stopped (%s) and started',
-  async (mode) => {
-    const running = load();
-    await has(201, running);
-    await primary.stop(mode);
-    await has(503, running);
-    await primary.start();
-    await recovers();
-    await has(201, running);
-    expectHonest(await running.stop());
-    await expectNothingLost(primary);
-  },
-);
+it.each(['immediate', 'fast'] as const)('responds 503 and recovers when PostgreSQL is stopped (%s) and started', async (mode) => {
+  const running = load();
+  await has(201, running);
+  await primary.stop(mode);
+  await has(503, running);
+  await primary.start();
+  await recovers();
+  await has(201, running);
+  expectHonest(await running.stop());
+  await expectNothingLost(primary);
+});
 
-it('lists, answers creates with 503, and comes back by itself when PostgreSQL is read-only for a time', async () => {
+it('lists, responds 503 to creates, and recovers while PostgreSQL is read-only', async () => {
   const running = load();
   await has(201, running);
   await primary.set('default_transaction_read_only', 'on');
@@ -99,7 +96,7 @@ it('lists, answers creates with 503, and comes back by itself when PostgreSQL is
   await expectNothingLost(primary);
 });
 
-it('follows to the standby that took over, and loses nothing that was acknowledged', async () => {
+it('follows a failover to the standby, and loses no acknowledged item', async () => {
   const running = load();
   await has(201, running);
   await primary.stop('immediate');

@@ -17,7 +17,7 @@ let count = 0;
 
 beforeAll(async () => {
   primary = await PostgresServer.start();
-  // Whatever a list on the standby reads, replay does not wait for it.
+  // Recovery does not wait for lists on the standby.
   standby = await PostgresServer.startStandby(primary, {
     max_standby_streaming_delay: '0',
     wal_retrieve_retry_interval: '100ms',
@@ -58,7 +58,7 @@ async function expectListedAtOnce(): Promise<void> {
   expect(pages.listed).toEqual([pages.created, pages.created]);
 }
 
-/** Waits until every process lists what the standby has, and not what the primary has. */
+/** Waits until every process lists the rows of the standby instead of those of the primary. */
 async function readsFromStandby(): Promise<void> {
   await standby.query('SELECT pg_wal_replay_pause()');
   await eventually(async () => {
@@ -82,7 +82,7 @@ function areReady(): Promise<(number | undefined)[]> {
   return Promise.all(cluster.processes.map((process) => process.metric('items_database_replica_ready{pool="replica-1"}')));
 }
 
-it('reads lists from the replica, and all else from the primary', async () => {
+it('reads lists from the replica, and everything else from the primary', async () => {
   await standby.catchesUpWith(primary);
   await standby.query('SELECT pg_wal_replay_pause()');
   const before = await createAndList();
@@ -101,7 +101,7 @@ it('reads lists from the replica, and all else from the primary', async () => {
   expect(await listed()).toEqual([created, created]);
 });
 
-it('lists from the primary, without a failure, while the replica is killed, and from the replica when it is back', async () => {
+it('lists from the primary without a failure while the replica is killed, and from the replica after it has recovered', async () => {
   const load = lists('limit=5');
   await goesOn(load);
   await standby.stop('immediate');
@@ -115,9 +115,9 @@ it('lists from the primary, without a failure, while the replica is killed, and 
   expect(Object.keys(outcomesOf(await load.stop()))).toEqual(['200']);
 });
 
-it('lists from the primary, without a failure, while the replica answers nothing', async () => {
+it('lists from the primary without a failure while the replica does not respond', async () => {
   proxy.swallow();
-  // Of one token two run at once.
+  // At most two filters of one token run at the same time.
   const filtered = cluster.processes.flatMap((each) =>
     Array.from({ length: 6 }, () => each.client(token).list({ filter: 'name != ""' })),
   );
@@ -128,7 +128,7 @@ it('lists from the primary, without a failure, while the replica answers nothing
   await readsFromStandby();
 });
 
-it('lists without a failure while replay ends lists on the replica', async () => {
+it('lists without a failure while recovery conflicts cancel lists on the replica', async () => {
   await primary.query(
     `INSERT INTO items (id, name, description)
      SELECT gen_random_uuid(), 'many ' || number, repeat('x', 500) FROM generate_series(1, 20000) AS number`,

@@ -23,7 +23,7 @@ afterAll(() => shared.stop());
 
 const killed = (lasts: number): Fault => ({ lasts, begin: () => redis.kill(), end: () => redis.restart() });
 
-/** What one command begins and another one ends. */
+/** A command that starts a failure, and one that ends it. */
 const commanded = (begin: (string | number)[], end: string[]): Fault => ({
   begin: () => redis.command(...(begin as [string])),
   end: () => redis.command(...(end as [string])),
@@ -50,9 +50,9 @@ it.each<[string, () => Fault[]]>([
   ['refuses to write', () => [readOnly, withoutMemory]],
   ['responds late', () => [held]],
   ['has another password, and is back empty', () => [otherPassword, killed(0)]],
-])('holds the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
+])('keeps the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
 
-it('lets Redis decide again after a slow response', async () => {
+it('uses Redis again after a slow response', async () => {
   await shared.isShared();
   const before = await shared.changes();
   const [token = ''] = await shared.newTokens(1);
@@ -65,7 +65,7 @@ it('lets Redis decide again after a slow response', async () => {
   expect(await shared.changes()).toEqual(before);
 });
 
-it('starts without Redis, is ready, counts alone, and shares once Redis is there', async () => {
+it('starts without Redis, is ready, counts alone, and shares once Redis is available', async () => {
   const [token = '', fresh = ''] = await shared.newTokens(2);
   await redis.kill();
   const service = await ServiceProcess.startReady({ ...shared.environment, PORT: '0' });
@@ -73,7 +73,7 @@ it('starts without Redis, is ready, counts alone, and shares once Redis is there
   await redis.restart();
   await eventually(() => service.linesOf('rate limit storage back').length === 1);
   expect(service.linesOf('rate limit storage away')).toHaveLength(1);
-  // For as long, the process keeps to its part as well.
+  // For that time, the process also keeps to its share.
   await delay(shared.window + 2500);
   expect(await admittedOfBurst(new HttpClient(service.origin, fresh, true), shared.limit + 10)).toBe(shared.limit);
   expect(await service.end('SIGTERM')).toBe(0);

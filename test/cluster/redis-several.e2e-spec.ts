@@ -3,7 +3,7 @@ import { RedisSentinel } from '../support/redis-sentinel.js';
 import { RedisServer } from '../support/redis-server.js';
 import { SharedLimit } from '../support/shared-limit.js';
 
-it('shares the limit in a Redis Cluster, holds it, fails no request and shares again when a node was killed', async () => {
+it('shares and keeps the limit in a Redis Cluster, fails no request, and shares again after a node was killed', async () => {
   const redis = await RedisCluster.start();
   const shared = await SharedLimit.start(redis.url);
   await shared.expectShared();
@@ -18,7 +18,7 @@ it('shares the limit in a Redis Cluster, holds it, fails no request and shares a
   await shared.stop();
 });
 
-it('holds the limit, fails no request and shares again in the next master when Sentinel replaces a killed one, twice', async () => {
+it('keeps the limit, fails no request and shares again when Sentinel replaces a killed master, twice', async () => {
   const master = await RedisServer.start();
   const replica = await RedisServer.start({ replicaof: `127.0.0.1 ${master.port}` });
   const sentinel = await RedisSentinel.start(master);

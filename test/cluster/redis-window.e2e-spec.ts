@@ -3,7 +3,7 @@ import { createRedis, type RedisConnection } from '../../src/platform/redis/conn
 import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
 import { RedisWindow } from '../../src/platform/throttling/redis-window.js';
 
-// What the calls of clients cannot show of the window: other clocks, and other limits.
+// Properties of the window that requests of clients cannot show: other clocks and other limits.
 
 const LENGTH = 60_000;
 const prefix = `items-test-${randomUUID()}:`;
@@ -31,7 +31,7 @@ async function redisNow(): Promise<number> {
   return Number(seconds) * 1e6 + Number(microseconds);
 }
 
-it('drops what has left the window', async () => {
+it('removes calls that have left the window', async () => {
   const [now, expired] = [await redisNow(), 37];
   const old = Array.from({ length: expired }, (_, index) => now - LENGTH * 1000 - 1000 + index);
   const recent = Array.from({ length: 100 - expired }, (_, index) => now - 1000 + index);
@@ -40,7 +40,7 @@ it('drops what has left the window', async () => {
   expect(await times()).toEqual([...recent, expect.any(Number)]);
 });
 
-it('holds the limit when the clock was set back by less than a window, and forgets calls of a later time', async () => {
+it('keeps the limit when the clock is set back by less than a window, and forgets calls of a later time', async () => {
   const now = await redisNow();
   await connection.rpush(list, now - 1000, now + 30_000_000);
   expect(await hit(3)).toMatchObject({ admitted: true, remaining: 0 });
@@ -51,7 +51,7 @@ it('holds the limit when the clock was set back by less than a window, and forge
   expect(await connection.pttl(list)).toBeGreaterThan(0);
 });
 
-it('says when a slot becomes free under a limit that was lowered', async () => {
+it('reports when a slot becomes free after the limit was lowered', async () => {
   const now = await redisNow();
   await connection.rpush(list, ...[50, 40, 30, 20, 10].map((seconds) => now - seconds * 1e6));
   const { admitted, remaining, freeIn } = await hit(2);

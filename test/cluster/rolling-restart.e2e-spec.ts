@@ -39,7 +39,7 @@ async function startNext(): Promise<number> {
   return port;
 }
 
-/** Replaces a process as Kubernetes does with `maxSurge: 1`: the next one is in use before this one is told to end. */
+/** Replaces a process as Kubernetes does with `maxSurge: 1`: the next one is in use before this one gets its signal. */
 async function replace(port: number): Promise<number | null> {
   const next = await startNext();
   await eventually(async () => (await balancer.up()).includes(next));

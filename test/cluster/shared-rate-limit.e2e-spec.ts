@@ -28,7 +28,7 @@ async function dump(): Promise<[string, string[], number][]> {
   );
 }
 
-it('admits exactly 100 calls of a token over four processes, and keeps them for a window in one list, without the token', async () => {
+it('admits exactly 100 requests of a token over four processes, and stores them in one list per window, without the token', async () => {
   const started = Date.now();
   const client = await shared.expectShared();
   const keys = await dump();
@@ -43,7 +43,7 @@ it('admits exactly 100 calls of a token over four processes, and keeps them for 
   expect(await dump()).toEqual(keys);
 });
 
-it('lets a token that calls other processes than before have the part of each, and no more, when Redis goes away', async () => {
+it('allows a token that switches processes the share of each, and no more, when Redis fails', async () => {
   const [token = ''] = await shared.newTokens(1);
   const [first, ...others] = shared.cluster.processes.map(({ origin }) => new HttpClient(origin, token, true));
   if (!first) throw new Error('There is no process.');

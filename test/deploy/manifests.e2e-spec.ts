@@ -41,7 +41,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
   const configuration = readConfiguration(manifests.environmentOf(container));
   const pods = [...manifests.podTemplates.values()].map(({ spec }) => spec as V1PodSpec);
 
-  it('selects the pods of the Deployment, and not those of the Job', () => {
+  it('selects the pods of the Deployment, not those of the Job', () => {
     const selectors = [
       deployment.spec.selector.matchLabels,
       manifests.only('Service').spec?.selector,
@@ -54,7 +54,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     }
   });
 
-  it('names only what there is, in one namespace', () => {
+  it('refers only to objects that exist, in one namespace', () => {
     const names = (kind: 'ConfigMap' | 'PersistentVolumeClaim' | 'ServiceAccount') =>
       manifests.ofKind(kind).map(({ metadata }) => metadata.name);
     for (const each of pods) {
@@ -77,7 +77,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     expect(deployment.metadata.namespace).toMatch(/^items/);
   });
 
-  it('sets variables that exist, to values that are valid, and no secret', () => {
+  it('sets existing variables to valid values, and no secret', () => {
     for (const each of pods) {
       const environment = manifests.environmentOf(containerOf(each));
       expect(Object.keys(new Configuration())).toEqual(expect.arrayContaining(Object.keys(environment)));
@@ -87,7 +87,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     expect(JSON.stringify(manifests.only('ConfigMap').data)).not.toContain('://');
   });
 
-  it('promises pods the memory that they may use and lets them take what CPU is idle, in an image of a known release', () => {
+  it('requests all the memory that pods may use, does not limit CPU, and uses a released image', () => {
     const [, uid, gid] = /^USER (\d+):(\d+)$/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     for (const each of pods) {
       const { resources, image } = containerOf(each);
@@ -98,7 +98,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     }
   });
 
-  it('has pods that the profile "restricted" admits, without a token of Kubernetes and variables of other Services', () => {
+  it('has pods that the profile "restricted" admits, without a Kubernetes token and without variables of other Services', () => {
     for (const template of manifests.podTemplates.values()) {
       expectRestricted(template);
       expect(template.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
@@ -106,13 +106,13 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     expect(manifests.only('ServiceAccount').automountServiceAccountToken).toBe(false);
   });
 
-  it('gives the end of a pod the time that it takes', () => {
+  it('gives pods enough time to shut down', () => {
     const sleep = container.lifecycle?.preStop?.sleep?.seconds ?? 0;
     expect(sleep).toBeGreaterThan(0);
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(sleep + configuration.SHUTDOWN_TIMEOUT);
   });
 
-  it('names the ports that the service listens on, for probes, its Service and Prometheus', () => {
+  it('uses the ports that the service listens on for probes, Service and Prometheus', () => {
     const { PORT, METRICS_PORT } = configuration;
     const ports = Object.fromEntries((container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]));
     expect(ports).toEqual({ http: PORT, metrics: METRICS_PORT });
@@ -136,7 +136,7 @@ describe('the network', () => {
   const portsOf = (rules: { ports?: { port?: unknown }[] }[] = []) =>
     rules.map(({ ports = [] }) => ports.map(({ port }) => port));
 
-  it('has a policy for each kind of pod, which is closed both ways but for what a rule opens', () => {
+  it('has a policy for each kind of pod that denies all traffic without a rule, in both directions', () => {
     expect(policies.map(({ spec }) => production.selectedBy(spec?.podSelector?.matchLabels))).toEqual([
       [production.deployment.metadata.name],
       [job.metadata.name],
@@ -147,14 +147,14 @@ describe('the network', () => {
     }
   });
 
-  it('lets the ingress controller reach the API, Prometheus the metrics, and nobody the Job', () => {
+  it('allows the ingress controller to reach the API, Prometheus to reach the metrics, and no one to reach the Job', () => {
     const { PORT, METRICS_PORT } = new Configuration();
     expect(portsOf(service?.ingress)).toEqual([[PORT], [METRICS_PORT]]);
     for (const rule of service?.ingress ?? []) expect(rule).toHaveProperty(['from', '0', 'namespaceSelector', 'matchLabels']);
     expect(migration?.ingress).toBeUndefined();
   });
 
-  it('leads to DNS, PostgreSQL and, for the service, Redis: to every host of the example Secret', () => {
+  it('allows DNS, PostgreSQL and, for the service, Redis: every host of the example Secret', () => {
     expect(portsOf(service?.egress)).toEqual([[53, 53], [5432, 6432], [6379]]);
     expect(migration?.egress).toEqual(service?.egress?.slice(0, 2));
     const urls = Object.values(secret.stringData).flatMap((value) => value.split(','));
@@ -163,7 +163,7 @@ describe('the network', () => {
   });
 });
 
-it('development is one pod that alone has a volume for the embedded database, which is all that it can write to', () => {
+it('development has one pod with a volume for the embedded database, and no other writable directory', () => {
   const kinds = ['ConfigMap', 'Deployment', 'PersistentVolumeClaim', 'Service', 'ServiceAccount'];
   expect(development.all.map(({ kind }) => kind).toSorted()).toEqual(kinds);
   // Two processes never run on the data directory.
@@ -184,20 +184,20 @@ describe('production', () => {
   /** Pods that there can be during a rollout. */
   const rollout = maxReplicas + Number(spec.strategy?.rollingUpdate?.maxSurge);
 
-  it('uses every key of the Secret, which stands for other values in the example', () => {
+  it('uses every key of the Secret, whose example values are placeholders', () => {
     const used = container.env?.map(({ valueFrom }) => valueFrom?.secretKeyRef?.key);
     expect(used?.toSorted()).toEqual(Object.keys(secret.stringData).toSorted());
     expect(secret.metadata.namespace).toBe(metadata.namespace);
     for (const value of Object.values(secret.stringData)) expect(value).toMatch(/:PASSWORD@[a-z-]+\.example\.com:/);
   });
 
-  it('replaces its pods one by one, with none missing, and loses one at a time to drains', () => {
+  it('replaces its pods one by one without losing capacity, and drains one at a time', () => {
     expect(spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
     const budget = { maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' };
     expect(production.only('PodDisruptionBudget').spec).toMatchObject(budget);
   });
 
-  it('leaves the number of pods to the autoscaler, three or more, and spreads them over zones and nodes', () => {
+  it('leaves the number of pods (at least three) to the autoscaler, and spreads them over zones and nodes', () => {
     const { apiVersion, kind } = production.deployment;
     expect(scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
     expect(spec).not.toHaveProperty('replicas');
@@ -209,7 +209,7 @@ describe('production', () => {
     ]);
   });
 
-  it('shares rate limit and connections of a default PostgreSQL among as many processes as there can be', () => {
+  it('divides the rate limit and the connections of a default PostgreSQL by the maximum number of processes', () => {
     const { DATABASE_POOL_SIZE, RATE_LIMIT_REPLICAS } = configuration;
     expect(RATE_LIMIT_REPLICAS).toBe(rollout);
     expect(rollout * DATABASE_POOL_SIZE).toBeLessThan(POSTGRES_CONNECTIONS);
@@ -219,7 +219,7 @@ describe('production', () => {
     }
   });
 
-  it('does not migrate in the pods that serve, nor fall back to the embedded database', () => {
+  it('does not migrate in the serving pods, and does not fall back to the embedded database', () => {
     expect(configuration.MIGRATE_ON_START).toBe(false);
     const required = container.env?.filter(({ valueFrom }) => !valueFrom?.secretKeyRef?.optional);
     expect(required?.map(({ name }) => name)).toEqual(['DATABASE_URL', 'REDIS_URL']);
@@ -230,7 +230,7 @@ describe('the migration', () => {
   const { metadata, spec } = job;
   const container = containerOf(spec.template.spec as V1PodSpec);
 
-  it('runs a command that the image has, of the release that it is named after', () => {
+  it('runs an existing command of the release that it is named after', () => {
     expect([container.command, container.args]).toEqual([undefined, ['dist/cli.js', 'migrate']]);
     expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m);
     const { image } = containerOf(production.pod);
@@ -238,7 +238,7 @@ describe('the migration', () => {
     expect(metadata.name).toBe(`items-service-migrate-${image?.split(':').at(-1)}`);
   });
 
-  it('ends in success, in failure, or in time: before the rollout that waits for it counts as failed', () => {
+  it('succeeds, fails or times out before the rollout that waits for it counts as failed', () => {
     expect(spec.template.spec?.restartPolicy).toBe('Never');
     for (const number of [spec.backoffLimit, spec.activeDeadlineSeconds, spec.ttlSecondsAfterFinished]) {
       expect(number).toBeGreaterThan(0);
@@ -246,7 +246,7 @@ describe('the migration', () => {
     expect(production.deployment.spec.progressDeadlineSeconds).toBeGreaterThan(spec.activeDeadlineSeconds ?? Infinity);
   });
 
-  it('knows the databases, and does not change with the ConfigMap', () => {
+  it('has the database variables, and does not change with the ConfigMap', () => {
     expect(container.envFrom).toBeUndefined();
     const { DATABASE_URL, DATABASE_DIRECT_URL } = secret.stringData;
     const configuration = readConfiguration(production.environmentOf(container));
@@ -258,7 +258,7 @@ const tokensSecret = exampleSecret('components/declared-tokens');
 const { tokens: example = '' } = tokensSecret.stringData;
 
 it.each(overlays)(
-  '%s reads tokens of a Secret from a file that is replaced with it, once that line is uncommented',
+  '%s reads tokens from a file of the Secret, which is updated with it, when that line is uncommented',
   (overlay) => {
     const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
     cpSync('deploy/kubernetes', directory, { recursive: true });
@@ -278,7 +278,7 @@ it.each(overlays)(
   },
 );
 
-it('the example Secret declares tokens with and without scopes once it is filled in, and lets nobody in before', () => {
+it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
   const filled = example.replaceAll('SHA256', () => digestOf(generateToken()).toString('hex'));
   const { tokens, faults } = parseTokensFile(filled);
   const scopes = ['all', ['items:read'], ['items:read', 'items:write']];

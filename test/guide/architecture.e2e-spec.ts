@@ -15,7 +15,7 @@ interface Coverage {
   result: { url: string; functions: { ranges: { count: number }[] }[] }[];
 }
 
-/** What PostgreSQL on a server does itself. */
+/** Not part of the list, because a PostgreSQL server does its work. */
 const EMBEDDED = 'database/embedded-database';
 
 const ARCHITECTURE = readFileSync('docs/architecture.md', 'utf8');
@@ -38,7 +38,7 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
   const call = async (init: RequestInit = {}) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
     expect((await fetch(`${origin}/v1/items`, { ...init, headers })).ok).toBe(true);
-    // What is logged and measured once the response is sent.
+    // Logs and metrics are written after the response is sent.
     await delay(100);
   };
   const called = async (times: number) => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.js';
 import { eventually } from '../support/service.js';
 
-// Does what docs/extending.md says, command by command, in a copy of the project that has the ordinary module already.
+// Follows docs/extending.md command by command, in a copy of the project that already contains the ordinary module.
 
 const guide = readFileSync('docs/extending.md', 'utf8');
 const blocks = [...guide.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map(([, language = '', text = '']) => ({ language, text }));
@@ -17,7 +17,7 @@ function partsOf({ text }: { text: string }): { path: string; parts: string[] } 
   return { path, parts: content.split(/^\/\/ …$/m) };
 }
 
-/** What the text of a fixture is in the guide, where widgets are gadgets and the platform is nearer. */
+/** Converts a fixture to its text in the guide, where widgets are gadgets and the platform has another relative path. */
 const rename = (text: string) =>
   text
     .replaceAll('widget', 'gadget')
@@ -37,7 +37,7 @@ const files = new Map(
 
 const shown = blocks.filter(({ language }) => language === 'ts').map(partsOf);
 
-it.each(shown)('shows parts of $path as the tests have them', ({ path, parts }) => {
+it.each(shown)('shows parts of $path as in the tests', ({ path, parts }) => {
   // How lines break depends on names and on where the platform is.
   const plain = (text: string) => text.replaceAll(/\s/g, '').replaceAll(/,(?=[)\]}])/g, '');
   for (const part of parts) {
@@ -76,7 +76,7 @@ describe('in a copy of the project', () => {
 
   const tokenShown = () => /items_\w{36}/.exec(output.join(''))?.[0];
 
-  /** Runs the commands as a reader does who goes on only if they work. */
+  /** Runs commands, and stops at the first failure. */
   async function run(commands: string): Promise<string> {
     const options = { cwd: directory, env: environment, maxBuffer: 2 ** 26 };
     const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', commands], options);
@@ -95,7 +95,7 @@ describe('in a copy of the project', () => {
     }
   }
 
-  it('every command works, in the order of the guide', async () => {
+  it('runs every command in the order of the guide', async () => {
     const changes = blocks.findIndex(({ text }) => text.startsWith('// src/gadgets/'));
     let last = '';
     for (const [index, { language, text }] of blocks.entries()) {
@@ -107,7 +107,7 @@ describe('in a copy of the project', () => {
         // It builds before it starts.
         await eventually(() => tokenShown() !== undefined, 120);
       } else if (language === 'sh') {
-        // What is installed is installed already, and port 3000 may be somebody else's.
+        // Packages are already installed, and port 3000 may be taken.
         const commands = text.replace(/^npm ci$/m, '').replace('items_…', tokenShown() ?? '');
         last = await run(commands.replaceAll('localhost:3000', `localhost:${environment['PORT']}`));
       }

@@ -14,7 +14,7 @@ import { issueToken } from '../support/tokens.js';
 const { TEST_PROMETHEUS: binary = '' } = process.env;
 const promtool = (...args: string[]) => promisify(execFile)(join(dirname(binary), 'promtool'), args);
 
-/** Panels that show nothing while all is well, before a collection of garbage, or where what they show is not configured. */
+/** Panels without data while the service is healthy, before a garbage collection, or for features that are not configured. */
 const EMPTY = new Set([
   '5xx by route',
   'Failed statements',
@@ -42,7 +42,7 @@ interface Data {
   groups: { rules: { name: string; health: 'ok' | 'err' | 'unknown' }[] }[];
 }
 
-/** @throws Error with what Prometheus finds wrong with the request */
+/** @throws Error with the error of Prometheus */
 async function ask(path: string): Promise<Data> {
   const { data, error } = (await (await fetch(`${origin}/api/v1/${path}`)).json()) as { data: Data; error?: string };
   if (error !== undefined) throw new Error(`${error} (${path})`);
@@ -63,7 +63,7 @@ scrape_configs:
   - job_name: items
     static_configs: [{ targets: ['127.0.0.1:${target}'], labels: { namespace: test } }]
 `;
-  // What takes minutes takes a second here.
+  // Minutes are shortened to seconds.
   const quick = readFileSync(RULES, 'utf8').replaceAll(/^( +(?:for|interval): )\w+$/gm, '$11s');
   const file = join(directory, 'prometheus.yaml');
   writeFileSync(join(directory, 'rules.yaml'), quick);
@@ -100,12 +100,12 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 describe('promtool', () => {
-  it('finds nothing wrong with the rules, and that each alert fires when it should, and only then', async () => {
+  it('accepts the rules, and each alert fires exactly when it should', async () => {
     expect((await promtool('check', 'rules', RULES)).stdout).toContain(`SUCCESS: ${rules().length} rules found`);
     expect((await promtool('test', 'rules', RULE_TESTS)).stdout).toContain('SUCCESS');
   });
 
-  it('finds nothing wrong with the metrics', async () => {
+  it('accepts the metrics', async () => {
     const running = promtool('check', 'metrics');
     running.child.stdin?.end(await service.metrics());
     expect(await running).toEqual({ stdout: '', stderr: '' });
@@ -113,7 +113,7 @@ describe('promtool', () => {
 });
 
 describe('Prometheus', () => {
-  it('evaluates every rule, and no alert fires while all is well', async () => {
+  it('evaluates every rule, and no alert fires while the service is healthy', async () => {
     await eventually(async () => (await evaluatedRules()).every(({ health }) => health !== 'unknown'));
     const evaluated = await evaluatedRules();
     expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
@@ -124,7 +124,7 @@ describe('Prometheus', () => {
     expect(loud).toEqual([]);
   });
 
-  it('has recorded what the objectives are measured by', async () => {
+  it('has recorded the indicators of the objectives', async () => {
     const names = new Set(rules().flatMap(({ record }) => record ?? []));
     expect(names.size).toBe(21);
     for (const name of names) {
@@ -142,7 +142,7 @@ describe('Prometheus', () => {
     expect(empty.filter((title) => !EMPTY.has(title))).toEqual([]);
   });
 
-  it('raises the alert when Redis dies, says where, and lets it go when Redis is back', async () => {
+  it('fires the alert when Redis fails, with its position, and resolves it when Redis is back', async () => {
     const admitted = (storage: string) =>
       service.metric(`items_rate_limit_decisions_total{decision="admitted",storage="${storage}"}`);
     expect(await admitted('redis')).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ describe('Prometheus', () => {
     await eventually(async () => (await stateOf('ItemsRateLimiterDegraded')) === undefined);
   });
 
-  it('sees the last seconds of a process, and raises the alert when none is left', async () => {
+  it('scrapes the last seconds of a process, and fires the alert when no process is left', async () => {
     const ended = service.end('SIGTERM');
     const draining = 'items_draining == 1 and items_ready == 0';
     await eventually(async () => (await query(draining)).length === 1);

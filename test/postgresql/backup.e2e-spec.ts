@@ -11,12 +11,12 @@ import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } from '../support/test-database.js';
 import { issueToken, issueTokens } from '../support/tokens.js';
 
-// What docs/operations.md tells operators to do, done with its own commands.
+// Follows docs/operations.md with its commands.
 
 let database: TestDatabase;
 let url: string;
 let restoredUrl: string;
-/** Where all goes on, and where it was restored. */
+/** The original database and the restored one. */
 let service: ServiceProcess;
 let restored: ServiceProcess;
 let token: string;
@@ -27,14 +27,14 @@ let directory: string;
 
 const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
 
-/** What was done before and after the dump. */
+/** Requests before and after the dump. */
 const before = { name: 'before', key: randomUUID(), body: '' };
 const after = { name: 'after', key: randomUUID(), body: '' };
 /** Names of items whose creation was acknowledged before the dump began, or was asked for when it had ended. */
 const acknowledged: string[] = [];
 const late: string[] = [];
 
-/** Runs the blocks of a section of the handbook as a shell does that stops at the first failure. @returns what each prints */
+/** Runs the shell blocks of a section of the handbook until one fails. @returns the output of each */
 async function follow(section: string): Promise<string[]> {
   const handbook = await readFile('docs/operations.md', 'utf8');
   const [text = ''] = (handbook.split(`\n### ${section}\n`)[1] ?? '').split(/\n##/);
@@ -94,8 +94,8 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('a dump of a database that is written to, restored', () => {
-  it('is found in order by doctor, with all migrations and indexes', async () => {
+describe('a restored dump of a database under load', () => {
+  it('passes the checks of doctor, with all migrations and indexes', async () => {
     expect(doctor).toMatch(/\nok {4}database\.migrations +nothing to apply\n/);
     expect(doctor).not.toMatch(/^fail/m);
     const indexes = 'SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1';
@@ -104,7 +104,7 @@ describe('a dump of a database that is written to, restored', () => {
     expect(there.map(({ indexname }) => indexname)).toContain('items_name_trigrams_idx');
   });
 
-  it('has what was acknowledged before, nothing of what came after, and each item with its key', async () => {
+  it('contains everything acknowledged before the dump, nothing later, and each item with its key', async () => {
     const rows = await query<{ name: string }>(restoredUrl, 'SELECT name FROM items');
     const names = new Set(rows.map(({ name }) => name));
     expect([acknowledged.length, late.length].every((length) => length > 50)).toBe(true);
@@ -119,12 +119,12 @@ describe('a dump of a database that is written to, restored', () => {
     expect(apart).toEqual([{ keys: 0, items: 0 }]);
   });
 
-  it('knows tokens, also those that were revoked since', async () => {
+  it('accepts its tokens, also those that were revoked later', async () => {
     const calls = [service, restored].flatMap((on) => [token, revoked].map((each) => on.client(each).list()));
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 401, 200, 200]);
   });
 
-  it('repeats answers that were given before, and carries out what came after once more', async () => {
+  it('repeats stored responses, and runs later requests again', async () => {
     expect(await create(restored, before)).toEqual({ status: 201, body: before.body, isReplay: true });
     const again = await create(restored, after);
     expect(again).toMatchObject({ status: 201, isReplay: false });

@@ -27,7 +27,7 @@ let awaited: Socket[];
 /** Bytes that the slow client has read. */
 let read = 0;
 
-/** The service in a process of its own, and what the tests look at. */
+/** The service in a separate process, and its state. */
 interface Started {
   service: ServiceProcess;
   port: number;
@@ -63,7 +63,7 @@ beforeAll(async () => {
   awaited = await Promise.all(Array.from({ length: 4 }, () => open(stalling.port)));
   const [stalled, , kept, slow] = awaited;
   stalled?.pause().write(get(LARGE, token).repeat(8));
-  // What it sends is no progress of what it does not read.
+  // Data that it sends is no progress in reading.
   const sending = setInterval(() => stalled?.write('\r\n'), 4000).unref();
   stalled?.on('error', () => undefined).once('close', () => clearInterval(sending));
   kept?.write(get('/livez'));
@@ -81,7 +81,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('makes 16 responses that are not read on one connection at most', async () => {
+it('allows at most 16 unread responses on one connection', async () => {
   const { service, port } = usual;
   // The heap has grown before as far as it does for as many.
   for (let count = 0; count < 16; count += 1) await service.client(token).list({ limit: '100' });
@@ -98,16 +98,16 @@ it('makes 16 responses that are not read on one connection at most', async () =>
   expect(grown).toBeLessThan(100 * MEGABYTE);
 });
 
-it('sends all responses when they are fewer and are read', async () => {
+it('sends fewer responses that are read', async () => {
   const requests = [...Array<string>(15).fill(get('/livez')), get('/livez').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')];
   const { body } = await sendRaw(usual.port, requests.join(''));
   expect(body.match(/HTTP\/1\.1 200/g)).toHaveLength(15);
 });
 
-describe('a body behind a refusal', () => {
+describe('the body of a refused request', () => {
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
 
-  it('is not read, and its connection is cut a second later', async () => {
+  it('is not read, and its connection is closed a second later', async () => {
     const { service, port } = await start({ RATE_LIMIT: '4' });
     const [reader = '', limited = ''] = await issueTokens(databaseUrlOf(database), 2);
     await client.query(`UPDATE access_tokens SET scopes = '{items:read}' WHERE digest = $1`, [digestOf(reader)]);
@@ -131,7 +131,7 @@ describe('a body behind a refusal', () => {
       expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${requests[place]?.[0]} `));
       expect(head).toMatch(/\r\nConnection: close\r\n/);
       expect(lingered).toBeGreaterThan(500);
-      // What the kernel buffers on both sides, and a little.
+      // Buffers of the kernel on both sides, and some margin.
       expect(taken).toBeLessThan(16 * MEGABYTE);
     }
     // Bodies that have arrived whole are no reason to close.
@@ -142,7 +142,7 @@ describe('a body behind a refusal', () => {
 });
 
 describe('costly filters', () => {
-  it('of one token do not keep those of others waiting', async () => {
+  it('of one token do not block those of others', async () => {
     const { service } = usual;
     const [other = ''] = await issueTokens(databaseUrlOf(database), 1);
     const costlyOnes = Promise.all(Array.from({ length: 30 }, () => service.client(token).list({ filter: SLOW_FILTER })));
@@ -154,7 +154,7 @@ describe('costly filters', () => {
     expect(new Set(statuses)).toEqual(new Set([400, 503]));
   });
 
-  it('are dropped or cancelled when their client is gone', async () => {
+  it('are removed or cancelled when their client disconnects', async () => {
     const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60', DATABASE_CONNECTION_TIMEOUT: '60' };
     const { service, port } = await start(limits);
     const target = `/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
@@ -185,7 +185,7 @@ it('closes connections beyond MAX_CONNECTIONS', async () => {
   await service.end('SIGKILL');
 });
 
-it('has ended the connection whose client reads nothing after 30 seconds, and no other', async () => {
+it('closes the connection of a client that reads nothing for 30 seconds, and no other', async () => {
   await eventually(async () => (await stalling.service.metric(CUT('stalled'))) === 1);
   expect(read).toBeGreaterThan(MEGABYTE);
   for (const socket of awaited.slice(1, 3)) {

@@ -31,7 +31,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Every route that needs the database answers 503 with Retry-After, the process lives, and comes back by itself. */
+/** Every route that needs the database responds 503 with Retry-After; the process survives and recovers. */
 async function expectUnavailable(): Promise<void> {
   const started = performance.now();
   const filtered = Array.from({ length: 6 }, () => service.api.list<ProblemBody>({ filter: 'name == "x"' }));
@@ -41,7 +41,7 @@ async function expectUnavailable(): Promise<void> {
     service.api.post('{"name":"x"}', { 'Idempotency-Key': 'x' }),
     ...filtered,
   ]);
-  // A statement that was under way is given up one second after the server should have stopped it; nothing takes longer in all.
+  // A running statement ends at the latest one second after the server should have cancelled it.
   expect(performance.now() - started).toBeLessThan((STATEMENT_TIMEOUT + 1) * 1000 + 1000);
   for (const { status, headers, body } of answers) {
     expect([status, body.type]).toEqual([503, '/docs/problems#service-unavailable']);
@@ -60,14 +60,14 @@ async function expectRecovery(): Promise<void> {
   expect((await service.api.list({ limit: '1' })).body.items).toEqual([body]);
 }
 
-it('answers 503 while connections are reset, and recovers', async () => {
+it('responds 503 while connections are reset, and recovers', async () => {
   expect((await service.api.list()).status).toBe(200);
   proxy.cut();
   await expectUnavailable();
   await expectRecovery();
 });
 
-it('answers 503 while the database answers nothing, without hanging, and recovers', async () => {
+it('responds 503 while the database does not respond, without hanging, and recovers', async () => {
   proxy.swallow();
   await expectUnavailable();
   await expectRecovery();
@@ -76,18 +76,18 @@ it('answers 503 while the database answers nothing, without hanging, and recover
 it.each([
   ['right after they were made', '', {}],
   ['after their settings were made', 'SET ', { filter: 'name == "x"' }],
-])('answers 503 while the server ends connections %s, and recovers', async (_case, text, parameters) => {
+])('responds 503 while the server ends connections %s, and recovers', async (_case, text, parameters) => {
   proxy.terminateAfter(text);
   for (let round = 0; round < 5; round += 1) {
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(parameters)));
-    // Some were answered before the connection ended.
+    // Some had their response before the connection ended.
     expect(answers.map(({ status }) => status).filter((status) => status !== 503 && (status !== 200 || text !== ''))).toEqual([]);
   }
   proxy.restore();
   await eventually(async () => (await service.api.list(parameters)).status === 200);
 });
 
-it('answers 503 to statements that take too long and to those who find the pool exhausted, and holds no more connections', async () => {
+it('responds 503 to slow statements and when the pool is exhausted, without opening more connections', async () => {
   const blocker = new Client(databaseUrlOf(database));
   await blocker.connect();
   await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');

@@ -9,15 +9,15 @@ import { databaseUrlOf } from '../support/test-database.js';
 const ERRORS = 'items_database_statement_errors_total';
 
 let service: MeasuredService;
-/** Somebody else who keeps the table locked at times. */
+/** Another session, which locks the table at times. */
 let other: Client;
 
 beforeAll(async () => {
   service = await startMeasured({
     DATABASE_POOL_SIZE: '2',
-    // Long enough for a busy machine to see who waits.
+    // Long enough to see waiting requests on a busy machine.
     DATABASE_CONNECTION_TIMEOUT: '15',
-    // Whoever meets a lock waits for as long as the test wants.
+    // Statements wait for a lock as long as the test needs.
     DATABASE_STATEMENT_TIMEOUT: '60',
     FILTER_TIMEOUT: '60',
   });
@@ -44,7 +44,7 @@ async function scrapeWhen(isSo: (scrape: Scrape) => boolean): Promise<Scrape> {
   return scrape;
 }
 
-it('tells who uses connections and who waits for one', async () => {
+it('shows used connections and waiting requests', async () => {
   await lock();
   const answers = creates(5);
   const held = await scrapeWhen((scrape) => scrape.sum('items_database_pool_waiting', { pool: 'primary' }) >= 1);
@@ -58,7 +58,7 @@ it('tells who uses connections and who waits for one', async () => {
   expect(free.sum('items_database_pool_waiting')).toBe(0);
 });
 
-it('tells which filters run and which wait, and counts those who get no turn, or no connection', async () => {
+it('shows running and waiting filters, and counts those that get no turn or no connection', async () => {
   await lock();
   // One filter and one create have the two connections.
   const filtered = lists(3, 'name == "x"');
@@ -76,7 +76,7 @@ it('tells which filters run and which wait, and counts those who get no turn, or
   expect(await sum('items_filters_running')).toBe(0);
 });
 
-it('tells why statements fail', async () => {
+it('counts failed statements by cause', async () => {
   const { manager } = service.app.get(DataSource);
   const database = service.app.get(Database);
   const within = (setting: string, statement: string) =>

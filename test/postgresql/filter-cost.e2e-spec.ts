@@ -25,7 +25,7 @@ afterEach(async () => {
   await service.stop();
 });
 
-it('refuses a filter that takes too long, and goes on', async () => {
+it('rejects a filter that takes too long, and continues', async () => {
   await makeFilterSlow(client, 1000);
   const { status, body } = await service.api.list<ProblemBody>({ filter: SLOW_FILTER });
   expect([status, body.type]).toEqual([400, '/docs/problems#invalid-parameters']);
@@ -45,7 +45,7 @@ it('refuses a filter that takes too long, and goes on', async () => {
   expect(scrape.sum('items_database_statement_errors_total', { cause: 'timeout' })).toBe(1);
 });
 
-it('keeps connections free for all else, however many filters are slow', async () => {
+it('keeps connections free for other requests with any number of slow filters', async () => {
   await makeFilterSlow(client, 1000);
   const slow = Array.from({ length: 12 }, () => service.api.list({ filter: SLOW_FILTER }));
   let done = false;
@@ -65,7 +65,7 @@ it('keeps connections free for all else, however many filters are slow', async (
   expect(others).toBeGreaterThan(20);
 });
 
-it('does not blame the filter for a table that somebody else keeps locked', async () => {
+it('does not blame the filter for a locked table', async () => {
   await client.query('BEGIN; LOCK TABLE items');
   const { status, headers } = await service.api.list({ filter: 'name == "x"' });
   expect([status, headers.get('retry-after')]).toEqual([503, '5']);
@@ -73,7 +73,7 @@ it('does not blame the filter for a table that somebody else keeps locked', asyn
   expect((await service.api.list({ filter: 'name == "x"' })).status).toBe(200);
 });
 
-it('runs filters read-only, on one processor, and plans them anew for their values', async () => {
+it('runs filters read-only, on one processor, and plans them for their values', async () => {
   const settings = ['transaction_read_only', 'jit', 'plan_cache_mode', 'max_parallel_workers_per_gather', 'statement_timeout'];
   await client.query(`
     ALTER TABLE items RENAME TO stored_items;
@@ -98,7 +98,7 @@ async function rowsRemoved(source: Source): Promise<number> {
   );
 }
 
-it('does not walk past the whole table where the planner is wrong about the number or the age of the matches', async () => {
+it('does not read the whole table when the planner misjudges the number or the age of the matches', async () => {
   const rows = 20_000;
   // A tenth are bicycles and a tenth are lamps, but never both; another tenth, all of them old, are kettles.
   await client.query(`
@@ -114,7 +114,7 @@ it('does not walk past the whole table where the planner is wrong about the numb
     const { condition } = itemFilter.parse(filter);
     const statements = sourcesOf(items.metadata, condition ?? constant(true), undefined, 20);
     expect(await explain((statement) => runStatement(items, statement), statements.all)).toMatchObject({ readsTable: false });
-    // What the planner would do on its own, and what is done.
+    // The planner's choice, and the actual statements.
     expect(await rowsRemoved(statements.planned)).toBeGreaterThan(0.8 * rows);
     expect(await rowsRemoved(statements.recent)).toBeLessThanOrEqual(WINDOW);
     expect(await rowsRemoved(statements.fenced)).toBeLessThan(0.01 * rows);

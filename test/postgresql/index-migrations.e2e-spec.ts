@@ -32,7 +32,7 @@ async function validIndexes(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-it('log what they wait for and what they apply, and build the indexes while others write', async () => {
+it('log waits and applied migrations, and build the indexes during writes', async () => {
   const earlier = new Client(databaseUrlOf(database));
   await earlier.connect();
   await earlier.query('CREATE TABLE items (id uuid PRIMARY KEY, name text NOT NULL, description text)');
@@ -74,7 +74,7 @@ it('log what they wait for and what they apply, and build the indexes while othe
   ]);
 });
 
-it('build an index anew that was left unfinished', async () => {
+it('rebuild an index that was left unfinished', async () => {
   await migrate();
   await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'`);
   await client.query(`DROP INDEX items_name_trigrams_idx`);
@@ -86,13 +86,13 @@ it('build an index anew that was left unfinished', async () => {
 it.each([
   ['may not be created', ''],
   ['is in a schema that is not on the search path', 'CREATE SCHEMA extensions; CREATE EXTENSION pg_trgm SCHEMA extensions'],
-])('go on without pg_trgm where it %s, and say so', async (_case, preparation) => {
+])('continue without pg_trgm where it %s, with a warning', async (_case, preparation) => {
   const role = `items_test_${process.pid}_${Date.now()}`;
   await client.query(`CREATE ROLE ${role} LOGIN; GRANT ALL ON SCHEMA public TO ${role}; ${preparation}`);
   const url = new URL(databaseUrlOf(database));
   url.username = role;
   const service = await ServiceProcess.startReady({ DATABASE_URL: url.href });
-  const left = service.log.filter(({ msg }) => msg === 'index left out');
+  const left = service.log.filter(({ msg }) => msg === 'index skipped: its extension is not available');
   expect(left).toEqual([expect.objectContaining({ level: 'warn', index: 'items_name_trigrams_idx', extension: 'pg_trgm' })]);
   expect(await validIndexes()).toEqual(['items_name_id_idx']);
   expect(await service.end('SIGTERM')).toBe(0);

@@ -12,7 +12,7 @@ const range = <T>(count: number, make: (index: number) => T): T[] => Array.from(
 
 const hostile = [generateToken, () => generateToken().slice(0, -1), () => 'token', () => 'eyJ.e.s'];
 
-it('thousands of paths and tokens, and all methods, make no time series', async () => {
+it('creates no time series for thousands of paths and tokens, and all methods', async () => {
   const tokens = range(MANY / 2, generateToken);
   const path = join(testDirectory(), `tokens-${process.pid}`);
   await writeFile(path, tokens.map((token, index) => `token-${index}:${digestOf(token).toString('hex')}\n`).join(''));
@@ -23,7 +23,7 @@ it('thousands of paths and tokens, and all methods, make no time series', async 
     const { response } = await answerTo(request(`${flooded.api.origin}${target}`, { agent, method, headers }).end());
     return response.statusCode;
   };
-  /** Each to a path of its own, with a token of its own, every second one valid; then all methods that Node takes for a request. */
+  /** Sends each request to another path with another token, every second one valid, and then every method that Node accepts. */
   const flood = async (count: number) => {
     const credential = (index: number) => (index % 2 === 0 ? tokens[index / 2] : hostile[((index - 1) / 2) % 4]?.());
     const statuses = await Promise.all(
@@ -33,7 +33,7 @@ it('thousands of paths and tokens, and all methods, make no time series', async 
     await Promise.all(methods.flatMap((method) => [send(method, '/v1/items', tokens[0]), send(method, '/elsewhere')]));
     return statuses;
   };
-  // Those of garbage collections begin with the first one of a kind.
+  // Series of garbage collections appear with the first one of a kind.
   const seriesOf = ({ samples }: Scrape) =>
     samples.flatMap(({ name, labels }) => (name.startsWith('nodejs_gc_') ? [] : JSON.stringify([name, labels]))).toSorted();
 

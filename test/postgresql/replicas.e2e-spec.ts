@@ -18,7 +18,7 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
-// Processes that start, alone and at the same moment, and what they have in common then.
+// Starts of processes, alone and at the same time, and their shared state.
 
 let database: TestDatabase;
 
@@ -30,7 +30,7 @@ afterEach(() => database.drop());
 
 const run = (statement: string) => query(databaseUrlOf(database), statement);
 
-describe('a fault that no retry can change ends the start, with its reason:', () => {
+describe('a failure that no retry fixes stops the start, with its reason:', () => {
   it('a migration whose SQL fails', async () => {
     await run('CREATE TABLE items (x int)');
     const { code, stderr } = await runServiceToEnd(database.environment);
@@ -47,7 +47,7 @@ describe('a fault that no retry can change ends the start, with its reason:', ()
     await issueToken(database.environment);
     await run(statement);
     const { code, stderr } = await runServiceToEnd(database.environment);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The entity Item does not fit the database: .* does not exist/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The entity Item does not match the database: .* does not exist/)]);
   });
 
   it('an entity that TypeORM does not accept', async () => {
@@ -69,7 +69,7 @@ describe('a fault that no retry can change ends the start, with its reason:', ()
   });
 });
 
-it('starts before its database is there, tells of each attempt in one line, with longer and longer pauses, and serves once it is', async () => {
+it('starts before its database, logs each attempt in one line with increasing pauses, and serves once it is available', async () => {
   const proxy = await TcpProxy.start(databaseUrlOf(database));
   proxy.cut();
   const service = await ServiceProcess.start({ DATABASE_URL: proxy.url });
@@ -87,7 +87,7 @@ it('starts before its database is there, tells of each attempt in one line, with
   await proxy.stop();
 });
 
-it('waits, unready, for migrations that somebody else applies', async () => {
+it('waits, not ready, for migrations that another process applies', async () => {
   const service = await ServiceProcess.start({ ...database.environment, MIGRATE_ON_START: 'false' });
   await delay(500);
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
@@ -96,7 +96,7 @@ it('waits, unready, for migrations that somebody else applies', async () => {
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('migrates an empty database once, however many replicas start at the same moment', async () => {
+it('migrates an empty database once when many replicas start at the same time', async () => {
   const environment = { ...database.environment, LOG_LEVEL: 'debug' };
   const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
@@ -106,7 +106,7 @@ it('migrates an empty database once, however many replicas start at the same mom
   expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
 });
 
-it('honours on every replica, within the time of the cache, that a token was revoked, expired or rotated on another', async () => {
+it('applies a revocation, expiry or rotation on every replica within the time of the cache', async () => {
   const first = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const expiring = await first.newClient('expiring', { expiresAt: new Date(Date.now() + 2000) });
@@ -132,7 +132,7 @@ it.each([
   ['migrate, also as process 1 of a container', 'SIGTERM', 143],
   ['migrate, also as process 1 of a container', 'SIGINT', 130],
 ] as const)(
-  '%s ends on %s while another process keeps it from migrating, and migrates nothing',
+  '%s ends on %s while it waits for the migrations of another process, and migrates nothing',
   async (what, signal, expected) => {
     const migrator = new Client(databaseUrlOf(database));
     await migrator.connect();
@@ -154,7 +154,7 @@ it.each([
 /** Between two times that a replica asks for keys, in seconds. */
 const PAUSE = 30;
 
-it('follows new keys on every replica, asks nobody too often, and goes on while the issuer is away', async () => {
+it('follows new keys on every replica, limits its requests to the issuer, and continues while the issuer is away', async () => {
   const provider = await IdentityProvider.start();
   const environment = { ...database.environment, ...provider.environment };
   const began = performance.now();

@@ -24,7 +24,7 @@ async function stop(service: Service): Promise<void> {
   await service.stop();
 }
 
-it('a filter that was quick, and is slow at some cursor, holds up no other token', async () => {
+it('a quick filter that is slow at some cursor does not block other tokens', async () => {
   const service = await start('10');
   await service.api.create({ name: 'newest' });
   const victim = await service.newClient();
@@ -43,7 +43,7 @@ it('a filter that was quick, and is slow at some cursor, holds up no other token
   await stop(service);
 });
 
-it('a lock on one table holds up the filters of no other', async () => {
+it('a lock on one table does not block the filters of others', async () => {
   const service = await start('10');
   await service.api.create({ name: 'x' });
   const other = await service.newClient();
@@ -57,7 +57,7 @@ it('a lock on one table holds up the filters of no other', async () => {
   await stop(service);
 });
 
-it('filters that follow each other leave the only connection to others', async () => {
+it('consecutive filters leave the only connection to others', async () => {
   const service = await start('1');
   let done = false;
   const filters = (async () => {

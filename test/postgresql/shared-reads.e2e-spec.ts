@@ -33,7 +33,7 @@ const names = async () => {
 };
 const ALL = [200, ['c', 'b', 'a']];
 
-it('reads that share connections do not wait for one that waits for a lock', async () => {
+it('reads on shared connections do not wait for one that waits for a lock', async () => {
   await admin.query('BEGIN; LOCK TABLE widgets IN ACCESS EXCLUSIVE MODE');
   const blocked = service.api.call('GET', '/v1/widgets');
   const read = Array.from({ length: 20 }, names);
@@ -44,7 +44,7 @@ it('reads that share connections do not wait for one that waits for a lock', asy
   expect((await blocked).status).toBe(200);
 });
 
-it('they go on after a migration that changes what their plans were made for, and after their connections were cut', async () => {
+it('they continue after a migration that invalidates their plans, and after lost connections', async () => {
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE varchar(300)');
   expect(await Promise.all([names(), names(), names()])).toEqual([ALL, ALL, ALL]);
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE text');

@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Ends TLS in front of a PostgreSQL that may have none: answers SSLRequest (manual, 55.2.10) and passes the rest on. */
+/** Terminates TLS in front of a PostgreSQL without it: responds to SSLRequest (manual, 55.2.10) and passes the rest on. */
 async function accept(client: Socket): Promise<void> {
   client.on('error', () => undefined);
   const [request] = (await once(client, 'data')) as [Buffer];
@@ -57,14 +57,14 @@ function start(parameters: string): Promise<ServiceProcess> {
   return ServiceProcess.start({ DATABASE_URL: `${url.href}?${parameters}` });
 }
 
-it('speaks TLS and verifies the server when the URL says so', async () => {
+it('uses TLS and verifies the server if the URL requires it', async () => {
   const service = await start(`sslmode=verify-full&sslrootcert=${encodeURIComponent(certificate)}`);
   await service.becomesReady();
   expect(encryptedConnections).toBeGreaterThan(0);
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('stays up, unready, rather than trust a server whose certificate it cannot verify', async () => {
+it('stays up, not ready, instead of trusting a certificate that it cannot verify', async () => {
   const service = await start('sslmode=verify-full');
   await eventually(() => service.log.some(({ msg }) => msg === 'database not ready'));
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);

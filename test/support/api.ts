@@ -1,4 +1,4 @@
-/** An answer as a client sees it. */
+/** A response as a client sees it. */
 export interface Answer<Body> {
   status: number;
   headers: Headers;
@@ -27,7 +27,7 @@ export interface ProblemBody {
   errors?: { pointer?: string; parameter?: string; code: string; detail: string; start?: number; end?: number }[];
 }
 
-/** What a problem must never contain: stacks, SQL, source paths, names of our libraries. */
+/** Must never be in a problem: stacks, SQL, source paths, names of our libraries. */
 export const LEAKS = /\\n +at |node_modules|\.[jt]s:\d|SELECT |INSERT |QueryFailed|typeorm|pglite|postgres|sqlstate/i;
 
 /** A client of one running service with one token. */
@@ -37,7 +37,7 @@ export class Api {
     readonly token: string,
   ) {}
 
-  /** Sends a request as it is given and parses the answer as JSON. */
+  /** Sends a request and parses the response as JSON. */
   async send<Body = ProblemBody>(method: string, path: string, init: RequestInit = {}): Promise<Answer<Body>> {
     const response = await fetch(this.origin + path, { method, ...init });
     const text = await response.text();

@@ -14,10 +14,10 @@ const SEPARATED = 24;
 export class Canaries {
   /** All of them, by name. */
   readonly values = new Map<string, string>();
-  /** What there is to look for, in lower case, and what it is: `canary: spelling`. */
+  /** Searched texts in lower case, each with its description: `canary: spelling`. */
   private readonly pieces = new Map<string, string>();
 
-  /** @param value - without what may be known: a prefix or a header. @param whole - with that */
+  /** @param value - without its public prefix or header. @param whole - with it */
   add(canary: string, value: string, whole = value): void {
     this.values.set(canary, value);
     this.addPieces(`${canary}: text`, value, LETTERS);
@@ -25,7 +25,7 @@ export class Canaries {
     for (const text of [value, whole]) this.addBytes(`${canary}: ${DIGEST}`, createHash('sha256').update(text).digest());
   }
 
-  /** What is in a text or a file, each once, as `canary: spelling`. */
+  /** The canaries in a text or a file, each once, as `canary: spelling`. */
   findIn(text: string | Buffer): string[] {
     const pattern = new RegExp([...this.pieces.keys()].map((piece) => piece.replaceAll(/\W/g, '\\$&')).join('|'), 'g');
     const found = text.toString('latin1').toLowerCase().match(pattern) ?? [];
@@ -39,7 +39,7 @@ export class Canaries {
 
   private addBytes(name: string, bytes: Buffer): void {
     for (const encoding of ['base64', 'base64url'] as const) {
-      // Whatever stands before and behind: `user:` perhaps.
+      // With any text around it, such as `user:`.
       for (const before of [0, 1, 2]) {
         const padded = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding);
         this.addPieces(`${name}base64`, padded.slice(2, Math.floor(((before + bytes.length) * 8) / 6)), LETTERS);

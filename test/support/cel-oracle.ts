@@ -18,7 +18,7 @@ export function matchesOf(filter: string, rows: readonly SampleRow[]): SampleRow
   return rows.filter((row) => evaluate(bindingsOf(row)) === true);
 }
 
-/** What an expression can name, with the values that it has for a row. */
+/** The names of an expression, with their values for a row. */
 function bindingsOf(row: SampleRow): Record<string, CelInput> {
   const { count, rank, seenAt, leftAt } = row;
   return {

@@ -10,7 +10,7 @@ export interface Media {
   examples?: Record<string, { value: unknown }>;
 }
 
-/** A header of an answer, or where in the document it is. */
+/** A response header, or a reference to one in the document. */
 export type Header = { schema: { type: string } } | { $ref: string };
 
 export interface Operation {
@@ -41,10 +41,10 @@ export interface Document {
   };
 }
 
-/** A header that tells of a repeated answer: it is on these alone. */
+/** The header of repeated responses, and of no others. */
 const ONLY_ON_REPEATS = 'Idempotent-Replayed';
 
-/** What a running service says of itself, and whether that is true of its answers. */
+/** The document of a running service, against which its responses are checked. */
 export class Contract {
   private readonly schemas = new Ajv2020({ strict: false });
 
@@ -87,13 +87,13 @@ export class Contract {
     return this.document.components.schemas[media?.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
   }
 
-  /** What is wrong with a value that a media type of the document describes. */
+  /** Errors of a value against the schema of a media type. */
   faultsOf({ schema }: Media, value: unknown): unknown[] {
     const validate = this.schemas.getSchema(`openapi.json${schema.$ref}`);
     return validate ? faultsBy(validate, value) : [`${schema.$ref} leads nowhere`];
   }
 
-  /** What is wrong with an answer: a status, media type, header or body that the operation does not document. */
+  /** Errors of a response: an undocumented status, media type, header or body. */
   faultsOfAnswer(operation: Operation, { status, headers, body }: Answer<unknown>): unknown[] {
     const documented = operation.responses[status];
     const mediaType = headers.get('content-type');
@@ -125,7 +125,7 @@ function faultsBy(validate: ValidateFunction, value: unknown): unknown[] {
   return validate(value) ? [] : (validate.errors ?? []);
 }
 
-/** The examples of a body, by whatever name. */
+/** All examples of a body. */
 export function examplesOf({ example, examples = {} }: Media): unknown[] {
   return example === undefined ? Object.values(examples).map(({ value }) => value) : [example];
 }

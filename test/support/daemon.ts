@@ -15,7 +15,7 @@ afterAll(async () => {
   await Promise.all([...directories].map((directory) => rm(directory, { recursive: true, force: true })));
 });
 
-/** Whom a server runs as; without it, as whoever runs the tests. */
+/** User of a server; by default the user who runs the tests. */
 export type Account = { uid: number; gid: number } | undefined;
 
 /** The account of a system user for servers that refuse to run as root; our own when we are not root. */
@@ -34,7 +34,7 @@ export function serverDirectory(name: string, owner?: Account): string {
   return directory;
 }
 
-/** A server that is not ours, such as Redis, in a process of its own that a test may treat as it likes. */
+/** A third-party server, such as Redis, in a separate process. */
 export class Daemon {
   output = '';
   private readonly child: ChildProcess;
@@ -55,7 +55,7 @@ export class Daemon {
     daemons.add(this);
   }
 
-  /** Waits until something is so; where asking fails, it is not so yet. @throws Error with what the server said, once it has ended */
+  /** Waits for a condition; a check that throws counts as false. @throws Error with the server's output after it has ended */
   becomes(isSo: () => Promise<boolean>): Promise<void> {
     return eventually(() => {
       if (this.child.pid === undefined || this.child.exitCode !== null || this.child.signalCode !== null) {

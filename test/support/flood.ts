@@ -10,7 +10,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Sends the head of a chunked request and then, for so many seconds, a body without an end, as fast as it is taken. */
+/** Sends the head of a chunked request and then, for so many seconds, an endless body as fast as possible. */
 export async function sendEndlessBody(port: number, request: string, seconds: number) {
   const socket = await open(port);
   let head = '';

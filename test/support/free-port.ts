@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
-/** Ports below those that systems give to outgoing connections, so that none of these takes one before its server does. */
+/** Ports below the range of outgoing connections, which could otherwise take one before its server does. */
 const FIRST = 20_000;
 /** Ports for each of the test processes that run side by side. */
 const SHARE = 2000;
@@ -10,7 +10,7 @@ const { JEST_WORKER_ID: worker = '1' } = process.env;
 
 let next = FIRST + ((Number(worker) - 1) % 5) * SHARE + Math.floor(Math.random() * SHARE);
 
-/** A port of 127.0.0.1 that nothing listens on, for a server that must be told its port. None is given twice. */
+/** A free port of 127.0.0.1 for a server that needs a fixed one. No port is returned twice. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
 import { listen } from './free-port.js';
 
-/** What is returned without the service, or how its response fares: lost, cut in half, or never requested. */
+/** Faults of a gateway: its own response, or a response that is lost, cut off, or never requested. */
 export type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'halve' | 'keep waiting';
 
 /** A load balancer between clients and the service, which may fail in the ways that load balancers and networks do. */

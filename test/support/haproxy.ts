@@ -31,7 +31,7 @@ export class Haproxy {
   }
 }
 
-/** Checks are answered late on a busy machine; only a wrong answer, or none at all, takes a server out. */
+/** Checks may be slow on a busy machine: only a wrong response or none marks a server as down. */
 function configuration(port: number, socket: string, servers: readonly number[]): string {
   return `
 global

@@ -1,6 +1,6 @@
 import type { Random } from './random.js';
 
-/** What has broken services before: SQL, wildcards, escapes, other languages, and what is hard to read. */
+/** Inputs that have broken other services: SQL, wildcards, escapes, other languages, and text that is hard to parse. */
 const SQL = [`' OR '1'='1`, `'; DROP TABLE items; --`, `") OR TRUE --`, `" UNION SELECT token FROM access_tokens --`];
 const CALLS = ['(SELECT pg_sleep(10))', 'CAST(name AS int)', '[1,2,3].all(x, x > 0)'];
 const ODD = ['\u0000', '\u0007', '\u2028', '\uFEFF', '\uFFFF', '😀', 'é\u0301'];
@@ -18,7 +18,7 @@ const TOKENS = [
   '.contains( .startsWith("a") .lowerAscii() .matches("a") .all(x,true)',
 ].flatMap((tokens) => tokens.split(' '));
 
-/** Values of every type, at the bounds of columns and of CEL, beyond them, and what is none. */
+/** Values of every type at and beyond the limits of columns and of CEL, and invalid ones. */
 const LONG = ['9'.repeat(400), `0x${'f'.repeat(40)}`, `${'9'.repeat(400)}.0`];
 const TIMES = (
   '0001-01-01T00:00:00Z 9999-12-31T23:59:59.999999999Z 9999-12-31T23:59:59.999999999-23:59 -000001-01-01T00:00:00Z ' +
@@ -34,7 +34,7 @@ const VALUES = [
   ...TIMES.map((time) => `timestamp("${time}")`),
 ];
 
-/** What is repeated until it is too much. */
+/** Parts that are repeated until a limit is exceeded. */
 const REPEATED = [
   '((name',
   'name == "a" || ',
@@ -42,7 +42,7 @@ const REPEATED = [
   ...String.raw`( [ ! - { name. !( "a", [[ name.contains( \ " ''' timestamp( x?y:`.split(' '),
 ];
 
-/** An expression that nobody means well with, or that damages a valid one. Some happen to be valid. */
+/** A malicious expression or a damaged valid one. Some happen to be valid. */
 export function hostileFilter(random: Random, valid: string, fields = ['id', 'name', 'description', 'createdAt']): string {
   const operators = ['==', '!=', '<', '<=', '>', '>='];
   return random.of([

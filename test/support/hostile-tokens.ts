@@ -10,7 +10,7 @@ import { testDirectory } from './test-database.js';
 
 type Make = (idp: IdentityProvider) => Promise<string> | string;
 
-/** What it is, why it is refused, and how it is made of what the provider publishes. */
+/** Description, reason of the refusal, and a function that makes the token from the provider's published data. */
 export type HostileToken = readonly [name: string, reason: RefusalReason, make: Make];
 
 /** Seconds since the epoch. */
@@ -35,7 +35,7 @@ function byProvider(header: object, payload?: object | string): Make {
   return (idp) => idp.key().sign({ alg: 'RS256', kid: idp.key().kid, ...header }, payload ?? claimsOf(idp));
 }
 
-/** With claims that differ from those that the provider makes. */
+/** With other claims than the provider's. */
 function claiming(claims: Record<string, unknown>): Make {
   return (idp) => idp.sign(claims);
 }

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpH
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** An answer with its bytes, and when its request began to be sent and it had arrived whole, in monotonic milliseconds. */
+/** A response with its bytes, and the monotonic times in milliseconds of the start of its request and of its end. */
 export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
@@ -14,7 +14,7 @@ export interface Reply {
 /** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
 export const HANG = 15_000;
 
-/** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
+/** @throws Error without a complete response: refused, reset, or silent for {@link HANG} */
 export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingMessage; body: string }> {
   return new Promise((resolve, reject) => {
     outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
@@ -41,7 +41,7 @@ export class HttpClient {
     clients.add(this);
   }
 
-  /** @throws Error when there is no whole answer: refused, reset, or silent for {@link HANG} */
+  /** @throws Error without a complete response: refused, reset, or silent for {@link HANG} */
   async send(path: string, init: { method?: string; headers?: OutgoingHttpHeaders; body?: string } = {}): Promise<Reply> {
     const { method = 'GET', headers = {}, body = '' } = init;
     const sent = performance.now();

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { JWK } from 'jose';
 import { type Algorithm, algorithms, SigningKey } from './signing-key.js';
 
-/** What the provider publishes. */
+/** The documents that the provider publishes. */
 export type Endpoint = 'discovery' | 'keys';
 
 const endpoints: ReadonlyMap<string, Endpoint> = new Map([
@@ -12,15 +12,15 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
   ['/keys', 'keys'],
 ]);
 
-/** What each answers with, and must be asked for: the API server of Kubernetes insists on it. */
+/** Media types of the responses, which requests must accept: the Kubernetes API server requires that. */
 const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
 
-/** How it fails: it is silent, at once or in the middle of its response, or responds with 500, a redirect to the right one, or a wrong body. */
+/** Failures: no response, half a response, 500, a redirect to the correct URL, or an invalid body. */
 export type ProviderFault = 'silent' | 'half' | 'error' | 'redirect' | { body: string };
 
 /** How a JWT is signed. */
 export interface Signing {
-  /** RS256 unless told otherwise. */
+  /** RS256 by default. */
   alg?: Algorithm;
   /** Undefined: that of the key. Null: none. */
   kid?: string | null;
@@ -29,9 +29,9 @@ export interface Signing {
 /** A real server that publishes its keys and issues JWTs, as identity providers do, and fails as they do. */
 export class IdentityProvider {
   readonly audience = 'items-api';
-  /** How often each was asked for; `elsewhere` is what redirects and headers of attackers lead to. */
+  /** Number of requests for each document; `elsewhere` counts targets of redirects and of attackers' headers. */
   readonly requests = { discovery: 0, keys: 0, elsewhere: 0 };
-  /** What is published beside the issuer and the place of its keys, or in place of these. */
+  /** Metadata in addition to, or instead of, the issuer and the URL of its keys. */
   metadata: Record<string, unknown> = {};
   /** The key set. */
   published: JWK[] = [];

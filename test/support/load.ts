@@ -1,33 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpClient, Reply } from './http-client.js';
 
-/** One request of a load and what became of it; times are those of {@link Reply}. */
+/** One request of a load with its result; times are those of {@link Reply}. */
 export interface Call {
   sent: number;
   received: number;
-  /** 0 when no whole answer came back. */
+  /** 0 without a complete response. */
   status: number;
   result: Reply | Error;
 }
 
 const running = new Set<Load>();
 
-// A test that fails must not go on sending.
+// A failed test must not continue to send.
 afterAll(() => Promise.all([...running].map((load) => load.stop())));
 
-/** Requests that clients go on sending, each one after the other, until they are stopped. */
+/** Clients that send requests one after another until they are stopped. */
 export class Load {
   readonly calls: Call[] = [];
   private readonly stopping = new AbortController();
   private readonly clients: Promise<void>[];
 
-  /** @param clients - each sends its next request so many milliseconds after the response to the one before */
+  /** @param clients - each sends its next request so many milliseconds after the previous response */
   constructor(clients: readonly HttpClient[], send: (client: HttpClient) => Promise<Reply>, pause: number) {
     this.clients = clients.map((client) => this.run(() => send(client), pause));
     running.add(this);
   }
 
-  /** Lets what is under way end. @returns every call that was made */
+  /** Waits for running requests. @returns all calls */
   async stop(): Promise<Call[]> {
     running.delete(this);
     this.stopping.abort();
@@ -64,7 +64,7 @@ export function admittedOf(calls: readonly Call[]): Call[] {
   return calls.filter(({ status }) => status === 200 || status === 201);
 }
 
-/** The largest number of calls that are certain to have been decided, between request and response, within so many milliseconds. */
+/** The largest number of calls that were certainly decided, between request and response, within so many milliseconds. */
 export function mostInAnyWindow(calls: readonly Call[], length: number): number {
   const countFrom = (start: number) => calls.filter(({ sent, received }) => sent >= start && received < start + length).length;
   return Math.max(0, ...calls.map(({ sent }) => countFrom(sent)));

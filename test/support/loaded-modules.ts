@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ServiceProcess } from './process.js';
 import { testDirectory } from './test-database.js';
 
-/** What a service without its database loads until it ends: packages, and files of the service. */
+/** Packages and files that a service without its database has loaded when it ends. */
 export async function loadedBy(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const NODE_V8_COVERAGE = await mkdtemp(join(testDirectory(), 'loaded-'));
   const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://127.0.0.1:1/items', NODE_V8_COVERAGE, ...environment });

@@ -11,7 +11,7 @@ export interface Manifest {
 
 type Models = typeof kubernetes;
 type NamesOf<Model> = Model extends `V1${infer Name}` ? Name : never;
-/** The class of the client for a kind: what the tests read an object as. */
+/** The client's class for a kind, as which the tests read an object. */
 type ModelOf<Kind extends string> = Kind extends 'HorizontalPodAutoscaler' ? 'V2HorizontalPodAutoscaler' : `V1${Kind}`;
 type OfKind<Kind extends string> =
   ModelOf<Kind> extends keyof Models
@@ -55,13 +55,13 @@ export class Manifests {
     return this.deployment.spec.template.spec as kubernetes.V1PodSpec;
   }
 
-  /** What makes pods, of whatever kind, by the name of the object that makes them. */
+  /** All objects that create pods, by name. */
   get podTemplates(): Map<string, kubernetes.V1PodTemplateSpec> {
     const workloads = this.all as (Manifest & { spec?: { template?: kubernetes.V1PodTemplateSpec } })[];
     return new Map(workloads.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template]] : [])));
   }
 
-  /** The names of those whose pods a selector finds; labels alone, as all are in one namespace. */
+  /** Names of objects whose pods match a selector; by labels only, because all are in one namespace. */
   selectedBy(labels: Record<string, string> = {}): string[] {
     const found = [...this.podTemplates].filter(([, { metadata }]) =>
       Object.entries(labels).every(([name, value]) => metadata?.labels?.[name] === value),
@@ -69,7 +69,7 @@ export class Manifests {
     return found.map(([name]) => name);
   }
 
-  /** What a container gets from the ConfigMap, the Secret and its own list. */
+  /** Environment of a container from the ConfigMap, the Secret and its own list. */
   environmentOf({ env = [], envFrom = [] }: kubernetes.V1Container): Record<string, string> {
     const shared = envFrom.map(({ configMapRef }) => (configMapRef ? this.only('ConfigMap').data : {}));
     const own = env.map(({ name, value, valueFrom }) => ({
@@ -106,7 +106,7 @@ export function expectKnown(document: Manifest): void {
   expect(parse(kubernetes.dumpYaml(known))).toEqual(document);
 }
 
-/** What the profile forbids by its mere presence in a pod, or what would escape the checks of its only container. */
+/** Fields that the profile forbids, or that would bypass the checks of the only container. */
 const FORBIDDEN = ['hostNetwork', 'hostPID', 'hostIPC', 'initContainers', 'ephemeralContainers'] as const;
 
 /**

@@ -30,7 +30,7 @@ export function testedAlerts(): ReadonlySet<string> {
   return new Set([...readFileSync(RULE_TESTS, 'utf8').matchAll(/alertname="(\w+)"/g)].map(([, alert = '']) => alert));
 }
 
-/** Every query of the dashboard with what Grafana puts in the place of its variables, by the title of its panel. */
+/** Every query of the dashboard with the values that Grafana inserts for its variables, by panel title. */
 export function dashboardQueries(): { title: string; expr: string }[] {
   const { panels, annotations } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as Dashboard;
   const ofPanels = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));

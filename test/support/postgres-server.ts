@@ -14,7 +14,7 @@ const VERSIONS = '/usr/lib/postgresql';
 /** Configuration parameters, as on the command line of the server. */
 type Settings = Readonly<Record<string, string>>;
 
-/** What `pg_ctl stop -m` sends: `fast` rolls back and says goodbye, `immediate` is a crash that recovers at the next start. */
+/** Modes of `pg_ctl stop -m`: `fast` rolls back and disconnects clients, `immediate` is a crash with recovery at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 export class PostgresServer {
@@ -31,7 +31,7 @@ export class PostgresServer {
     return PostgresServer.make(settings, 'initdb', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-U', 'postgres');
   }
 
-  /** With a copy of another server, which it goes on following as a hot standby. */
+  /** A copy of another server, which follows it as a hot standby. */
   static startStandby(primary: PostgresServer, settings: Settings = {}): Promise<PostgresServer> {
     const options = ['-d', primary.url, '--write-recovery-conf', '--checkpoint=fast'];
     return PostgresServer.make(settings, 'pg_basebackup', ...options);
@@ -49,7 +49,7 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
   }
 
-  /** Starts what was stopped, and waits until it takes connections. */
+  /** Starts a stopped server, and waits until it accepts connections. */
   async start(): Promise<void> {
     const own = { port: this.port, unix_socket_directories: this.directory, listen_addresses: '127.0.0.1' };
     const options = Object.entries({ ...own, ...this.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -65,7 +65,7 @@ export class PostgresServer {
     await this.query('SELECT pg_promote()');
   }
 
-  /** Waits until a standby has replayed what its primary had written when this was called. */
+  /** Waits until a standby has replayed everything that its primary had written at the time of the call. */
   async catchesUpWith(primary: PostgresServer): Promise<void> {
     const [written] = await primary.query<{ position: string }>('SELECT pg_current_wal_lsn() AS position');
     const replayed = 'SELECT WHERE pg_last_wal_replay_lsn() >= $1';

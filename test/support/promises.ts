@@ -36,9 +36,9 @@ interface PromisesOptions {
   root?: Type;
   /** To generate from the document and from nothing else, at least. */
   requests?: number;
-  /** Makes a valid body, another one for each count: unless given, the example of the document, with texts of its own. */
+  /** Makes a different valid body for each count; by default the example of the document with other texts. */
   body?: (count: number) => object;
-  /** Where a collection is whose path has parameters: creates what is above it, such as `/v1/books/0190163d-…/loans`. */
+  /** Creates the parents of a collection whose path has parameters, such as `/v1/books/0190163d-…/loans`. */
   at?: (api: Api) => Promise<string>;
   /** In which order the list has its rows: newest first, unless given. */
   order?: (a: Row, b: Row) => number;
@@ -52,7 +52,7 @@ interface Page {
 /** Requests of a token before it has used up the low limit: more than a collection has operations. */
 const LIMIT = 9;
 
-/** What serves the collections of one module, as it comes and with a low limit: they stop at the end of the file. */
+/** Services for the collections of one module, with the default and with a low limit, which stop at the end of the file. */
 const served = new Map<Type, Promise<MeasuredService[]>>();
 
 afterAll(async () => {
@@ -73,7 +73,7 @@ const newestFirst = (a: Row, b: Row) => (a.id < b.id ? 1 : -1);
 export function describePromises(path: string, options: PromisesOptions = {}): void {
   const { root = AppModule, requests = 500, body: bodyOf, at = () => Promise.resolve(path), order } = options;
 
-  describe(`${path} keeps what the platform promises`, () => {
+  describe(`${path} keeps the promises of the platform`, () => {
     let service: MeasuredService;
     let limited: MeasuredService;
     let api: Api;
@@ -110,7 +110,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
     });
 
     let created = 0;
-    /** The example, with texts of its own each time: some may have to be unique. */
+    /** The example with different texts each time, because some may have to be unique. */
     const newBody = () => {
       created += 1;
       if (bodyOf) return bodyOf(created);
@@ -136,7 +136,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       await fuzz.attempt(fc.oneof(...operations.flatMap(attempts)), requests * part);
     });
 
-    it('creates once what is sent twice with a key, and not another request with that key', async () => {
+    it('creates once for repeated requests with a key, and rejects another request with that key', async () => {
       const pairs = fc.tuple(creating.drafts, creating.drafts, fc.noBias(fc.uuid()));
       await fuzz.each(pairs, requests * 0.01, async ([{ json: first }, { json: second }, key]) => {
         const { status, body } = await fuzz.judge(creation(first, key));
@@ -151,13 +151,13 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
 
     it('finds a row until it is deleted', async () => {
       const { id } = (await fuzz.judge(creation(newBody()))).body as Row;
-      // What comes after a DELETE does not find it: each is made once more.
+      // Later requests for a deleted row do not find it: each attempt is repeated.
       for (const operation of [...ofRows(), ...ofRows()]) {
         await fuzz.judge(accepted(requestFor(operation, id, operation.body && {}), operation));
       }
     });
 
-    it('does not find a row to update that is deleted meanwhile', async () => {
+    it('does not find a row that is deleted during an update', async () => {
       for (const operation of ofRows().filter(({ method }) => method === 'PATCH')) {
         const { id } = (await fuzz.judge(creation(newBody()))).body as Row;
         const updated = await service.app.get(DataSource).transaction(async (manager) => {
@@ -171,7 +171,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       }
     });
 
-    it('refuses requests without a token or without the scope, whatever else is wrong', async () => {
+    it('rejects requests without a token or scope, regardless of other errors', async () => {
       const revoked = await service.newClient('revoked');
       await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked.token) }, TESTER);
       const expired = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
@@ -180,13 +180,13 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       await fuzz.attempt(forbidden(all(), elsewhere.token), requests * 0.05);
     });
 
-    it('has stored every row that it created, byte for byte, and nothing else', async () => {
+    it('has stored every row that it created, byte for byte, and no other', async () => {
       const rows = (await rowsOf()).filter(({ id }) => !others.has(id));
       const differing = rows.filter((row) => !fuzz.isKept(row.id, row));
       expect([rows.length, differing]).toEqual([fuzz.created.size, []]);
     });
 
-    it('has been sent as many requests as it should, which broke every rule, and of which few met a conflict', () => {
+    it('was sent the intended number of requests, which broke every rule, with few conflicts', () => {
       expect(operations.flatMap((operation) => unbrokenRules(operation.body ?? {}))).toEqual([]);
       const counts = Object.fromEntries([...fuzz.counts].toSorted(([a], [b]) => a - b));
       const sum = Object.values(counts).reduce((total, count) => total + count, 0);
@@ -211,7 +211,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       }
     });
 
-    it('creates what a walk then meets exactly once, newest first, whatever is created meanwhile', async () => {
+    it('returns created rows exactly once, newest first, during concurrent creates', async () => {
       const before = new Set(fuzz.created.keys());
       const seen: Row[] = [];
       let cursor: string | undefined;
@@ -221,13 +221,13 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
         cursor = page.nextCursor;
         await fuzz.judge(creation(newBody()));
       } while (cursor);
-      // In another order, what is created meanwhile may be ahead.
+      // In another order, concurrent rows may come first.
       const met = seen.map(({ id }) => id).filter((id) => !order || before.has(id));
       expect(met.toSorted()).toEqual([...before].toSorted());
       expect(seen).toEqual(seen.toSorted(order ?? newestFirst));
     });
 
-    it('is documented whole, with examples that are valid', async () => {
+    it('is documented completely, with valid examples', async () => {
       expect(await contract.validate()).toEqual({ valid: true });
       for (const { operation, path: template } of operations) {
         const missing = template.includes('{') ? ['404'] : [];
@@ -263,7 +263,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
   });
 }
 
-/** What an operation responds, where there is no row, to a request without a body. */
+/** The response of an operation to a request without a body when there is no row. */
 function statusOf({ body, rowId }: Described): number {
   return body ? 400 : rowId === undefined ? 200 : 404;
 }

@@ -1,6 +1,6 @@
 import { Client, type QueryResultRow } from 'pg';
 
-/** Runs one statement in a connection of its own. @returns its rows */
+/** Runs a statement on a separate connection. @returns its rows */
 export async function query<Row extends QueryResultRow>(
   url: string,
   statement: string,

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 /** Milliseconds without a byte after which a response counts as whole. */
 const SILENCE = 300;
 
-/** What came back on a connection: everything until the server closed it. */
+/** Everything that was received until the server closed the connection. */
 export interface RawAnswer {
   status: number;
   headers: string;

@@ -54,7 +54,7 @@ export class RedisServer {
     await this.isUp();
   }
 
-  /** It keeps its connections and answers nothing. */
+  /** Keeps connections open without responding. */
   pause(): void {
     this.daemon.signal('SIGSTOP');
   }
@@ -70,7 +70,7 @@ export class RedisServer {
     return new Daemon('redis-server', args);
   }
 
-  /** It takes commands, and as a replica it has what its master has. */
+  /** Waits until it accepts commands and, as a replica, is in sync with its master. */
   private isUp(): Promise<void> {
     return this.daemon.becomes(async () =>
       /role:master|master_link_status:up/.test(String(await this.command('INFO', 'replication'))),

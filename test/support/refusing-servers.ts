@@ -14,7 +14,7 @@ function serve(answer: (data: Buffer, socket: Socket) => void): Promise<number> 
   return listen(server);
 }
 
-/** A server that accepts connections and what is sent, and says nothing. @returns its port */
+/** A server that accepts connections and data, and never responds. @returns its port */
 export function silentServer(): Promise<number> {
   return serve(() => undefined);
 }
@@ -35,7 +35,7 @@ export function postgresError(code: string, message: string): Buffer {
   return Buffer.concat([head, fields]);
 }
 
-/** A Redis that knows no AUTH, as those do where it is renamed: it answers with what it was told. @returns its port */
+/** A Redis without AUTH, as after a rename: its errors quote the command. @returns its port */
 export function refusingRedis(): Promise<number> {
   return serve((data, socket) => {
     // A command is an array of bulk strings (Redis serialization protocol): `*2`, `$4`, `auth`, `$6`, `secret`.

@@ -12,7 +12,7 @@ interface Sample {
   value: number;
 }
 
-/** What one scrape tells. */
+/** The metrics of one scrape. */
 export class Scrape {
   /** The type of each metric, by name. */
   readonly types: ReadonlyMap<string, string>;
@@ -42,7 +42,7 @@ export class Scrape {
   }
 }
 
-/** The application in this process, and what its metrics say. */
+/** The application in this process, with its metrics. */
 export interface MeasuredService extends Service {
   scrape(): Promise<Scrape>;
   metricsPort: number;

@@ -14,9 +14,9 @@ const PAUSE = 500;
 /** Milliseconds beyond a window for which a process that was away keeps to its part, and a little. */
 const KEEPS_TO_PART = 2500;
 
-/** What is done to Redis under load. */
+/** A failure of Redis under load. */
 export interface Fault {
-  /** For how many milliseconds it goes on once every process has noticed it. */
+  /** Milliseconds for which it lasts after every process has noticed it. */
   lasts?: number;
   begin: () => Promise<unknown>;
   /** Undoes it. Once this is done, Redis works. */
@@ -38,7 +38,7 @@ const CHANGES = 'items_rate_limit_storage_changes_total';
 
 /** Four processes that share a limit by means of a Redis that fails. */
 export class SharedLimit {
-  /** What each process admits when it is alone. */
+  /** The share of each process. */
   readonly part: number;
 
   private constructor(

@@ -4,7 +4,7 @@ import { calculateJwkThumbprint, type CryptoKey, exportJWK, exportSPKI, generate
 export const algorithms = ['RS256', 'ES256', 'EdDSA'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
-/** What WebCrypto calls them. */
+/** Their names in WebCrypto. */
 const parameters = {
   RS256: { name: 'RSASSA-PKCS1-v1_5' },
   ES256: { name: 'ECDSA', hash: 'SHA-256' },
@@ -38,7 +38,7 @@ export class SigningKey {
     return this.publicJwk.kid ?? '';
   }
 
-  /** Signs whatever it is given, without jose, which would refuse to sign much of what an attacker sends. */
+  /** Signs any input without jose, which would refuse to sign many of an attacker's tokens. */
   async sign(header: object, payload: object | string): Promise<string> {
     const input = signingInput(header, payload);
     return `${input}.${await this.signatureOf(input)}`;
@@ -50,7 +50,7 @@ export class SigningKey {
   }
 }
 
-/** What is signed of a JWT (RFC 7515, section 5.1). */
+/** The signed part of a JWT (RFC 7515, section 5.1). */
 export function signingInput(header: object, payload: object | string): string {
   return `${encode(header)}.${encode(payload)}`;
 }

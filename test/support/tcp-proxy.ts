@@ -3,12 +3,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { listen } from './free-port.js';
 import { postgresError } from './refusing-servers.js';
 
-/** Type of the message with which an answer of PostgreSQL ends; five bytes follow it. */
+/** Type of the message that ends a response of PostgreSQL; five bytes follow it. */
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 
 const TERMINATED = postgresError('57P01', 'terminating connection due to administrator command');
 
-/** Where to stop: before PostgreSQL sees a statement, or after it has carried it out and before the answer is seen. */
+/** When to stop: before PostgreSQL receives a statement, or after it has run it and before the client receives the response. */
 export type Stage = 'before' | 'after';
 
 interface Trap {
@@ -60,12 +60,12 @@ export class TcpProxy {
     this.generation += 1;
   }
 
-  /** Ends connections as a server does that is shut down, right behind its answer to a message that contains this text. */
+  /** Ends connections as a server does at its shutdown, right after its response to a message that contains this text. */
   terminateAfter(text: string): void {
     this.lastWords = text;
   }
 
-  /** The first statement that is meant, as the protocol wraps it, or its answer, goes no further, nor does anything after it. */
+  /** Drops the first matching statement, as the protocol wraps it, or its response, and everything after it. */
   stopAt(isHere: Trap['isHere'], stage: Stage, action: Trap['action']): void {
     this.trap = { isHere, stage, action };
   }
@@ -120,7 +120,7 @@ export class TcpProxy {
     });
     upstream.on('data', (answer) => {
       if (passes('after')) client.write(answer);
-      // In one go with what went before, so that the client reads both at once.
+      // In one write with the previous data, so that the client reads both at the same time.
       if (isLast && answer.at(-6) === READY_FOR_QUERY) {
         client.end(TERMINATED);
         upstream.destroy();

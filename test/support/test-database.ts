@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { promisify } from 'node:util';
 import { query } from './query.js';
 
-/** The variables that lead a service to a database of its own, and how to get rid of it. */
+/** The variables of a service's own database, and a function that removes it. */
 export interface TestDatabase {
   environment: { DATABASE_URL: string } | { DATA_DIR: string };
   drop(): Promise<void>;
@@ -49,13 +49,13 @@ async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   return { environment: { DATABASE_URL: url.href }, drop };
 }
 
-/** A database without rows in a directory of its own. */
+/** An empty database in a separate directory. */
 export async function createEmbedded(
   template: 'empty' | 'migrated' = 'migrated',
 ): Promise<TestDatabase & { environment: { DATA_DIR: string } }> {
   const directory = testDirectory();
   const DATA_DIR = await mkdtemp(join(directory, 'data-'));
-  // In a process of its own: the functions of Node take several times as long for a thousand files.
+  // In a separate process: Node's functions take several times as long for a thousand files.
   await promisify(execFile)('cp', ['-r', `${join(directory, template)}/.`, DATA_DIR]);
   // Removed with the directory of the whole run: the process that used it may still be ending.
   return { environment: { DATA_DIR }, drop: () => Promise.resolve() };

@@ -6,7 +6,7 @@ import { runCli } from './process.js';
 import { query } from './query.js';
 import { testDirectory } from './test-database.js';
 
-/** A token that a service with these variables accepts, whatever its database is. */
+/** A token that a service with these variables accepts, with any database. */
 export async function declareToken(): Promise<{ token: string; variables: { AUTH_TOKENS_FILE: string } }> {
   const token = generateToken();
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'declared-')), 'tokens');
@@ -24,7 +24,7 @@ export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string
   return stdout.trim();
 }
 
-/** Issues many tokens at once, in a database that has its migrations. */
+/** Issues many tokens at a time, in a migrated database. */
 export async function issueTokens(url: string, count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, generateToken);
   const rows = 'unnest($1::uuid[], $2::bytea[]) AS tokens (id, digest)';

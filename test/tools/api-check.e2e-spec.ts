@@ -12,7 +12,7 @@ const header = (fields?: object) => response({ headers: { 'X-Total': fields } })
 const property = (schema?: object) => ({ properties: { name: schema } });
 const enumeration = (...values: string[]) => property({ enum: values });
 
-/** What is done to one operation of a document, before and after. */
+/** Changes to one operation of a document, before and after. */
 type Row = [verdict: 'refuses' | 'accepts', change: string, before: object, after: object | undefined];
 const rows: Row[] = [
   ['refuses', 'no operation', {}, undefined],
@@ -67,7 +67,7 @@ it.each(rows.map(([verdict, change], index) => [verdict, change, index]))(
   },
 );
 
-it('npm run api:release releases what is current, unless clients would break', () => {
+it('npm run api:release releases the current document unless it would break clients', () => {
   expect(run('api:release', rows)).toMatchObject({ status: 1, isReleased: false });
   const additions = rows.filter(([verdict]) => verdict === 'accepts');
   expect(run('api:release', additions)).toMatchObject({ status: 0, isReleased: true });

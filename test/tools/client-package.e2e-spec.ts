@@ -21,16 +21,16 @@ beforeAll(async () => {
   directory = await mkdtemp(join(testDirectory(), 'client-'));
 });
 
-it('is committed as the generator makes it: run `npm run client` otherwise', async () => {
+it('is up to date with the generator: otherwise run `npm run client`', async () => {
   const generator = resolve('node_modules/@hey-api/openapi-ts/bin/run.js');
   await run(process.execPath, [generator, '-f', resolve(PACKAGE, 'openapi-ts.config.ts')], { cwd: directory });
   const generated = join(directory, PACKAGE, 'src/generated');
   expect(await readdir(generated)).toContain('sdk.gen.ts');
-  // It prints what differs, and fails then.
+  // Prints the differences, and fails then.
   expect((await run('diff', ['-r', resolve(PACKAGE, 'src/generated'), generated])).stdout).toBe('');
 });
 
-it('packs, installs, compiles strictly without any types of Node, and does what its README shows', async () => {
+it('packs, installs, compiles strictly without the types of Node, and works as in its README', async () => {
   await run('npm', ['pack', `./${PACKAGE}`, '--pack-destination', directory]);
   await writeFile(join(directory, 'package.json'), '{"type":"module"}');
   await run('npm', ['install', '--offline', './items-service-client-1.0.0.tgz'], { cwd: directory });

@@ -16,7 +16,7 @@ const RIGHT = {
   'src/main.ts': "import './apples/apple.js';\nimport './pears/pear.js';\nimport './figs/fig.js';\n",
 };
 
-/** What breaks one rule each. */
+/** Each breaks one rule. */
 const WRONG = {
   'src/plums/plum.ts': "import { apple } from '../apples/apple.js';\nexport const plum = apple;\n",
   'src/cherries/cherry.ts': "import { secret } from '../platform/secret.js';\nexport const cherry = secret;\n",
@@ -41,11 +41,11 @@ async function lint(files: Record<string, string>): Promise<string> {
   return check('depcruise', '--output-type', 'err-long', 'src') + check('oxlint', '--deny-warnings', 'src');
 }
 
-it('have nothing against features that use the door and the exceptions of Nest', async () => {
+it("accept features that import the platform's index and Nest's exceptions", async () => {
   expect(await lint({})).toBe('');
 });
 
-it('stop what breaks them, and say what to do instead', async () => {
+it('reject violations, with the fix', async () => {
   const output = await lint(WRONG);
   for (const message of [
     'features-stand-alone: src/plums/plum.ts → src/apples/apple.ts',

@@ -14,7 +14,7 @@ import { PlatformModule } from './platform/platform.module.js';
 export class AppModule {}
 `;
 
-/** What of the project the commands read; the rest of it is checked by `test/guide`, in a copy of everything. */
+/** The files that the commands read; `test/guide` checks the rest in a copy of the whole project. */
 let project: string;
 
 beforeAll(async () => {
@@ -70,7 +70,7 @@ it('writes nothing on a dry run', async () => {
   expect(await snapshot()).toEqual(before);
 });
 
-it('writes features that are formatted and registered, with the last migration of all and openapi.json', async () => {
+it('writes formatted and registered features, with the latest migration and openapi.json', async () => {
   const before = await snapshot();
   const { code, output } = run('npm', 'run', '--silent', 'generate', '--', 'order-lines');
   expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
@@ -105,7 +105,7 @@ it.each([
   ['pages', [], '"page" has another meaning already. Choose another name, such as service-pages.'],
   ['widgets', ['--with', 'get,put'], 'Data path "/with" must match pattern "^(get|update|delete)(,(get|update|delete))*$"'],
   ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
-])('refuses a feature that cannot be, and leaves nothing behind: %s %j', async (name, options, message) => {
+])('rejects an invalid feature, and leaves nothing behind: %s %j', async (name, options, message) => {
   const before = await snapshot();
   const { code, output } = schematic(name, ...options);
   expect([code, output]).toEqual([1, expect.stringContaining(message)]);

@@ -5,7 +5,7 @@ import { testDirectory } from '../support/test-database.js';
 
 const sbom = (cwd: string) => spawnSync(process.execPath, [resolve('tools/supply-chain/sbom.ts')], { cwd, encoding: 'utf8' });
 
-it('lists what runs in production, with the licence and the hash of each package', () => {
+it('lists the packages of production, with the licence and hash of each', () => {
   expect(sbom('.').status).toBe(0);
   const { components } = JSON.parse(readFileSync('reports/sbom.cdx.json', 'utf8')) as {
     components: { 'bom-ref': string; licenses?: object; hashes?: object }[];
@@ -17,7 +17,7 @@ it('lists what runs in production, with the licence and the hash of each package
   expect(components.filter(({ licenses, hashes }) => !licenses || !hashes)).toEqual([]);
 });
 
-it('refuses packages whose licence is unknown, or not allowed where they are used', () => {
+it('rejects packages with a licence that is unknown, or not allowed where they are used', () => {
   const directory = mkdtempSync(join(testDirectory(), 'project-'));
   const write = (path: string, content: object) => writeFileSync(join(directory, path), JSON.stringify(content));
   const packages: Record<string, { version: string; dev?: true }> = {};

@@ -38,11 +38,11 @@ export function readPageQuery(parameters: Readonly<Record<string, unknown>>): Pa
   }
   const word = FILTER.exec(filter)?.[1];
   if (filter !== '' && word === undefined) {
-    return invalidParameter('filter', 'unsupported', 'is not known here');
+    return invalidParameter('filter', 'unsupported', 'is unknown');
   }
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filter);
   if (cursor !== undefined && after === undefined) {
-    return invalidParameter('cursor', 'cursor', 'must be the nextCursor of a list with the same filter, unchanged');
+    return invalidParameter('cursor', 'cursor', 'must be an unchanged nextCursor of a list with the same filter');
   }
   return { limit: Number(limit), after, word, filter };
 }

@@ -28,7 +28,7 @@ export function rateLimited(limit: number, window: number, retryAfter: number): 
     name: 'rate-limited',
     status: 429,
     title: 'Rate limited',
-    detail: `The token has used up its requests: at most ${limit} in ${window} seconds. Retry in ${retryAfter} s.`,
+    detail: `The token has reached its limit of ${limit} requests in ${window} seconds. Retry in ${retryAfter} s.`,
     headers: { 'Retry-After': String(retryAfter) },
   };
 }

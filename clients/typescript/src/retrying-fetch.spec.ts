@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => jest.restoreAllMocks());
 
-/** Asks what is answered 503 with these headers, and gives up. */
+/** Sends a request that gets 503 with these headers until it gives up. */
 async function ask(headers: Record<string, string>, patience = Infinity): Promise<void> {
   const send = retryingFetch(() => Promise.resolve(new Response('', { status: 503, headers })), { retries: ATTEMPTS, patience });
   expect((await send('http://localhost/')).status).toBe(503);
@@ -30,17 +30,20 @@ it.each([
   ['a word', 'soon', 0, 0],
   ['less than nothing', '-5', 0, 0],
   ['a fraction', '1.5', 0, 0],
-])('waits as long as Retry-After says, at least, and each time for another while: %s', async (_case, value, least, most) => {
-  await ask({ 'Retry-After': value });
-  expect(waits).toHaveLength(ATTEMPTS);
-  expect(new Set(waits.map((wait) => wait % 1)).size).toBe(ATTEMPTS);
-  for (const [attempt, wait] of waits.entries()) {
-    expect(wait).toBeGreaterThanOrEqual(least);
-    expect(wait).toBeLessThanOrEqual(most + Math.min(500 * 2 ** attempt, 8000));
-  }
-});
+])(
+  'waits at least as long as Retry-After says, and a different time for each retry while: %s',
+  async (_case, value, least, most) => {
+    await ask({ 'Retry-After': value });
+    expect(waits).toHaveLength(ATTEMPTS);
+    expect(new Set(waits.map((wait) => wait % 1)).size).toBe(ATTEMPTS);
+    for (const [attempt, wait] of waits.entries()) {
+      expect(wait).toBeGreaterThanOrEqual(least);
+      expect(wait).toBeLessThanOrEqual(most + Math.min(500 * 2 ** attempt, 8000));
+    }
+  },
+);
 
-it('waits in all no longer than its patience', async () => {
+it('limits the total time of its retries', async () => {
   await ask({ 'Retry-After': '12' }, 90_000);
   expect(waits.length).toBeGreaterThanOrEqual(4);
   expect(waits.reduce((sum, wait) => sum + wait)).toBeLessThanOrEqual(90_000);

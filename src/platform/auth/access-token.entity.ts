@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A token as the database knows it: everything but the token itself. */
+/** A stored access token, without the token itself. */
 @Entity('access_tokens')
 export class AccessToken {
   @PrimaryColumn('uuid')
@@ -13,7 +13,7 @@ export class AccessToken {
   @Column('bytea')
   declare digest: Buffer;
 
-  /** Of the checksum, by which people recognise the token; null where they were not kept. */
+  /** Last four characters of the token, to recognise it; null for tokens issued before these were stored. */
   @Column('text', { name: 'last_four', nullable: true })
   declare lastFour: string | null;
 
@@ -26,7 +26,7 @@ export class AccessToken {
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   declare revokedAt: Date | null;
 
-  /** What it is restricted to; null for everything. */
+  /** Null allows everything. */
   @Column('text', { array: true, nullable: true })
   declare scopes: string[] | null;
 
@@ -37,12 +37,12 @@ export class AccessToken {
   @Column('uuid', { name: 'replaced_by', nullable: true })
   declare replacedBy: string | null;
 
-  /** Id of the first token of those that took each other's place; null for the first itself. */
+  /** Id of the first token in a chain of rotations; null for the first token itself. */
   @Column('uuid', { name: 'family_id', nullable: true })
   declare familyId: string | null;
 }
 
-/** Why a token cannot be used now; undefined if it can. */
+/** The reason why a token is not valid now; undefined for a valid token. */
 export function endOf({ revokedAt, expiresAt, replacedBy }: Pick<AccessToken, 'revokedAt' | 'expiresAt' | 'replacedBy'>) {
   if (revokedAt) {
     return 'revoked';

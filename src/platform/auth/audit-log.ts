@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { AUDIT_CONTEXT } from '../observability/nest-logger.js';
 
-/** Who did something, and why. */
 export interface Attribution {
   /** A person, a program or an address. */
   readonly actor: string;
@@ -12,11 +11,7 @@ type AuditEvent = `token.${'issued' | 'rotated' | 'revoked' | 'declared' | 'unde
 
 const logger = new Logger(AUDIT_CONTEXT);
 
-/**
- * Logs an event in one line, at any `LOG_LEVEL` but `silent`.
- *
- * @param details - ids and names, never a token or its digest
- */
+/** Logs an audit event at any `LOG_LEVEL` except `silent`. @param details - ids and names, never a token or its digest */
 export function audit(event: AuditEvent, { actor, reason }: Attribution, details: Readonly<Record<string, unknown>> = {}): void {
   logger.log({ msg: event, actor, reason, ...details });
 }

@@ -10,7 +10,7 @@ import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-crea
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
 
-/** Who may call: access tokens, declared tokens and JWTs, and what verifies them. */
+/** Authentication with access tokens, declared tokens and JWTs. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([AccessToken]),

@@ -12,7 +12,7 @@ import { clientAddress } from './failure-budget.js';
 import { type Admission, type Principal, type Refusal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { requiredPolicy } from './token-policy.decorator.js';
 
-/** The header `WWW-Authenticate` of a refusal (RFC 6750, section 3). */
+/** A `WWW-Authenticate` header value (RFC 6750, section 3). */
 export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
   const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
   return `Bearer ${fields.join(', ')}`;
@@ -23,18 +23,18 @@ const unauthorized = defineProblemType({
   status: 401,
   title: 'Missing or invalid token',
   remedy:
-    'Send a valid access token in the header `Authorization: Bearer <token>`. A token that was mistyped, has expired or was revoked is not valid; the operator of the service issues new ones.',
+    'Send a valid access token in the header `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked. The operator of the service issues new tokens.',
 });
 
 const MISSING = { headers: { 'WWW-Authenticate': challenge() } };
 const INVALID = { headers: { 'WWW-Authenticate': challenge({ error: 'invalid_token' }) } };
 
-/** The problem for a refused request, which says no more of the reason than RFC 6750 does. */
+/** The 401 problem. It reveals no more about the reason than RFC 6750 does. */
 export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem {
   return new Problem(unauthorized, 'A valid bearer token is required.', reason === 'missing' ? MISSING : INVALID);
 }
 
-/** Refuses requests without a valid bearer token, except on routes with `@Public()`. Runs before the body is read. */
+/** Rejects requests without a valid bearer token, except on `@Public()` routes. Runs before the body is read. */
 @Injectable()
 export class BearerAuthGuard extends AuthGuard() {
   private readonly refusals;
@@ -48,12 +48,12 @@ export class BearerAuthGuard extends AuthGuard() {
     super({ defaultStrategy: strategy.name });
     this.refusals = metrics.counter({
       name: 'items_authentication_refusals_total',
-      help: 'Requests answered 401, by the reason that the log tells as well',
+      help: 'Requests rejected with 401, by the reason that is also in the log',
       labels: { reason: REFUSAL_REASONS },
     });
     this.successes = metrics.counter({
       name: 'items_authentications_total',
-      help: 'Requests let in, by what they came with',
+      help: 'Authenticated requests, by kind of credential',
       labels: { kind: ['token', 'jwt'] },
     });
   }
@@ -68,14 +68,14 @@ export class BearerAuthGuard extends AuthGuard() {
       return super.canActivate(context) as Promise<boolean>;
     }
     if ('refused' in verdict) {
-      // For a `throw`, V8 looks for its place in the source, which takes a tenth of a 401.
+      // `throw` makes V8 locate the source position, which takes a tenth of the time of a 401.
       return Promise.reject(this.refuse(request, verdict));
     }
     request.user = this.admit(verdict);
     return true;
   }
 
-  /** Gets the verdict of the strategy from Passport, or the error of its look-up. */
+  /** Receives the strategy's verdict from Passport, or the error of the look-up. */
   override handleRequest<User>(error: Error | null, user: User, _info: unknown, context: ExecutionContext): User {
     if (error) {
       throw error;

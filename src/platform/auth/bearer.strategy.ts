@@ -20,10 +20,9 @@ import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.j
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1), and takes a token from nowhere else (RFC 9700, section 4.3.2).
- *
- * Valid credentials are cached for `TOKEN_CACHE_TTL`, which bounds how long a revoked one works; invalid ones never are. What is not
- * cached is looked up while its address has failures left, and always if it was valid before, so that neighbours cannot lock it out.
+ * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1; RFC 9700, section 4.3.2). Valid credentials are cached for
+ * `TOKEN_CACHE_TTL`, which limits how long a revoked token works. New ones are looked up only while their address has failures left;
+ * those that were valid before always are, so that other clients of the same network cannot lock them out.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
@@ -32,7 +31,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
-  /** Look-ups of new credentials by network: as many at once as it has failures left, or a few that may overdraw its budget. */
+  /** Limits concurrent look-ups of new credentials per network to the failures it has left, or to a few more. */
   private readonly newcomers: Bulkhead;
 
   constructor(
@@ -42,20 +41,20 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     private readonly configuration: Configuration,
   ) {
     super({ passReqToCallback: true });
-    // Passport keeps strategies by name for the whole process; applications in one process must not share one.
+    // Passport registers strategies by name for the whole process: each application needs its own name.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
     const few = Math.ceil(configuration.DATABASE_POOL_SIZE / 2);
     this.newcomers = new Bulkhead({
       total: Infinity,
-      // Where look-ups share no connections, half of the pool is left for others.
-      perOwner: (network) => (tokens.sharesConnections ? Math.max(few, Math.min(100, this.budget.leftOf(network))) : few),
+      // If look-ups do not share connections, half of the pool stays free for other work.
+      perKey: (network) => (tokens.sharesConnections ? Math.max(few, Math.min(100, this.budget.leftOf(network))) : few),
       wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }
 
-  /** The verdict on a request that needs no look-up; undefined for others. */
+  /** Decides on requests that need no look-up; undefined for all others. */
   judge(request: Request): Verdict | undefined {
     const credential = credentialOf(request);
     if (credential === undefined) {
@@ -63,7 +62,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     }
     const key = fingerprintOf(credential);
     const declared = this.declared.find(key);
-    // The file may have the digest of anything, also of what is easily guessed.
+    // The file may contain the digest of any text, also of one that is easy to guess.
     const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
     if (principal) {
       return { principal };
@@ -75,13 +74,13 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     return !this.wasValid(key) && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
   }
 
-  /** Gives Passport the header alone: the library also takes tokens from the query and the body. */
+  /** Passes only the header to Passport: the library also accepts tokens in the query and the body. */
   override authenticate(request: Request): void {
     const headers = { authorization: `Bearer ${credentialOf(request)}` };
     super.authenticate({ headers, request } as unknown as Request);
   }
 
-  /** Looks a credential up. @throws what the database throws when it is away */
+  /** Looks up a credential. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
     const key = fingerprintOf(credential);
     const address = clientAddress(request);
@@ -102,14 +101,14 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
 
   private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
     const run = async (): Promise<Verdict> => (this.budget.isSpent(address) ? { refused: 'budget' } : lookUp());
-    // The smallest network waits first, so that its requests do not keep those of its neighbours from the larger one.
+    // Requests wait for the smallest network first, so that they do not block other requests of the larger network.
     const inTurn = (task: () => Promise<Verdict>, network: string) => () =>
       this.newcomers.run(network, task, undefined, databaseBusy);
     return networksOf(address).reduceRight(inTurn, run)();
   }
 
   private async lookUp(verifier: AccessTokensService | JwtVerifier, credential: string, key: string, address: string) {
-    // What was read is as old as the question.
+    // The entry's lifetime starts before the look-up, whose result may already be that old.
     const asked = Date.now();
     const verdict = await verifier.verify(credential);
     if ('principal' in verdict) {
@@ -122,7 +121,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/** The credential of a request; a malformed one becomes `malformed`, which is challenged as an invalid token. */
+/** The credential of a request. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {

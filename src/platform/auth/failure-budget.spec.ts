@@ -20,7 +20,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Fails as often as the budget lets it, a thousand times at most. @returns how often that was */
+/** Fails until the budget is spent, a thousand times at most. @returns the number of failures */
 function fail(address: string): number {
   let failures = 0;
   while (failures < 1000 && !budget.isSpent(address)) {
@@ -30,7 +30,7 @@ function fail(address: string): number {
   return failures;
 }
 
-it('lets an address fail as often as the burst says, then at the rate, and reports refusals once a minute', () => {
+it('allows a burst of failures, then failures at the rate, and reports refusals once a minute', () => {
   expect([fail('192.0.2.1'), fail('192.0.2.1'), fail('192.0.2.2')]).toEqual([BURST, 0, BURST]);
   clock += 500;
   expect(fail('192.0.2.1')).toBe(1);
@@ -40,7 +40,7 @@ it('lets an address fail as often as the burst says, then at the rate, and repor
   expect(reports).toEqual(['192.0.2.1', '192.0.2.2', '192.0.2.1']);
 });
 
-it('makes up for failures that were under way together', () => {
+it('compensates for concurrent failures', () => {
   for (let count = 0; count < BURST + 10; count += 1) budget.spend('192.0.2.1');
   clock += 5000;
   expect(fail('192.0.2.1')).toBe(0);
@@ -48,7 +48,7 @@ it('makes up for failures that were under way together', () => {
   expect(fail('192.0.2.1')).toBe(1);
 });
 
-it('counts by /64, and lets a /48 fail ten times as often', () => {
+it('counts by /64, and allows a /48 ten times as many failures', () => {
   expect([fail('2001:db8:1:2::1'), fail('2001:db8:1:2:ffff::')]).toEqual([BURST, 0]);
   for (let number = 0; number < 20; number += 1) fail(`2001:db8:2:${number}::1`);
   expect([fail('2001:db8:2:99::1'), fail('2001:db8:3:99::1')]).toEqual([0, BURST]);

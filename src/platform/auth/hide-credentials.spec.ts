@@ -4,7 +4,7 @@ import { generateToken } from './token-format.js';
 const token = generateToken();
 const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';
 
-describe('a text without its credentials', () => {
+describe('hideCredentials', () => {
   it.each([
     [`/v1/items/${token}`, '/v1/items/***'],
     [`/v1/items/${token.replace('_', '%5F')}/x`, '/v1/items/***/x'],
@@ -26,11 +26,11 @@ describe('a text without its credentials', () => {
     '/v1/items/0190163d-8694-739b-aea5-966c26f8ad91',
     'items_http_requests.total.sum',
     'docs/assets/a.b.css',
-  ])('is the same where there are none: %s', (text) => {
+  ])('does not change a text without credentials: %s', (text) => {
     expect(hideCredentials(text)).toBe(text);
   });
 
-  it.each(['eyJ', 'a', 'a.', 'items_', 'eyJ.', '-.eyJ'])('takes time in proportion to its length: %s again and again', (part) => {
+  it.each(['eyJ', 'a', 'a.', 'items_', 'eyJ.', '-.eyJ'])('takes linear time for repetitions of %s', (part) => {
     const text = part.repeat(2_000_000 / part.length);
     expect(hideCredentials(text).length).toBeGreaterThan(0);
   });

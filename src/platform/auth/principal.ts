@@ -1,8 +1,8 @@
-/** Who makes a request: the holder of an access token, or the subject of a JWT. */
+/** The caller of a request: the holder of an access token or the subject of a JWT. */
 export interface Principal {
-  /** UUID of the access token, or made of the JWT's issuer and subject. The rate limit counts by it, and the log names it. */
+  /** UUID of the access token, or derived from issuer and subject of the JWT. Key of the rate limit, and logged. */
   readonly id: string;
-  /** UUID that stays the same when an access token is rotated: idempotency keys belong to it. */
+  /** UUID that survives the rotation of an access token. It owns idempotency keys. */
   readonly familyId: string;
   /** `sub` of a JWT; undefined for access tokens. */
   readonly subject?: string;
@@ -10,11 +10,11 @@ export interface Principal {
 }
 
 declare global {
-  // The hooks of Passport for the type of `request.user`, and of Express for other properties.
+  // Passport's type of `request.user`, and Express' type for custom properties.
   namespace Express {
     interface User extends Principal {}
     interface Request {
-      /** Why the request was refused, for the log. */
+      /** For the log. */
       refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
     }
   }
@@ -23,18 +23,16 @@ declare global {
 const OF_TOKENS = ['missing', 'malformed', 'checksum', 'unknown', 'expired', 'revoked', 'rotated', 'budget'] as const;
 const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expired', 'jwt-not-yet'] as const;
 
-/** Why a request was refused, for the operator alone (`docs/authentication.md`). */
+/** Why a request was refused. For the operator only (`docs/authentication.md`), never sent to clients. */
 export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-/** Of a valid credential. */
 export interface Admission {
   readonly principal: Principal;
-  /** Until when it may be cached, in milliseconds since 1970. */
+  /** End of validity for caches, in milliseconds since 1970. */
   readonly until?: number | undefined;
 }
 
-/** Of an invalid credential. */
 export interface Refusal {
   readonly refused: RefusalReason;
   readonly tokenId?: string | undefined;

@@ -11,17 +11,17 @@ const insufficientScope = defineProblemType({
   status: 403,
   title: 'Insufficient scope',
   remedy:
-    'The token is restricted to scopes that this operation is not part of; `WWW-Authenticate` names what it needs. Use another token, or ask the operator of the service for one with these scopes.',
+    'The token does not have the scopes that this operation needs; `WWW-Authenticate` lists them. Use another token, or ask the operator of the service for a token with these scopes.',
 });
 
-/** @param scopes - that the operation needs */
+/** @param scopes - required by the operation */
 export function insufficientScopeProblem(scopes: readonly string[]): Problem {
-  return new Problem(insufficientScope, `The token lacks a scope: this needs ${scopes.join(' and ')}.`, {
+  return new Problem(insufficientScope, `The token lacks a scope: this operation needs ${scopes.join(' and ')}.`, {
     headers: { 'WWW-Authenticate': challenge({ error: 'insufficient_scope', scope: scopes.join(' ') }) },
   });
 }
 
-/** Keeps tokens that are restricted to scopes to them. Comes after the rate limit: what it refuses counts. */
+/** Checks the token's scopes. Runs after the rate limit, so that requests refused here count. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

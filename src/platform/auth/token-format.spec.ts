@@ -2,19 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { generateToken, isTokenName, isWellFormedToken } from './token-format.js';
 
 describe('a token', () => {
-  it('is a prefix, 30 random characters and a checksum of 6', () => {
+  it('consists of a prefix, 30 random characters and a checksum of 6 characters', () => {
     const tokens = Array.from({ length: 1000 }, generateToken);
     for (const token of tokens) expect(token).toMatch(/^items_[0-9A-Za-z]{36}$/);
     expect(new Set(tokens.map((token) => token.slice(6, 36))).size).toBe(1000);
     expect(tokens.every(isWellFormedToken)).toBe(true);
   });
 
-  it('has the checksum that others can compute', () => {
+  it('has a checksum that others can compute', () => {
     // Made with another implementation: CRC-32 of the first 36 characters, in base62 with the digits 0-9A-Za-z.
     expect(isWellFormedToken('items_0000000000000000000000000000000RRSUK')).toBe(true);
   });
 
-  it('is found by the pattern that docs/authentication.md gives to secret scanners', async () => {
+  it('matches the pattern for secret scanners in docs/authentication.md', async () => {
     const guide = await readFile('docs/authentication.md', 'utf8');
     const pattern = new RegExp(/`(\\bitems_.+\\b)`/.exec(guide)?.[1] ?? '^', 'g');
     const token = generateToken();
@@ -25,7 +25,7 @@ describe('a token', () => {
     }
   });
 
-  it('is recognised as mistyped when any one character differs', () => {
+  it('is detected as mistyped when any one character differs', () => {
     const token = generateToken();
     for (let index = 0; index < token.length; index += 1) {
       const other = token[index] === 'a' ? 'b' : 'a';

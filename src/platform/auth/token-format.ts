@@ -2,7 +2,7 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { SERVICE_NAME } from '../config/configuration.js';
 
-/** What every access token begins with, so that secret scanners can find it. */
+/** Prefix of every access token, by which secret scanners find it. */
 export const TOKEN_PREFIX = `${SERVICE_NAME}_`;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -16,22 +16,22 @@ export function generateToken(): string {
   return TOKEN_PREFIX + random + checksum(TOKEN_PREFIX + random);
 }
 
-/** Whether a text has the form and the checksum of a token, issued or not: a mistyped one needs no look-up. */
+/** Whether a text has the form and checksum of a token. Mistyped tokens need no look-up. */
 export function isWellFormedToken(text: string): boolean {
   return FORMAT.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/** What is stored of a token: its SHA-256. The token has enough entropy to need no salt and no slow hash. */
+/** SHA-256 of a token, which is stored instead of it. A token has enough entropy to need neither salt nor a slow hash. */
 export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The same in hexadecimal digits, the key of a credential in memory. */
+/** The same digest in hexadecimal, the key of credentials in memory. */
 export function fingerprintOf(credential: string): string {
   return hash('sha256', credential);
 }
 
-/** CRC-32 in base62, big end first. */
+/** CRC-32 in base62, most significant digit first. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
@@ -42,15 +42,14 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** What a name must be, to be read after "Write". */
+/** Describes valid names in messages, after "write". */
 export const TOKEN_NAME_RULE = '1 to 100 printable characters';
 
-/** Whether a text can name a token. */
 export function isTokenName(text: string): boolean {
   return isPrintableLine(text, 100) && text.trim() !== '';
 }
 
-/** Whether a text has 1 to `longest` characters, without controls, changes of the direction of writing and ends of lines. */
+/** Whether a text has 1 to `longest` characters, none of them a control, bidirectional mark or line break. */
 export function isPrintableLine(text: string, longest: number): boolean {
   return text.isWellFormed() && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text) && Array.from(text).length <= longest;
 }

@@ -9,16 +9,11 @@ import { missingIndexes } from '../lists/filter-columns.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
-/** Checks of one route. Each returns errors with their fixes. */
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
-/**
- * Stops the start when a module lacks something that clients would notice, and warns of creates that cannot be retried.
- *
- * @throws OperatorError that names every fault of all modules
- */
+/** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
 export function checkModules(routes: readonly Route[], tables: Tables): void {
   refuse([
     ...routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))),
@@ -27,22 +22,15 @@ export function checkModules(routes: readonly Route[], tables: Tables): void {
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
     if (isPost && !isIdempotent(route) && tokenPolicyOf(route) !== 'public') {
-      new Logger('Boot').warn(
-        `${nameOf(route)} creates twice what a client sends twice: add @Idempotent() to allow for retries.`,
-      );
+      new Logger('Boot').warn(`${nameOf(route)} creates a duplicate when a client retries: add @Idempotent().`);
     }
   }
 }
 
-/**
- * Refuses routes that are equal but for the names of their parameters: only the first would be called.
- *
- * @param paths - of all routes as they were registered, each with its method: `GET /v1/items/:id`
- * @throws OperatorError that names them
- */
+/** @param paths - of all routes with their methods: `GET /v1/items/:id`. @throws OperatorError if two differ only in parameter names */
 export function checkPaths(paths: readonly string[]): void {
   const alike = [...Map.groupBy(paths, (path) => path.replaceAll(/:\w+/g, ':')).values()].filter(({ length }) => length > 1);
-  refuse(alike.map((equal) => `Several routes are ${[...new Set(equal)].join(' and ')}: give one of them another path.`));
+  refuse(alike.map((equal) => `Several routes match ${[...new Set(equal)].join(' and ')}: change the path of one of them.`));
 }
 
 function refuse(faults: readonly string[]): void {
@@ -53,27 +41,25 @@ function refuse(faults: readonly string[]): void {
   }
 }
 
-/** Handlers that respond by themselves: a request never ends when one forgets it. */
+/** Rejects handlers that send the response themselves: if one forgets to, the request never ends. */
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
   return takes(RouteParamtypes.RESPONSE, route) && !passesOn
-    ? [`${nameOf(route)} responds by itself: return the body, and set headers with @Res({ passthrough: true }).`]
+    ? [`${nameOf(route)} sends its own response: return the body, and set headers with @Res({ passthrough: true }).`]
     : [];
 }
 
-/** Inputs without rules, which would accept anything, and path parameters that their class does not have. */
+/** Rejects inputs without rules, which would accept anything, and path parameters that the input class does not declare. */
 function inputFaults(route: Route): string[] {
   const inputs = parametersOf(route).filter(({ kind, data }) => data === undefined && INPUTS.has(kind));
   return inputs.flatMap(({ kind, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {
-      const remedy = 'declare it whole, as a class with decorated properties, and import that class without "type".';
-      return [`${nameOf(route)} takes an input without validation rules: ${remedy}`];
+      const remedy = 'use a class with decorated properties for the whole input, and import it without "type".';
+      return [`${nameOf(route)} has an input without validation rules: ${remedy}`];
     }
     const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
-    return unknown.map(
-      (name) => `${nameOf(route)} does not take the path parameter ${name}: declare it in the class of @Param().`,
-    );
+    return unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`);
   });
 }
 

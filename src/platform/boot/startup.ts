@@ -5,15 +5,15 @@ import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
 import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
 import { Database } from '../database/database.js';
 import { expressRoutes } from '../http/fallback.controller.js';
-import { KeptAnswers } from '../idempotency/kept-answers.js';
+import { StoredResponses } from '../idempotency/stored-responses.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 import { checkPaths } from './boot-checks.js';
 
-/** Starts what an application needs that serves requests, when Nest initialises it. Commands need none of it. */
+/** Starts the background work of a server when Nest initialises. Commands do not run it. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
-  /** Of the service, for traces; undefined in a command. */
+  /** Version of the service, for traces; undefined in commands. */
   version: string | undefined;
 
   constructor(
@@ -21,12 +21,12 @@ export class Startup implements OnApplicationBootstrap {
     private readonly tokens: DeclaredTokens,
     private readonly jwt: JwtVerifier,
     private readonly database: Database,
-    private readonly keptAnswers: KeptAnswers,
+    private readonly storedResponses: StoredResponses,
     @Inject(ThrottlerStorage) private readonly rateLimits: RateLimitStorage,
     private readonly host: HttpAdapterHost,
   ) {}
 
-  /** @throws OperatorError when two routes are equal, the file of tokens is wrong, or the embedded database cannot be used */
+  /** @throws OperatorError if two routes are equal, the tokens file is invalid, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {
     if (this.version !== undefined) {
       const registered = expressRoutes(this.host.httpAdapter.getInstance());
@@ -34,7 +34,7 @@ export class Startup implements OnApplicationBootstrap {
       await this.tracing.start(this.version);
       await this.tokens.start();
       this.jwt.start();
-      this.keptAnswers.start();
+      this.storedResponses.start();
       await Promise.all([this.database.start(), this.rateLimits.start()]);
     }
   }

@@ -5,10 +5,10 @@ import { databaseUnavailable } from './database-problem.js';
 import { checkTables } from './table-name.js';
 import { transactionOf } from './transactions.js';
 
-/** How long connections may take to close, in milliseconds. */
+/** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
 
-/** What TypeORM's types leave out of its driver. */
+/** Members of the driver that TypeORM's types omit. */
 interface Driver {
   master: Pool | undefined;
   readonly connectedQueryRunners: readonly QueryRunner[];
@@ -18,7 +18,7 @@ function driverOf({ driver }: DataSource): Driver {
   return driver as unknown as Driver;
 }
 
-/** The pool of `pg` behind a data source. @throws Problem 503 while it is not connected */
+/** The `pg` pool of a data source. @throws Problem 503 while it is not connected */
 export function poolOf(dataSource: DataSource): Pool {
   const { master } = driverOf(dataSource);
   if (!master) {
@@ -27,28 +27,19 @@ export function poolOf(dataSource: DataSource): Pool {
   return master;
 }
 
-/**
- * The data source of the service, which Nest injects before the database is there. All that uses it, or managers and repositories of it,
- * is part of the transaction that the running code is part of: TypeORM takes a query runner for each statement.
- */
+/** Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current transaction. */
 export class AppDataSource extends DataSource {
-  /** Whether requests may use it: it is connected, and the database has all migrations. */
+  /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
   isReady = false;
-  /** What must be true of a database with all migrations before requests may use it. */
+  /** Run after the migrations. One that fails keeps the database from becoming ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [checkTables];
 
-  /**
-   * Connects to a database that has all that its entities need, and leaves it unconnected otherwise.
-   *
-   * @param onPending - called with the names of the migrations that the database does not have yet, if there are any: applies them,
-   *   or throws
-   * @param signal - ends the attempt
-   */
+  /** Connects and runs the checks; disconnects if one fails. @param onPending - applies missing migrations, or throws */
   async open(onPending: (migrations: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<void> {
     const subscribers = [...this.subscribers];
     try {
       await this.initialize();
-      // Nest's subscribers add themselves in their constructors, and TypeORM begins a new list.
+      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list.
       this.subscribers.push(...subscribers.filter((subscriber) => !this.subscribers.includes(subscriber)));
       const pending = await new MigrationExecutor(this).getPendingMigrations();
       if (pending.length > 0) {
@@ -65,19 +56,19 @@ export class AppDataSource extends DataSource {
     }
   }
 
-  /** Closes its connections, also after a failure to connect. A server that does not respond holds it up for {@link CLOSE_TIMEOUT}. */
+  /** Closes the connections, also after a failed `open`. Waits at most {@link CLOSE_TIMEOUT} for the server. */
   override async destroy(): Promise<void> {
     this.isReady = false;
     const driver = driverOf(this);
     const { master, connectedQueryRunners } = driver;
     driver.master = undefined;
-    // A copy: each removes itself.
+    // A copy, because each runner removes itself from the list.
     await Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
     await Promise.race([master?.end(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     Object.assign(this, { isInitialized: false });
   }
 
-  /** @throws Problem 503 while the database is away or lacks migrations */
+  /** @throws Problem 503 while the database is unavailable or lacks migrations */
   override getMetadata(target: EntityTarget<unknown>): EntityMetadata {
     if (!this.isReady) {
       throw databaseUnavailable();

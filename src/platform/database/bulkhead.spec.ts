@@ -3,40 +3,40 @@ import { Bulkhead } from './bulkhead.js';
 
 const refuse = () => new Error('full');
 
-/** Tasks that end when they are told to. @param owners - of each */
-function tasks(bulkhead: Bulkhead, owners: string, signal?: AbortSignal) {
+/** Tasks that end when `ends` is called. @param keys - one character for each task */
+function tasks(bulkhead: Bulkhead, keys: string, signal?: AbortSignal) {
   const started: number[] = [];
   const ends: (() => void)[] = [];
-  const results = Array.from(owners, (owner, number) => {
+  const results = Array.from(keys, (key, number) => {
     const task = async () => {
       started.push(number);
       await new Promise<void>((resolve) => (ends[number] = resolve));
       return number;
     };
-    return bulkhead.run(owner, task, signal, refuse);
+    return bulkhead.run(key, task, signal, refuse);
   });
   return { started, ends, results };
 }
 
-const limits = { total: 1, perOwner: () => 1, wait: 60_000 };
+const limits = { total: 1, perKey: () => 1, wait: 60_000 };
 
 describe('a bulkhead', () => {
   it.each([
     ['so many tasks at once, and the next ones in their order', { total: 2, most: 2 }, 'aaaaa', 2, [0, 1, 2, 3, 4]],
-    ['so many of one owner, and those of others before more of them', { total: 3, most: 2 }, 'aaaab', 3, [0, 1, 4, 2, 3]],
-    ['those of owners that wait in turns', { total: 1, most: 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
-  ])('runs %s', async (_name, { total, most }, owners, atOnce, order) => {
-    const { started, ends, results } = tasks(new Bulkhead({ ...limits, total, perOwner: () => most }), owners);
-    for (let ended = 0; ended < owners.length; ended += 1) {
+    ['so many of one key, and those of others before more of them', { total: 3, most: 2 }, 'aaaab', 3, [0, 1, 4, 2, 3]],
+    ['those of keys that wait in turns', { total: 1, most: 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
+  ])('runs %s', async (_name, { total, most }, keys, atOnce, order) => {
+    const { started, ends, results } = tasks(new Bulkhead({ ...limits, total, perKey: () => most }), keys);
+    for (let ended = 0; ended < keys.length; ended += 1) {
       await turn();
-      expect(started).toHaveLength(Math.min(ended + atOnce, owners.length));
+      expect(started).toHaveLength(Math.min(ended + atOnce, keys.length));
       ends[started[ended] ?? 0]?.();
     }
     expect(await Promise.all(results)).toEqual(order.toSorted());
     expect(started).toEqual(order);
   });
 
-  it('refuses who had to wait too long, and keeps no place for them', async () => {
+  it('refuses a task that waited too long, and frees its slot', async () => {
     const bulkhead = new Bulkhead({ ...limits, wait: 20 });
     const { ends, results } = tasks(bulkhead, 'aa');
     await expect(results[1]).rejects.toThrow('full');
@@ -46,9 +46,9 @@ describe('a bulkhead', () => {
     expect([bulkhead.running, bulkhead.queued]).toEqual([0, 0]);
   });
 
-  it('starts more at once when an owner may have more', async () => {
+  it('starts more tasks when the limit of a key grows', async () => {
     let most = 1;
-    const { started, ends } = tasks(new Bulkhead({ ...limits, total: Infinity, perOwner: () => most }), 'aaaa');
+    const { started, ends } = tasks(new Bulkhead({ ...limits, total: Infinity, perKey: () => most }), 'aaaa');
     await turn();
     expect(started).toEqual([0]);
     most = 3;
@@ -57,7 +57,7 @@ describe('a bulkhead', () => {
     expect(started).toEqual([0, 1, 2, 3]);
   });
 
-  it('goes on after a task that failed', async () => {
+  it('continues after a task that failed', async () => {
     const bulkhead = new Bulkhead(limits);
     const failing = bulkhead.run('a', () => Promise.reject(new Error('broken')), undefined, refuse);
     const next = bulkhead.run('a', () => Promise.resolve('next'), undefined, refuse);
@@ -65,7 +65,7 @@ describe('a bulkhead', () => {
     expect(await next).toBe('next');
   });
 
-  it('drops waiting tasks when they are aborted', async () => {
+  it('removes waiting tasks when they are aborted', async () => {
     const bulkhead = new Bulkhead(limits);
     const running = tasks(bulkhead, 'a');
     const controller = new AbortController();

@@ -1,43 +1,36 @@
-/** How many tasks run at once, and for how long the others wait. */
 export interface BulkheadLimits {
-  /** Tasks at once, at least 1. */
+  /** Concurrent tasks, at least 1. */
   readonly total: number;
-  /** Tasks of one owner at once, at least 1. */
-  readonly perOwner: (owner: string) => number;
-  /** How long a task waits to start, in milliseconds. */
+  /** Concurrent tasks with one key, at least 1. */
+  readonly perKey: (key: string) => number;
+  /** Longest time in the queue, in milliseconds. */
   readonly wait: number;
 }
 
 interface Tasks {
-  readonly owner: string;
+  readonly key: string;
   running: number;
-  /** Functions that start the waiting tasks, in their order. */
+  /** Functions that start the queued tasks, oldest first. */
   readonly waiting: Set<() => void>;
 }
 
-/** Limits the tasks that run at once, so that slow ones never take all of a resource. Waiting owners take turns, one task each. */
+/** Limits concurrent tasks, so that slow ones never use up a resource. Keys with queued tasks take turns, one task each. */
 export class Bulkhead {
   running = 0;
-  /** In the order of their turns. */
-  private readonly owners = new Map<string, Tasks>();
+  /** By key, in the order of their turns. */
+  private readonly queues = new Map<string, Tasks>();
 
   constructor(private readonly limits: BulkheadLimits) {}
 
   get queued(): number {
-    return [...this.owners.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
+    return [...this.queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
   }
 
-  /**
-   * Runs a task when it is its turn.
-   *
-   * @param signal - drops the task while it waits, and has no effect afterwards
-   * @param refuse - makes the error for a task that has waited too long
-   * @throws the signal's reason, the error of `refuse`, or what the task throws
-   */
-  async run<T>(owner: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
+  /** @param signal - removes a queued task; has no effect on a running one. @param refuse - makes the error after too long a wait */
+  async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
     signal?.throwIfAborted();
-    const tasks = this.owners.get(owner) ?? { owner, running: 0, waiting: new Set() };
-    this.owners.set(owner, tasks);
+    const tasks = this.queues.get(key) ?? { key, running: 0, waiting: new Set() };
+    this.queues.set(key, tasks);
     await this.turn(tasks, signal, refuse);
     try {
       return await task();
@@ -49,7 +42,7 @@ export class Bulkhead {
   }
 
   private async turn(tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
-    if (tasks.waiting.size === 0 && this.takeRoom(tasks)) {
+    if (tasks.waiting.size === 0 && this.takeSlot(tasks)) {
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -69,29 +62,29 @@ export class Bulkhead {
     });
   }
 
-  /** Counts a task as running if there is room for it. */
-  private takeRoom(tasks: Tasks): boolean {
-    const hasRoom = this.running < this.limits.total && tasks.running < this.limits.perOwner(tasks.owner);
-    if (hasRoom) {
+  /** Counts a task as running, if a slot is free. */
+  private takeSlot(tasks: Tasks): boolean {
+    const isFree = this.running < this.limits.total && tasks.running < this.limits.perKey(tasks.key);
+    if (isFree) {
       this.running += 1;
       tasks.running += 1;
     }
-    return hasRoom;
+    return isFree;
   }
 
-  /** Forgets owners without a task, and starts the next tasks if there is room for them. */
+  /** Removes keys without tasks, and starts queued tasks while slots are free. */
   private startNext(changed: Tasks): void {
-    // Without a total, the tasks of other owners do not depend on these.
-    const turns = this.limits.total === Infinity ? new Map([[changed.owner, changed]]) : this.owners;
-    for (const [owner, tasks] of turns) {
+    // Without a total limit, other keys do not depend on this one.
+    const turns = this.limits.total === Infinity ? new Map([[changed.key, changed]]) : this.queues;
+    for (const [key, tasks] of turns) {
       const [start] = tasks.waiting;
       if (!start && tasks.running === 0) {
-        this.owners.delete(owner);
-      } else if (start && this.takeRoom(tasks)) {
+        this.queues.delete(key);
+      } else if (start && this.takeSlot(tasks)) {
         tasks.waiting.delete(start);
-        // Behind all others.
-        turns.delete(owner);
-        turns.set(owner, tasks);
+        // To the end of the queue.
+        turns.delete(key);
+        turns.set(key, tasks);
         start();
       }
     }

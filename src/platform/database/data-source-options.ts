@@ -4,23 +4,22 @@ import type { DataSourceOptions } from 'typeorm';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } from './database-client.js';
 
-/** Options of TypeORM for PostgreSQL. */
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** A server, a streaming replica of it, or a pooler before it (PgBouncer in transaction mode). */
+/** A server, its streaming replica, or a pooler in front of it (PgBouncer in transaction mode). */
 interface ServerLocation {
   readonly url: string;
   readonly isPooled?: boolean;
   readonly isReplica?: boolean;
 }
 
-/** Where a database is: on a server, or in this process, with what `pg` needs for that. */
+/** Location of a database: a server, or in this process with the options that `pg` needs for it. */
 export type DatabaseLocation = ServerLocation | PoolConfig;
 
-/** Part of the time limit of a connection that one to a replica may take: it must leave time to read elsewhere. */
+/** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;
 
-/** How long an idle connection to a server is kept, in milliseconds. */
+/** Milliseconds until an idle connection is closed. */
 const IDLE_TIMEOUT = 30_000;
 
 const logger = new Logger('Database');
@@ -38,7 +37,7 @@ export function dataSourceOptions(
     applicationName: SERVICE_NAME,
     poolSize: DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.isReplica ? REPLICA_SHARE : 1) * 1000,
-    // Of `pg`, TypeORM needs no more than this.
+    // TypeORM needs nothing else of `pg`.
     driver: { Pool },
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
@@ -52,22 +51,22 @@ function serverOptions(
   { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
   { isPooled = false, isReplica = false }: ServerLocation,
 ): PoolConfig & DatabaseClientConfig {
-  // Replicas serve lists alone, of which those with a filter may take longest.
+  // Replicas serve only lists, and the slowest are those with a filter.
   const timeout = isReplica ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT,
-    // The server stops a statement that takes long; should the server not be there any more, we stop waiting for it.
+    // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
-    // Statements can be sent behind each other, see `runRead`. And only so `pg` closes the connection at `query_timeout`; otherwise the
-    // next statement would wait on it, behind the one that is never answered.
+    // Allows pipelined reads (see `runRead`). It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
+    // would wait behind the one without a response.
     pipeline: true,
-    // Poolers refuse start-up parameters: there the role has to bring its own.
+    // Poolers reject startup parameters: set them on the role there.
     ...(!isPooled && {
       hasSessions: true,
       statement_timeout: timeout * 1000,
       lock_timeout: timeout * 500,
-      // A process that was frozen in a transaction must not keep what it locked from the others.
+      // A process that freezes in a transaction must not keep its locks.
       idle_in_transaction_session_timeout: timeout * 1000,
     }),
   };

@@ -4,31 +4,27 @@ import { ConnectionFailedError, READ_ONLY } from './database-problem.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
-/**
- * Called with the text of a SQL statement as it is sent, without parameters.
- *
- * @returns called when the statement has ended, with the error if it failed
- */
+/** Called with the text of each SQL statement, without parameters. @returns called when the statement ends, with its error if any */
 export type StatementObserver = (text: string) => (error?: unknown) => void;
 
-/** What `pg` gives its clients of the options of a pool. */
+/** Pool options that `pg` passes on to its clients. */
 export interface DatabaseClientConfig extends ClientConfig {
   statementObserver?: StatementObserver;
   hasSessions?: boolean;
 }
 
-/** A `pg` client that has its statements observed, and fails with errors that say what went wrong. */
+/** A `pg` client that reports its statements to an observer, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
   private readonly observe: StatementObserver | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
     this.observe = config.statementObserver;
-    // A connection that ends while the pool gives it to TypeORM has no other listener. Its next use fails.
+    // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);
   }
 
-  /** Marks the error as one of the database: `ECONNREFUSED` alone could come from any server that the service calls. */
+  /** Marks connection errors as the database's: `ECONNREFUSED` alone could come from any server. */
   override connect(...[callback]: never[]): never {
     return super.connect((error: Error | null) => {
       (callback as unknown as (error: Error | null) => void)(error && new ConnectionFailedError(error));
@@ -44,7 +40,7 @@ export class DatabaseClient extends Client {
     const end = this.observe?.(text);
     return new Promise((resolve, reject) => {
       const settle = (failure: Error | null | undefined, result: QueryResult) => {
-        // PostgreSQL answers the commit of a transaction that failed with a rollback, and no error.
+        // PostgreSQL responds to the commit of a failed transaction with a rollback, not with an error.
         const isUndone = !failure && text === 'COMMIT' && result.command === 'ROLLBACK';
         const error = isUndone ? new Error(NOTHING_WRITTEN) : failure;
         end?.(error ?? undefined);
@@ -53,18 +49,18 @@ export class DatabaseClient extends Client {
           return;
         }
         if ('code' in error && error.code === READ_ONLY) {
-          // The server has become a replica: the pool makes its next connection to the server that has the address by then.
+          // The server has become a replica: a new connection reaches the new primary once the address points to it.
           void this.end();
         }
         reject(error);
       };
-      // Without a callback `pg` makes three promises.
+      // Without a callback, `pg` creates three promises.
       super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
   }
 }
 
-/** The socket of a client, which the types of `pg` leave out. */
+/** The socket of a client, which the types of `pg` omit. */
 export function streamOf(client: ClientBase): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

@@ -6,12 +6,12 @@ import { type AppDataSource, poolOf } from './app-data-source.js';
 import type { StatementObserver } from './database-client.js';
 import { type Meaning, meaningOf } from './database-problem.js';
 
-/** Observers of all statements of this process register here, for metrics and traces. */
+/** Registry of observers for all statements of this process, for metrics and traces. */
 @Injectable()
 export class StatementObservers {
   private readonly observers: StatementObserver[] = [];
 
-  /** From now on it is called for every statement. It must not throw. */
+  /** @param observer - must not throw */
   add(observer: StatementObserver): void {
     this.observers.push(observer);
   }
@@ -38,10 +38,10 @@ const CAUSE_OF: Readonly<Partial<Record<Meaning, Cause>>> = {
   refusal: 'constraint',
 };
 
-/** Upper bounds of the buckets, in seconds. Most statements take fractions of a millisecond. */
+/** Upper bounds in seconds. Most statements take less than a millisecond. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Statements by their first word, as their text is partly the clients', and connections to the database and its replicas. */
+/** Metrics of statements, by first word only because texts contain client input, and of the connection pools. */
 @Injectable()
 export class DatabaseMetrics {
   private readonly durations;
@@ -52,20 +52,20 @@ export class DatabaseMetrics {
     statements: StatementObservers,
     private readonly configuration: Configuration,
   ) {
-    const duration = 'Time from a SQL statement to its answer or error, by its first word';
+    const duration = 'Duration of SQL statements, by their first word';
     this.durations = metrics.histogram(
       { name: 'items_database_statement_duration_seconds', help: duration, labels: { operation: OPERATIONS } },
       BOUNDS,
     );
     this.errors = metrics.counter({
       name: 'items_database_statement_errors_total',
-      help: 'SQL statements that failed, by their first word and why',
+      help: 'SQL statements that failed, by first word and cause',
       labels: { operation: OPERATIONS, cause: CAUSES },
     });
     statements.add((text) => this.observe(text));
   }
 
-  /** @param dataSources - of the database, then of each of `DATABASE_REPLICA_URLS` */
+  /** @param dataSources - of the primary, followed by those of `DATABASE_REPLICA_URLS` */
   watch(dataSources: () => readonly AppDataSource[]): void {
     const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS } = this.configuration;
     const replicas = DATABASE_REPLICA_URLS.map((_, index) => `replica-${index + 1}`);
@@ -74,7 +74,7 @@ export class DatabaseMetrics {
       const dataSource = dataSources()[names.indexOf(name)];
       return dataSource?.isReady ? poolOf(dataSource) : undefined;
     };
-    const help = 'Connections that the process holds, by what they do';
+    const help = 'Open connections of this process, by state';
     this.metrics.gauge(
       { name: 'items_database_pool_connections', help, labels: { pool: names, state: ['used', 'idle'] } },
       ({ pool, state }) => {
@@ -83,14 +83,14 @@ export class DatabaseMetrics {
       },
     );
     this.metrics.gauge(
-      { name: 'items_database_pool_limit', help: 'Connections that it may hold: DATABASE_POOL_SIZE', labels: { pool: names } },
+      { name: 'items_database_pool_limit', help: 'Maximum connections: DATABASE_POOL_SIZE', labels: { pool: names } },
       () => (DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE),
     );
     this.metrics.gauge(
-      { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection to come free', labels: { pool: names } },
+      { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection', labels: { pool: names } },
       ({ pool }) => poolNamed(pool)?.waitingCount ?? 0,
     );
-    const ready = 'Whether lists are read from that replica (1), or it is away or lacks migrations (0)';
+    const ready = 'Whether lists are read from the replica (1), or it is unavailable or lacks migrations (0)';
     this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: replicas } }, ({ pool }) =>
       Number(poolNamed(pool) !== undefined),
     );

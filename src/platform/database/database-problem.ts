@@ -9,16 +9,16 @@ import { serviceUnavailable } from '../http/http-problem-types.js';
 import { defineProblemType, problemTypeOf } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
-/** SQLSTATE of a statement that its time limit, or somebody, ended. */
+/** SQLSTATE of a statement that was cancelled, by its time limit or by an administrator. */
 export const QUERY_CANCELED = '57014';
 
-/** SQLSTATE of a conflict with something that happened at the same time; it can be tried again. */
+/** SQLSTATE of a serialization failure, or of a read on a replica that conflicts with recovery. Can be retried. */
 export const CONFLICT = '40001';
 
-/** SQLSTATE of a write to a server that is, or has become, a replica. */
+/** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';
 
-/** No connection to the database could be made; the cause is what Node or `pg` says of it. */
+/** A connection to the database failed. The cause is the error of Node or `pg`. */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
 
@@ -29,28 +29,25 @@ export class ConnectionFailedError extends Error {
 
 export type Meaning = 'away' | 'timeout' | 'concurrency' | 'unavailable' | 'contradiction' | 'refusal';
 
-/**
- * What errors mean by their SQLSTATE (PostgreSQL manual, appendix A), their code of Node, or their message where `pg` gives no
- * code. The first one that fits counts.
- */
+/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or `pg`'s message if there is no code. First match. */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['away', /^(?:08|28|3D)...$|^57P0.$/],
   ['away', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
   ['away', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
   ['timeout', /^57014$/],
-  // Rolled back, or a lock was not available in time.
+  // A rollback by the server, or a lock that timed out.
   ['concurrency', /^40...$|^55P03$/],
-  // No resources, operator intervention, read-only, idle in a transaction for too long, no connection in the pool.
+  // Resources, operator intervention, read-only, idle transaction timeout, pool exhausted.
   ['unavailable', /^(?:53|57)...$|^25006$|^25P03$/],
   ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
-  // Unique, foreign-key and exclusion constraints.
+  // Foreign-key, unique and exclusion constraints.
   ['contradiction', /^23(?:503|505|P01)$/],
   ['refusal', /^(?:22|23)...$/],
 ];
 
-/** What an error of the database means; undefined for one that is a fault of the service. */
+/** The meaning of a database error; undefined for a bug of the service. */
 export function meaningOf(error: unknown): Meaning | undefined {
-  // TypeORM releases a runner whose connection ended, and complains when it is used again.
+  // TypeORM releases a runner whose connection ended, and throws when it is used again.
   if (
     [ConnectionFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError].some(
       (each) => error instanceof each,
@@ -69,7 +66,7 @@ export function meaningOf(error: unknown): Meaning | undefined {
   return MEANINGS.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
-/** The code that PostgreSQL, or the network below it, gave an error of a statement; else empty. */
+/** The SQLSTATE or network error code of a failed statement, or an empty text. */
 export function sqlState(error: unknown): string {
   return detailsOf(error).code ?? '';
 }
@@ -78,46 +75,43 @@ function detailsOf(error: unknown): Partial<DatabaseError> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
 }
 
-/** Whether a server cannot be reached, or takes no connections: another server may do better. */
+/** Whether a server is unreachable or accepts no connections, so that another server may succeed. */
 export function isAway(error: unknown): boolean {
   return meaningOf(error) === 'away';
 }
 
-/** Whether the database cannot be used now, and may be later. */
+/** Whether the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   const meaning = meaningOf(error);
   return meaning !== undefined && meaning !== 'contradiction' && meaning !== 'refusal';
 }
 
-/** The database has too much to do now. */
 export function databaseBusy(): Problem {
   return databaseUnavailable(undefined, 'The database is busy now.');
 }
 
-/** The database cannot be used now. */
 export function databaseUnavailable(cause?: unknown, detail = 'The database cannot be reached now.'): Problem {
   return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': '5' }, cause });
 }
 
-/** A value that the database cannot store. */
 const invalidValue = defineProblemType({
   name: 'invalid-value',
   status: 400,
   title: 'Invalid value',
   remedy:
-    'A value of the request is out of range, missing or not valid for what it is stored as. Correct the request and send it again.',
+    'A value of the request is missing, out of range, or not valid for the type in which it is stored. Correct the value and send the request again.',
 });
 
-/** A change that contradicts what is stored. */
+/** A change that violates a unique, foreign-key or exclusion constraint. */
 export const conflict = defineProblemType({
   name: 'conflict',
   status: 409,
   title: 'Conflict',
   remedy:
-    'The change contradicts what is stored: something with the same unique value exists already, or something that it refers to does not exist or is still referred to.',
+    'The request conflicts with stored data: the same unique value already exists, or a resource that it refers to does not exist or is still in use.',
 });
 
-/** The problem of an error of the database: of a constraint, the type that names it. Undefined for a fault of the service. */
+/** Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
   const type = problemTypeOf(detailsOf(error).constraint ?? '');
   if (type) {
@@ -127,9 +121,9 @@ export function asDatabaseProblem(error: unknown): Problem | undefined {
     case undefined:
       return undefined;
     case 'contradiction':
-      return new Problem(conflict, 'The change contradicts what is stored.', { cause: error });
+      return new Problem(conflict, 'The request conflicts with stored data.', { cause: error });
     case 'refusal':
-      return new Problem(invalidValue, 'The database refuses a value of the request.', { cause: error });
+      return new Problem(invalidValue, 'The database rejected a value of the request.', { cause: error });
     default:
       return databaseUnavailable(error);
   }

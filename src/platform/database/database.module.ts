@@ -7,12 +7,12 @@ import { Database } from './database.js';
 import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { Migrations } from './migrations.module.js';
 
-/** TypeORM on PostgreSQL: `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in all modules. */
+/** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
 @Global()
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
-      // `Database` sets the other options, and connects in the background, as often as it takes.
+      // `Database` sets the other options and connects in the background with retries.
       useFactory: () => ({ type: 'postgres', driver: { Pool }, autoLoadEntities: true, manualInitialization: true }),
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),

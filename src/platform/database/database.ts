@@ -10,21 +10,18 @@ import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
-import { keepTrying } from './keep-trying.js';
+import { retryWithBackoff } from './retry-with-backoff.js';
 import { applyMigrations } from './migrate.js';
 import { Migrations, type Tables } from './migrations.module.js';
 import { ReadReplicas } from './read-replicas.js';
 import { runTransaction, transactionOf } from './transactions.js';
 
-/** The database lacks migrations that this process is not to apply. */
+/** The database lacks migrations, and this process is not configured to apply them. */
 class MigrationsPendingError extends OperatorError {
   override readonly name = 'MigrationsPendingError';
 }
 
-/**
- * The service's database: PostgreSQL at `DATABASE_URL`, or an embedded one. While it is away, or lacks migrations, everything that
- * needs it responds 503.
- */
+/** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
@@ -47,8 +44,8 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Runs work in a transaction, with all statements of injected repositories; it begins at the first one. Inside another transaction
-   * it is a savepoint: await each before the next. If the connection ends during the commit, all may be written.
+   * Runs work in a transaction that includes all statements of injected repositories and begins with the first one. A nested
+   * transaction is a savepoint: await each before the next. If the connection is lost during the commit, the result is unknown.
    *
    * @param onBegin - called in the transaction before its first statement
    */
@@ -57,10 +54,7 @@ export class Database implements OnApplicationShutdown {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
-  /**
-   * Calls back after the commit of the current {@link transaction}, or at once outside of one; never if that is rolled back, or loses
-   * its connection during the commit. The callback must not throw.
-   */
+  /** Calls back after the commit of the current {@link transaction}, not if that fails; at once outside of one. It must not throw. */
   afterCommit(callback: () => void): void {
     const transaction = transactionOf(this.dataSource);
     if (transaction) {
@@ -71,28 +65,28 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Reads what may be a little old from one of `DATABASE_REPLICA_URLS` in turn; from the database itself if that is away, if there is
-   * none, or in a transaction.
+   * Reads, possibly slightly stale data, from the next of `DATABASE_REPLICA_URLS`; from the primary in a transaction or if no
+   * replica is available.
    *
-   * @param read - only reads, and may be called again with another manager if the first one fails
+   * @param read - must not write; called again with another manager if it fails on a replica
    */
   fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
     const here = () => read(this.dataSource.manager);
     return this.replicas && !transactionOf(this.dataSource) ? this.replicas.read(read, here) : here();
   }
 
-  /** Adds a check that runs once the database has all migrations; its OperatorError ends the start. */
+  /** Adds a check that runs after the migrations. Its OperatorError stops the start. */
   addCheck(check: (dataSource: DataSource) => Promise<void>): void {
     this.dataSource.checks.push(check);
   }
 
-  /** @throws Problem 503 or the database's own error when requests cannot be served */
+  /** @throws Problem 503, or the database's error, if requests cannot be served */
   async check(): Promise<void> {
     this.requireReady();
     await this.dataSource.query('SELECT 1');
   }
 
-  /** Connects to the embedded database, or in the background to a server, with retries while it is away or lacks migrations. */
+  /** Connects to the embedded database, or to a server in the background with retries. */
   async start(): Promise<void> {
     this.metrics.watch(() => [this.dataSource, ...(this.replicas?.dataSources ?? [])]);
     if (this.isEmbedded) {
@@ -108,23 +102,19 @@ export class Database implements OnApplicationShutdown {
       this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
       this.logger.debug({ msg: 'database not ready', err: error });
     };
-    this.connecting = keepTrying(() => this.becomeReady(), onFailure, signal);
-    // `started` throws what ends the attempts.
+    this.connecting = retryWithBackoff(() => this.becomeReady(), onFailure, signal);
+    // `started` reports the error.
     this.connecting.catch(() => undefined);
     const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isReplica: true }));
     this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
   }
 
-  /**
-   * Resolves when the database is ready, or the service ends.
-   *
-   * @throws what no retry can fix: a failed migration, an entity that does not fit its table or that TypeORM does not accept
-   */
+  /** Resolves when the database is ready or the service stops. @throws errors that no retry fixes: a migration or entity that fails */
   async started(): Promise<void> {
     await this.connecting;
   }
 
-  /** Connects once, applying migrations where that is configured. */
+  /** Connects once, and applies migrations if configured. */
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
@@ -136,7 +126,7 @@ export class Database implements OnApplicationShutdown {
     await this.dataSource.open(onPending, this.shutdown.signal);
   }
 
-  /** Applies the migrations that the database does not have yet, while no other process does. @returns how many */
+  /** Applies pending migrations, one process at a time. @returns their number */
   async migrate(): Promise<number> {
     const { DATABASE_DIRECT_URL: url } = this.configuration;
     const options = url === undefined ? await this.options(true) : this.optionsFor({ url });
@@ -144,7 +134,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * How TypeORM reaches this database, with the entities and migrations of all modules; opens it if it is embedded.
+   * Options with the entities and migrations of all modules. Opens the embedded database.
    *
    * @param mayCreate - creates the embedded database if there is none
    */
@@ -154,7 +144,7 @@ export class Database implements OnApplicationShutdown {
       return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
     }
     if (!this.embedded) {
-      // Loaded only by those who use it: it is large.
+      // Loaded only when used, because it is large.
       const { EmbeddedDatabase } = await import('./embedded-database.js');
       this.embedded = await EmbeddedDatabase.open(DATA_DIR, mayCreate);
     }
@@ -169,7 +159,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   get tables(): Tables {
-    // `@nestjs/typeorm` collects the entities of all applications of a process.
+    // `@nestjs/typeorm` collects the entities of all applications in the process.
     const entities = [this.dataSource.options.entities ?? []].flat().filter((entity) => {
       try {
         return this.modules.get(getRepositoryToken(entity as Type), { strict: false }) !== undefined;
@@ -189,7 +179,7 @@ export class Database implements OnApplicationShutdown {
     return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
   }
 
-  /** @throws Problem 503 while the database is away or lacks migrations */
+  /** @throws Problem 503 while the database is unavailable or lacks migrations */
   private requireReady(): void {
     if (!this.dataSource.isReady) {
       throw databaseUnavailable();

@@ -4,18 +4,18 @@ import { creationTime, newId } from './id.js';
 afterEach(() => jest.useRealTimers());
 
 describe('an id', () => {
-  it('is greater than every id made before, also within a millisecond', () => {
+  it('is greater than all earlier ids, also within a millisecond', () => {
     const ids = Array.from({ length: 10_000 }, newId);
     expect(ids).toEqual([...new Set(ids)].toSorted());
   });
 
-  it('is greater also after the clock was set back', () => {
+  it('is greater also after the clock has been set back', () => {
     const before = newId();
     jest.useFakeTimers({ now: Date.now() - 60_000, doNotFake: ['performance'] });
     expect(newId() > before).toBe(true);
   });
 
-  it('tells when it was made', () => {
+  it('contains its creation time', () => {
     const now = Date.now();
     expect(Math.abs(creationTime(newId()).getTime() - now)).toBeLessThan(1000);
     expect(creationTime('0190163d-8694-739b-aea5-966c26f8ad91').toISOString()).toBe('2024-06-14T10:14:09.300Z');

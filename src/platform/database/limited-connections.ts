@@ -6,22 +6,19 @@ import { hasSessions } from './run-statement.js';
 import type { OpenConnection } from './shared-connections.js';
 import { giveBack } from './transactions.js';
 
-/** How long an unused connection keeps its settings, in milliseconds. */
+/** Milliseconds for which an unused connection keeps its settings. */
 const KEPT = 100;
 
-/**
- * Opens connections with settings of their own: of the session, or of a transaction behind a pooler and in the embedded database.
- * Sessions keep them for {@link KEPT}: setting them for each page of a new filter doubles its processor time, here and in PostgreSQL.
- */
+/** Opens connections with settings, which sessions keep for {@link KEPT}: setting them for each page doubles its processor time. */
 export class LimitedConnections {
   used = 0;
-  /** Unused ones, each with the timer that resets it and releases it to the pool. */
+  /** Unused connections, each with the timer that resets it and returns it to the pool. */
   private readonly kept = new WeakMap<DataSource, Map<QueryRunner, NodeJS.Timeout>>();
 
-  /** @param settings - by PostgreSQL's names; times are in milliseconds */
+  /** @param settings - by PostgreSQL name; times in milliseconds */
   constructor(private readonly settings: Readonly<Record<string, string | number>>) {}
 
-  /** @throws what the pool throws when it has no connection, or the error of a setting */
+  /** @throws the pool's error if it has no connection, or the error of a setting */
   async open(dataSource: DataSource): Promise<OpenConnection & { manager: EntityManager }> {
     this.used += 1;
     return this.connect(dataSource).catch((error: unknown) => {
@@ -33,7 +30,7 @@ export class LimitedConnections {
   private async connect(dataSource: DataSource): Promise<OpenConnection & { manager: EntityManager }> {
     const kept = this.kept.get(dataSource) ?? new Map<QueryRunner, NodeJS.Timeout>();
     this.kept.set(dataSource, kept);
-    // TypeORM releases those whose connection is lost.
+    // TypeORM releases runners whose connection is lost.
     const known = Array.from(kept.keys()).findLast(({ isReleased }) => !isReleased);
     if (known) {
       clearTimeout(kept.get(known));
@@ -59,7 +56,7 @@ export class LimitedConnections {
       this.used -= 1;
       const isLost = runner.isReleased || streamOf(client).destroyed;
       const pool = isSession && !isLost ? poolOf(dataSource) : undefined;
-      // Not while others wait for a connection, nor the only one.
+      // Not while requests wait for a connection, and not the only one.
       if (pool && pool.options.max > 1 && pool.waitingCount === 0) {
         kept.set(runner, setTimeout(undo, KEPT).unref());
       } else {

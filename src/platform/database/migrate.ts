@@ -6,26 +6,18 @@ import { describeError } from '../observability/describe-error.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isUnavailable } from './database-problem.js';
 
-/** Key of the advisory lock that lets one migrator work at a time, however many replicas start at once. */
+/** Key of the advisory lock that serialises migrations of replicas that start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
-/** How often to ask for that lock while another migrator has it, in milliseconds. */
+/** Milliseconds between two attempts to get that lock. */
 const LOCK_INTERVAL = 200;
 
-/**
- * Statements of migrations may take as long as they need, but give up on a table that another session keeps locked, rather than
- * queue all other queries on it behind the migration. In milliseconds.
- */
+/** Milliseconds. Migrations may run long, but must not block other queries on a table while they wait for its lock. */
 const LIMITS = { query_timeout: 0, statement_timeout: 0, lock_timeout: 10_000 };
 
 const logger = new Logger('Database');
 
-/**
- * Applies every migration that the database does not have yet, each in its own transaction.
- *
- * @param signal - ends the wait for another migrator
- * @returns how many it applied
- */
+/** Applies all pending migrations, each in its own transaction. @returns their number */
 export async function applyMigrations(options: PostgresDataSourceOptions, signal: AbortSignal): Promise<number> {
   const extra = { ...(options.extra as object), ...LIMITS };
   const dataSource = await new DataSource({ ...options, poolSize: 1, extra }).initialize();
@@ -33,7 +25,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   try {
     await lock(runner, signal);
     const count = await applyAll(new MigrationExecutor(dataSource, runner));
-    // The embedded database keeps its one session, with its settings and locks, for what comes after.
+    // The embedded database has only one session, which is used on with its settings and locks.
     await runner.query('DISCARD ALL');
     return count;
   } finally {
@@ -42,7 +34,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   }
 }
 
-/** Waits without a statement: one that waits on the server could not be ended from here. */
+/** Polls, because a statement that waits on the server could not be cancelled from here. */
 async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const rows = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [MIGRATION_LOCK])) as [{ locked: boolean }];
@@ -69,10 +61,9 @@ async function applyAll(executor: MigrationExecutor): Promise<number> {
       throw error;
     }
     const [failed] = await executor.getPendingMigrations();
-    throw new OperatorError(
-      `The migration ${failed?.name} failed: ${describeError(error).message}. Correct it, then run "migrate" again. The migrations before it are applied.`,
-      { cause: error },
-    );
+    const reason = describeError(error).message;
+    const remedy = 'Fix it and run "migrate" again. Earlier migrations have been applied.';
+    throw new OperatorError(`The migration ${failed?.name} failed: ${reason}. ${remedy}`, { cause: error });
   }
   for (const { name } of pending) {
     logger.debug({ msg: 'migration applied', migration: name });

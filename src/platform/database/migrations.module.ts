@@ -1,7 +1,7 @@
 import { type DynamicModule, Injectable, Module, type Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
 
-/** What modules keep in the database. */
+/** The entities and migrations of all modules. */
 export interface Tables {
   readonly entities: Type[];
   readonly migrations: Type<MigrationInterface>[];
@@ -14,13 +14,13 @@ export class Migrations {
 
 const REGISTRATION = Symbol('migrations');
 
-/** Where modules name their migrations, as they name their entities with `TypeOrmModule.forFeature`. */
+/** Registers migrations, as `TypeOrmModule.forFeature` registers entities. */
 @Module({})
 export class MigrationsModule {
   /**
-   * Registers the migrations of a module: `imports: [MigrationsModule.forFeature([CreateWidgets1795219200000])]`.
+   * `imports: [MigrationsModule.forFeature([CreateWidgets1795219200000])]`
    *
-   * @param migrations - classes, whose names end in 13 digits, milliseconds since 1970, that order all migrations of all modules
+   * @param migrations - classes whose names end in 13 digits (milliseconds since 1970), which order the migrations of all modules
    */
   static forFeature(migrations: readonly Type<MigrationInterface>[]): DynamicModule {
     const registration = {

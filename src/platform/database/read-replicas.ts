@@ -4,23 +4,17 @@ import type { EntityManager } from 'typeorm';
 import { AppDataSource } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { CONFLICT, isAway, sqlState } from './database-problem.js';
-import { keepTrying } from './keep-trying.js';
+import { retryWithBackoff } from './retry-with-backoff.js';
 
-/** The streaming replicas of the database, in turn. */
+/** The streaming replicas of the database, used in turn. */
 export class ReadReplicas {
-  /** Of each. It is ready unless it is away or lacks migrations. */
   readonly dataSources: readonly AppDataSource[];
   private readonly logger = new Logger('ReadReplica');
   private reads = 0;
-  /** Runs what goes on beyond the request that gave rise to it. */
+  /** Detaches background work from the request that started it. */
   private readonly outside = AsyncLocalStorage.snapshot();
 
-  /**
-   * Connects to all in the background, as often as it takes.
-   *
-   * @param options - of a data source for each
-   * @param signal - ends the attempts
-   */
+  /** Connects to all replicas in the background with retries. */
   constructor(
     options: readonly PostgresDataSourceOptions[],
     private readonly signal: AbortSignal,
@@ -29,11 +23,7 @@ export class ReadReplicas {
     this.dataSources.forEach((source) => void this.connect(source));
   }
 
-  /**
-   * Reads from the next one that can be used.
-   *
-   * @param otherwise - reads elsewhere, if there is none, or that one failed for reasons of its own
-   */
+  /** Reads from the next available replica; calls `otherwise` if none is available or the replica itself failed. */
   async read<T>(read: (manager: EntityManager) => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
     const ready = this.dataSources.filter(({ isReady }) => isReady);
     const source = ready[this.reads++ % ready.length];
@@ -46,7 +36,7 @@ export class ReadReplicas {
       if (isAway(error)) {
         this.leave(source, error);
       } else if (source.isReady && sqlState(error) !== CONFLICT) {
-        // It would fail elsewhere, too. What the replica has just received in the middle of a read would not.
+        // It would fail on the primary, too, unlike a conflict with recovery on the replica.
         throw error;
       }
       return otherwise();
@@ -72,7 +62,7 @@ export class ReadReplicas {
     const onFailure = (err: unknown, retryInMs: number) => {
       this.logger.warn({ msg: 'replica not ready', host: hostOf(source), err, retryInMs });
     };
-    return keepTrying(attempt, onFailure, this.signal);
+    return retryWithBackoff(attempt, onFailure, this.signal);
   }
 }
 

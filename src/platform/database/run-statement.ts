@@ -6,34 +6,29 @@ import { sqlState } from './database-problem.js';
 import { type OpenConnection, SharedConnections } from './shared-connections.js';
 import { transactionOf } from './transactions.js';
 
-/** A statement that is sent without TypeORM, which takes as long for each as the database does. */
+/** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
-  /** Name of a prepared statement, the same for the same text; undefined for a statement that is planned for its values. */
+  /** Name of a prepared statement; undefined to plan the statement for its values. */
   readonly name?: string | undefined;
-  /** Whether `pg` leaves all its columns as text. */
+  /** Whether `pg` returns all its columns as text. */
   readonly isText?: boolean;
 }
 
-/** Sends a statement. @returns the values of each row, in the order of the statement's columns */
+/** Sends a statement. @returns the values of each row, in the order of the columns */
 export type Send = (statement: Statement) => Promise<unknown[][]>;
 
-/** SQLSTATE of a prepared statement whose table has changed, that does not exist, or that exists already. */
+/** SQLSTATE of a prepared statement that does not exist, exists already, or whose table has changed. */
 const USELESS_NAME = /^(?:0A000|26000|42P05)$/;
 
-/** Most connections that the reads of one entity share. */
+/** Maximum connections that the reads of one entity share. */
 const MOST_SHARED = 4;
 
-/** By entity, so that a lock on one table holds up no other. Each data source has metadata of its own. */
+/** By entity, so that a lock on one table does not block reads of others. Each data source has its own metadata. */
 const sharedConnections = new WeakMap<EntityMetadata, SharedConnections>();
 
-/**
- * Runs a statement, in the current transaction if there is one.
- *
- * @returns the values of each row, in the order of the statement's columns
- * @throws QueryFailedError, or what the pool throws when it has no connection
- */
+/** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
 export function runStatement<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
   return run(repository, statement, async (each) => {
     const client = await poolOf(repository.manager.dataSource).connect();
@@ -45,7 +40,7 @@ export function runStatement<Entity extends ObjectLiteral>(repository: Repositor
   });
 }
 
-/** The same for a short read, on connections that the reads of an entity share. */
+/** Runs a short read on connections that the reads of an entity share. */
 export function runRead<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
   const { manager, metadata } = repository;
   return hasSessions(manager.dataSource)
@@ -59,7 +54,7 @@ function sharedBy(metadata: EntityMetadata): SharedConnections {
     const pool = () => poolOf(metadata.dataSource);
     const mayOpen = (count: number) => {
       const { options, idleCount, totalCount } = pool();
-      // Half of the pool is left for all else.
+      // Half of the pool stays free for other work.
       return count < Math.min(MOST_SHARED, options.max / 2) && (idleCount > 0 || totalCount < options.max);
     };
     connections = new SharedConnections(() => open(pool()), mayOpen);
@@ -90,7 +85,7 @@ async function run<Entity extends ObjectLiteral>({ manager }: Repository<Entity>
   }
 }
 
-/** The interface between `pg` and its queries, on which `pg-cursor` depends as well; the types leave it out. */
+/** The interface between `pg` and its queries, which `pg-cursor` also uses and the types omit. */
 const QueryWithHandlers = Query as unknown as new (
   text: string,
   values: unknown[],
@@ -100,12 +95,12 @@ const QueryWithHandlers = Query as unknown as new (
   handleDataRow(message: { readonly fields: unknown[] }): void;
 };
 
-/** Keeps rows as they arrive. `pg` copies each query object and builds each row again: a first page took 1.5 times as long. */
+/** Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow. */
 class TextQuery extends QueryWithHandlers {
   readonly texts: unknown[][] = [];
 
   override handleRowDescription(): void {
-    // All columns are texts.
+    // All columns are text.
   }
 
   override handleDataRow({ fields }: { readonly fields: unknown[] }): void {
@@ -113,12 +108,7 @@ class TextQuery extends QueryWithHandlers {
   }
 }
 
-/**
- * Sends a statement on a connection.
- *
- * @returns the values of each row, in the order of the statement's columns
- * @throws QueryFailedError
- */
+/** Sends a statement on a connection. @throws QueryFailedError */
 export async function send(client: ClientBase, { text, values, name, isText }: Statement): Promise<unknown[][]> {
   try {
     if (isText) {
@@ -133,7 +123,7 @@ export async function send(client: ClientBase, { text, values, name, isText }: S
   }
 }
 
-/** Whether a connection has a session of its own on a server: not behind a pooler, nor in the embedded database. */
+/** Whether connections are sessions on a server: false behind a pooler and for the embedded database. */
 export function hasSessions({ options }: DataSource): boolean {
   return (options.extra as DatabaseClientConfig | undefined)?.hasSessions === true;
 }

@@ -2,10 +2,9 @@ import type { Duplex } from 'node:stream';
 import type { ClientBase } from 'pg';
 import { streamOf } from './database-client.js';
 
-/** Statements that wait on a shared connection before there is another one. */
+/** Pending statements on each shared connection before another one is opened. */
 const ENOUGH = 16;
 
-/** A connection that must be released. */
 export interface OpenConnection {
   readonly client: ClientBase;
   release(): void;
@@ -16,25 +15,21 @@ interface SharedConnection {
   pending: number;
 }
 
-/** Connections on which statements are pipelined. Those of one turn of the event loop go out in one write: half the processor time. */
+/** Connections with pipelined statements. Statements of one event loop turn are one write, which halves the processor time. */
 export class SharedConnections {
   private readonly connections = new Set<SharedConnection>();
 
-  /**
-   * @param open - opens a connection, which is released when no statement waits on it
-   * @param mayOpen - whether there may be one more beside `count`
-   */
+  /** @param mayOpen - whether another connection may be opened beside `count` */
   constructor(
     private readonly open: () => Promise<OpenConnection>,
     private readonly mayOpen: (count: number) => boolean,
   ) {}
 
-  /** Whether there is, or may be, a connection. */
   get isOpen(): boolean {
     return this.connections.size > 0 || this.mayOpen(0);
   }
 
-  /** @param send - sends one statement, at once */
+  /** @param send - sends one statement synchronously */
   async use<T>(send: (client: ClientBase) => Promise<T>): Promise<T> {
     const connection = this.freest() ?? { opened: this.open(), pending: 0 };
     this.connections.add(connection);
@@ -53,14 +48,14 @@ export class SharedConnections {
     }
   }
 
-  /** The connection with the fewest statements; undefined to open another one. */
+  /** The connection with the fewest pending statements; undefined to open another one. */
   private freest(): SharedConnection | undefined {
     const [first] = [...this.connections].toSorted((a, b) => a.pending - b.pending);
     return first && first.pending >= ENOUGH && this.mayOpen(this.connections.size) ? undefined : first;
   }
 }
 
-/** Sends what is written in this turn of the event loop at its end, in one write. */
+/** Joins all writes of this event loop turn into one. */
 function holdUntilEndOfTurn(stream: Duplex): void {
   if (stream.writableCorked === 0) {
     stream.cork();

@@ -2,21 +2,18 @@ import { Logger } from '@nestjs/common';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { sqlState } from './database-problem.js';
 
-/** A migration without a way back. Its class name ends in 13 digits, milliseconds since 1970, which order the migrations. */
+/** A migration without `down`. Its class name ends in 13 digits (milliseconds since 1970), which order the migrations. */
 abstract class ForwardMigration implements MigrationInterface {
   abstract up(runner: QueryRunner): Promise<void>;
 
   down(): Promise<void> {
-    throw new Error('Migrations go forward only. Write a new migration that undoes this one.');
+    throw new Error('Migrations cannot be reverted. Write a new migration that undoes this one.');
   }
 }
 
-/**
- * A migration in plain SQL. Replicas of the old and the new version run side by side during a roll-out: the old code must work on the
- * new schema (expand, then contract).
- */
+/** A migration in SQL. Old code must work on the new schema (expand, then contract), because both versions run during a rollout. */
 export abstract class SqlMigration extends ForwardMigration {
-  /** In their order. Filters can name the indexes that these build. */
+  /** Run in order. Filters can refer to indexes that are created here. */
   abstract readonly statements: readonly string[];
 
   async up(runner: QueryRunner): Promise<void> {
@@ -26,26 +23,23 @@ export abstract class SqlMigration extends ForwardMigration {
   }
 }
 
-/** SQLSTATE of an extension that may not be created or used here, or whose files are not installed (two codes, by version). */
+/** SQLSTATE of an extension that is not allowed, or not installed (two codes, depending on the version). */
 const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
-/**
- * A migration that builds one index while the table goes on being written (`CREATE INDEX CONCURRENTLY`). Ended halfway, it
- * can be run again.
- */
+/** A migration that builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an interruption. */
 export abstract class IndexMigration extends ForwardMigration {
-  /** Concurrent building cannot be part of a transaction. */
+  /** `CREATE INDEX CONCURRENTLY` is not allowed in a transaction. */
   readonly transaction = false;
-  /** Name of the index, by which filters declare that it finds their rows. */
+  /** Name of the index, to which filters refer. */
   abstract readonly index: string;
-  /** What follows the name in `CREATE INDEX`: `ON items (name)`. */
+  /** The SQL after the name in `CREATE INDEX`: `ON items (name)`. */
   abstract readonly definition: string;
-  /** The extension that the index needs. Where it cannot be had, there is a warning instead of an index. */
+  /** Extension that the index needs. If it is not available, the index is skipped with a warning. */
   protected readonly extension: string | undefined = undefined;
 
   async up(runner: QueryRunner): Promise<void> {
     const { index, extension } = this;
-    // Building waits for every transaction that began earlier, and keeps none of them waiting.
+    // The build waits for all earlier transactions without blocking them.
     await runner.query('SET lock_timeout = 0');
     try {
       if (extension !== undefined) {
@@ -60,7 +54,7 @@ export abstract class IndexMigration extends ForwardMigration {
       if (extension === undefined || !EXTENSION_MISSING.test(sqlState(error))) {
         throw error;
       }
-      new Logger('Migrations').warn({ msg: 'index left out', index, extension, err: error });
+      new Logger('Migrations').warn({ msg: 'index skipped: its extension is not available', index, extension, err: error });
     } finally {
       await runner.query('RESET lock_timeout');
     }

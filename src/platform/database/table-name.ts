@@ -3,22 +3,22 @@ import { type ColumnOptions, type DataSource, type EntityMetadata, getMetadataAr
 import { OperatorError } from '../config/operator-error.js';
 import { sqlState } from './database-problem.js';
 
-/** SQLSTATE of a column and of a table that are not there. */
+/** SQLSTATE of an undefined column or table. */
 const MISSING = /^42(?:703|P01)$/;
 
-/** What is declared of the column that keeps a property of an entity, in the entity or in a class that it extends. */
+/** The column options of a property, as declared in the entity or a class that it extends. */
 export function columnOptionsOf(entity: Type, property: string): ColumnOptions | undefined {
   return getMetadataArgsStorage().columns.findLast(
     ({ target, propertyName }) => propertyName === property && isOf(entity, target),
   )?.options;
 }
 
-/** Whether what was declared of a class holds for an entity: it is the entity or extended by it. */
+/** Whether a declaration for `target` applies to an entity. */
 export function isOf(entity: Type, target: unknown): boolean {
   return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
 }
 
-/** The table of an entity, as SQL names it: with its schema, if it has one. */
+/** The quoted table of an entity, with its schema if it has one. */
 export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
   return tablePath
     .split('.')
@@ -26,17 +26,12 @@ export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadat
     .join('.');
 }
 
-/** The column of a property, as SQL names it. */
+/** The quoted column of a property. */
 export function columnOf(metadata: EntityMetadata, property: string): string {
   return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
 }
 
-/**
- * Checks that the database has the tables and columns that the entities name. It has not when a migration is missing, or was
- * changed after it had been applied.
- *
- * @throws OperatorError that names what is missing
- */
+/** Checks that all tables and columns exist, which fails after a missing or edited migration. @throws OperatorError */
 export async function checkTables(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
     try {
@@ -47,8 +42,8 @@ export async function checkTables(dataSource: DataSource): Promise<void> {
         throw error;
       }
       throw new OperatorError(
-        `The entity ${metadata.name} does not fit the database: ${error.message}. Write a migration that fixes it; one that was ` +
-          'applied is not applied again. Where nothing is to be kept, remove the database, which is DATA_DIR when it is embedded.',
+        `The entity ${metadata.name} does not match the database: ${error.message}. Write a new migration that fixes it; applied ` +
+          'migrations are not run again. If you need no data, delete the database (DATA_DIR if it is embedded).',
         { cause: error },
       );
     }

@@ -11,17 +11,12 @@ interface Transaction {
 
 const transactions = new AsyncLocalStorage<Transaction>();
 
-/** The current transaction of a data source. */
 export function transactionOf(dataSource: DataSource): Transaction | undefined {
   const transaction = transactions.getStore();
   return transaction?.dataSource === dataSource ? transaction : undefined;
 }
 
-/**
- * Runs work in a transaction, which begins, and takes a connection, at its first statement. One inside another is a savepoint.
- *
- * @param onBegin - called in the transaction before its first statement
- */
+/** Runs a transaction, which begins and takes a connection at its first statement, preceded by `onBegin`. Nested, it is a savepoint. */
 export async function runTransaction<T>(
   dataSource: DataSource,
   work: () => Promise<T>,
@@ -49,12 +44,12 @@ export async function runTransaction<T>(
     }
     return (begun ??= begin());
   };
-  // When a savepoint cannot be made, TypeORM rolls back the level above it. At depth 1 that would be the transaction, and the statements
-  // that follow would be committed by themselves. It also releases a runner after each statement.
+  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
+  // statements would commit on their own. TypeORM also releases a runner after each statement.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  // TypeORM sends a statement some microtasks after it has looked at the runner, so those that are not awaited go before the commit.
+  // TypeORM sends a statement some microtasks after it takes the runner: statements that were not awaited still precede the commit.
   const end = async () => {
-    // First: what begins from now on is refused, so that `begun` does not change any more.
+    // First, so that later statements are refused and `begun` does not change any more.
     Object.assign(runner, { isReleased: true });
     await begun;
     await endOfTurn();
@@ -68,7 +63,7 @@ export async function runTransaction<T>(
     }
     await own.release();
   } catch (error) {
-    // Without waiting for the database.
+    // The caller does not wait for the rollback.
     void Promise.allSettled([end()]).then(() => giveBack(own, client, 'ROLLBACK'));
     throw error;
   }
@@ -88,7 +83,7 @@ async function runSavepoint<T>({ dataSource, onCommit }: Transaction, work: () =
   }
 }
 
-/** Gives a connection back to the pool as it was. */
+/** Resets a connection and returns it to the pool. */
 export async function giveBack(
   runner: QueryRunner,
   client: Client | undefined,
@@ -97,7 +92,7 @@ export async function giveBack(
   try {
     await client?.query(statement);
   } catch {
-    // A replica can cancel even this: the pool must not use the connection again, which is not as it was.
+    // A replica can cancel even this statement: the connection is closed, because its state is unknown.
     void client?.end();
   } finally {
     await runner.release();

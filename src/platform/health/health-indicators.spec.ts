@@ -13,7 +13,7 @@ import { HealthModule } from './health.module.js';
 })
 class Others {}
 
-it('takes the indicators of Terminus, which fail without an error', async () => {
+it('accepts Terminus indicators, which fail without an error', async () => {
   const module = await Test.createTestingModule({ imports: [Others, HealthModule] }).compile();
   const [indicators, memory] = [module.get(HealthIndicators), await module.resolve(MemoryHealthIndicator)];
   const cats = module.get(HealthIndicatorService).check('cats');

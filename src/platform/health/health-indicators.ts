@@ -4,10 +4,10 @@ import { Metrics } from '../observability/metrics.js';
 
 const CHECK_TIMEOUT = 3000;
 
-/** The signal ends what the check waits for when its time is over. */
+/** A readiness check. The signal aborts when its time limit is reached. */
 export type HealthCheck = (options: { signal: AbortSignal }) => Promise<unknown>;
 
-/** Modules add what their requests depend on, in their constructors. */
+/** Modules register the dependencies of their requests here, in their constructors. */
 @Injectable()
 export class HealthIndicators {
   private readonly names: string[] = [];
@@ -19,18 +19,14 @@ export class HealthIndicators {
     private readonly indicators: HealthIndicatorService,
     metrics: Metrics,
   ) {
-    const ready = { name: 'items_ready', help: 'Whether /readyz says that the service takes requests' };
+    const ready = { name: 'items_ready', help: 'Whether /readyz reports that the service accepts requests' };
     metrics.gauge(ready, async () => Number((await this.failing()).length === 0));
-    const help = 'Whether that which the service depends on worked in the latest check';
+    const help = 'Whether the latest check of a dependency succeeded';
     const ok = { name: 'items_health_indicator_ok', help, labels: { indicator: this.names } };
     metrics.gauge(ok, async ({ indicator }) => Number(!(await this.failing()).includes(indicator)));
   }
 
-  /**
-   * The service is ready only while the check succeeds within three seconds; `/readyz` names those that do not.
-   *
-   * @param check - an indicator of Terminus, which fails with the status `down`, or anything else that fails by rejecting
-   */
+  /** Adds a check that must succeed within three seconds for `/readyz`. @param check - rejects, or is an indicator of Terminus */
   add(name: string, check: HealthCheck): void {
     const attempt = this.indicators.check(name).attempt(async (options) => {
       if (isDown(await check(options))) throw new Error(`${name} is down`);
@@ -39,12 +35,12 @@ export class HealthIndicators {
     this.attempts.push(attempt.withTimeout(CHECK_TIMEOUT));
   }
 
-  /** The service is not ready any more, regardless of the indicators. @param reason - in the response */
+  /** Makes the service permanently not ready. @param reason - in the response of `/readyz` */
   endWith(reason: string): void {
     this.end = [reason];
   }
 
-  /** Names of those that fail now. Concurrent calls share one check. */
+  /** Names of failed checks. Concurrent calls share one run. */
   async failing(): Promise<readonly string[]> {
     const failing = this.end ?? (await (this.running ??= this.check()));
     return this.end ?? failing;
@@ -57,7 +53,7 @@ export class HealthIndicators {
   }
 }
 
-/** Whether this is a result of Terminus, of which an indicator is down. */
+/** Whether a Terminus result contains an indicator that is down. */
 function isDown(result: unknown): boolean {
   const indicators = Object.values(Object(result) as Record<string, { status?: unknown } | undefined>);
   return indicators.some((indicator) => indicator?.status === 'down');

@@ -5,7 +5,7 @@ import { serviceUnavailable } from '../http/http-problem-types.js';
 import { Problem } from '../http/problem.js';
 import { HealthIndicators } from './health-indicators.js';
 
-/** Probes for Kubernetes: `/livez` says that the process works, and depends on nothing; `/readyz` that it can take requests. */
+/** Kubernetes probes: `/livez` has no dependencies; `/readyz` reports whether the service accepts requests. */
 @Public()
 @Hidden()
 @Controller({ version: VERSION_NEUTRAL })

@@ -4,7 +4,7 @@ import { Database } from '../database/database.js';
 import { HealthController } from './health.controller.js';
 import { HealthIndicators } from './health-indicators.js';
 
-/** `/livez` and `/readyz`. Other modules inject `HealthIndicators` and add theirs, with the indicators of Terminus or without. */
+/** `/livez` and `/readyz`. Other modules inject `HealthIndicators` to add checks. */
 @Global()
 @Module({
   imports: [TerminusModule],

@@ -4,30 +4,30 @@ import type { Request, RequestHandler } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 
-/** Requests of one connection that may wait for their responses. Clients that pipeline send a few at a time. */
+/** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
 
-/** How much longer a request may take to arrive whole than its headers may, in milliseconds: its body has 64 KiB at most. */
+/** Milliseconds for a body (at most 64 KiB) to arrive after the headers. */
 const BODY_TIME = 15_000;
 
-/** How long a client may read nothing of its response before its connection is closed, in milliseconds. */
+/** Milliseconds without progress until the connection of a client that does not read its response is closed. */
 const STALL_TIMEOUT = 30_000;
 
-/** How often connections are looked for whose client does not read, in milliseconds. */
+/** Milliseconds between two searches for connections whose client does not read. */
 const PAUSE_INTERVAL = 5000;
 
-/** How long a client has to read a response to a request that is not read, in milliseconds. */
+/** Milliseconds for the client to read a response whose request body is not read. */
 const LINGER = 1000;
 
-/** What Node does not tell of an open connection. */
+/** What Node does not expose about a connection. */
 interface Connection {
-  /** How many requests have no complete response. */
+  /** Requests without a complete response. */
   pending: number;
-  /** The latest request, until it has arrived whole and has its response. */
+  /** The latest request, until it is complete and has its response. */
   latest?: Request | undefined;
 }
 
-/** The open connections of a server, and what one client may take of it. */
+/** The open connections of a server, and the limits for each. */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
   private readonly cut;
@@ -41,14 +41,14 @@ export class Connections {
   ) {
     this.cut = metrics.counter({
       name: 'items_http_connections_cut_total',
-      help: 'Connections refused at MAX_CONNECTIONS, closed with more than 16 requests unanswered, or closed because nothing was read for 30 s',
+      help: 'Connections refused because of MAX_CONNECTIONS, closed with more than 16 pending requests, or closed after 30 s without reading',
       labels: { limit: ['max-connections', 'pipelined', 'stalled'] },
     });
-    const help = 'Connections that clients have open to the API';
+    const help = 'Open connections to the API';
     metrics.gauge({ name: 'items_http_connections', help }, () => this.open.size);
 
     server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
-    // Also counted from the start of a connection, which load balancers may open before they have a request for it.
+    // Also applies to idle new connections, which load balancers open in advance.
     server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
     server.requestTimeout = server.headersTimeout + BODY_TIME;
     server.setTimeout(STALL_TIMEOUT, this.endSilent);
@@ -62,7 +62,7 @@ export class Connections {
     });
   }
 
-  /** The first middleware: closes a connection with too many requests, and skips those that arrived in one packet with them. */
+  /** First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. */
   readonly track: RequestHandler = (request, response, next) => {
     const { socket } = request;
     const connection = this.open.get(socket);
@@ -78,11 +78,11 @@ export class Connections {
     if (this.isClosing) {
       const previous = connection.latest?.res;
       if (previous?.headersSent && !previous.shouldKeepAlive) {
-        // Its response closes the connection: this request must not be carried out.
+        // The earlier response closes the connection: this request must not run.
         return;
       }
       if (previous && !previous.headersSent) {
-        // Of a client that does not wait for its responses, the last one closes the connection.
+        // For a client that pipelines, only the last response closes the connection.
         previous.shouldKeepAlive = true;
       }
       response.shouldKeepAlive = false;
@@ -101,13 +101,13 @@ export class Connections {
     next();
   };
 
-  /** Whether an error in what arrives on it can have a response: one that follows those to earlier requests, and is the only one. */
+  /** Whether a parse error can get a response: only when no other response is pending or partly sent. */
   expectsResponse(socket: Socket): boolean {
     const { pending = 0, latest } = this.open.get(socket) ?? {};
     return !latest || (pending === 1 && !latest.complete && latest.res?.headersSent === false);
   }
 
-  /** From now on each connection ends with its latest response, which says `Connection: close`. */
+  /** From now on, the latest response of each connection carries `Connection: close`. */
   closeAfterResponses(): void {
     this.isClosing = true;
     for (const { latest } of this.open.values()) {
@@ -117,7 +117,7 @@ export class Connections {
     }
   }
 
-  /** Closes each connection once no response is pending. Node's own keeps those on which nothing, or half a request, has arrived. */
+  /** Closes each connection once no response is pending. Node's own method keeps those with no or half a request. */
   closeIdle(): void {
     this.isEnding = true;
     for (const [socket, { pending }] of this.open) {
@@ -127,7 +127,7 @@ export class Connections {
     }
   }
 
-  /** Reads nothing more from clients that do not read their responses: what they send would count as progress. */
+  /** Stops reading from clients that do not read: data that they send would count as progress. */
   private readonly pauseUnread = (): void => {
     for (const socket of this.open.keys()) {
       if (socket.writableNeedDrain && !socket.isPaused()) {
@@ -136,7 +136,7 @@ export class Connections {
     }
   };
 
-  /** A new connection has `headersTimeout`, and a response that is not ready yet is not the client's fault. */
+  /** New connections are subject to `headersTimeout`; a response that is not ready is not the client's fault. */
   private readonly endSilent = (socket: Socket): void => {
     const isStalled = socket.writableLength > 0;
     if (isStalled) {
@@ -148,28 +148,25 @@ export class Connections {
   };
 }
 
-/**
- * Prepares the response to a request whose body has not been read to its end: `Connection: close`, no more of it is read, and the
- * connection is cut a second later. Node would read the rest, however long it is, to use the connection again.
- */
+/** For a request whose body is not read: otherwise Node would read the rest, of any length, to reuse the connection. */
 export function closeBehindUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-  // `complete` is set after the response when a short body arrives in one packet with its head.
+  // For a short body in the same packet, Node sets `complete` only after the response.
   if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
     return;
   }
   response.setHeader('Connection', 'close');
   const { socket } = request;
-  // Node discards a body of which nothing was read. This reads what its buffer holds, and no more.
+  // Node discards a body that was never read: this marks it as read without reading beyond the buffer.
   request.read(0);
-  // Node calls this behind the last response of a connection.
+  // Node calls this after the last response of a connection.
   socket.destroySoon = () => {
     request.pause();
     closeUnread(socket);
   };
 }
 
-/** Closes a connection on which data may still arrive. It is not read: closing at once would lose the response on its way. */
+/** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
 export function closeUnread(socket: Socket): void {
   socket.pause();
   socket.end();

@@ -6,13 +6,12 @@ import { Metrics } from '../observability/metrics.js';
 import type { Connections } from './connections.js';
 
 /**
- * Ends the service without losing a request. After SIGTERM load balancers go on sending until they have seen that this replica is
- * not ready. For `SHUTDOWN_DELAY` requests are served as before, but each response closes its connection, so that its client opens
- * the next one elsewhere. Then the server closes. What is left shortly before `SHUTDOWN_TIMEOUT` is cut off.
+ * Graceful shutdown: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that this replica is not ready, it serves requests and
+ * closes each connection after its response. Requests that still run shortly before `SHUTDOWN_TIMEOUT` are aborted.
  */
 @Injectable()
 export class Drain implements BeforeApplicationShutdown {
-  /** Those of the server; in a command there is none. */
+  /** Undefined in commands, which have no server. */
   connections: Connections | undefined;
   hasBegun = false;
   private readonly logger = new Logger('Drain');
@@ -22,10 +21,10 @@ export class Drain implements BeforeApplicationShutdown {
     private readonly indicators: HealthIndicators,
     metrics: Metrics,
   ) {
-    metrics.gauge({ name: 'items_draining', help: 'Whether the service ends' }, () => Number(this.hasBegun));
+    metrics.gauge({ name: 'items_draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
   }
 
-  /** @param signal - that ends the service; none when it is closed by its own code */
+  /** @param signal - undefined if the application is closed by code */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     const { connections, configuration } = this;
     if (!connections) {
@@ -36,16 +35,16 @@ export class Drain implements BeforeApplicationShutdown {
     this.indicators.endWith('shutdown');
     connections.closeAfterResponses();
     const deadline = setTimeout(() => {
-      this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are cut off.');
+      this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted.');
       connections.server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
     connections.server.once('close', () => clearTimeout(deadline));
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
-      // Even if a module hangs.
+      // In case a module hangs.
       setTimeout(() => process.exit(0), timeout).unref();
     }
-    // An interrupt comes from a terminal: there is no load balancer to wait for.
+    // SIGINT comes from a terminal, without a load balancer.
     if (signal === 'SIGTERM') {
       await delay(configuration.SHUTDOWN_DELAY * 1000);
     }

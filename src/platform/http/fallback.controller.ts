@@ -5,10 +5,7 @@ import { Hidden } from '../openapi/route-documentation.js';
 import { methodNotAllowed, notFound } from './http-problem-types.js';
 import { Problem } from './problem.js';
 
-/**
- * Where requests end that no other route takes. Being a route, it is guarded like one: without a token a stranger learns
- * nothing about which paths exist, and with one the request counts.
- */
+/** Handles requests that match no other route. It is guarded like a route: without a token, clients cannot find out which paths exist. */
 @RequireScopes()
 @Hidden()
 @Controller({ version: VERSION_NEUTRAL })
@@ -19,20 +16,20 @@ export class FallbackController {
     const others = expressRoutes(app as Express).filter((other) => other.path !== own && other.match(path));
     const methods = others.flatMap((other) => other.methods);
     if (methods.length === 0) {
-      throw new Problem(notFound, `Nothing is at ${path}.`);
+      throw new Problem(notFound, `The path ${path} does not exist.`);
     }
     const Allow = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted().join(', ');
-    throw new Problem(methodNotAllowed, `${path} can be called with ${Allow}.`, { headers: { Allow } });
+    throw new Problem(methodNotAllowed, `The path ${path} allows ${Allow}.`, { headers: { Allow } });
   }
 }
 
-/** The part of Express' router that its types leave out. */
+/** Members of Express' router that its types omit. */
 interface Layer {
   route?: { path: string; methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
-/** The routes of an application with all prefixes and the version, as `/v1/items/:id`, in the order in which they are tried. */
+/** All routes with prefix and version, as in `/v1/items/:id`, in matching order. */
 export function expressRoutes({ router }: Pick<Express, 'router'>) {
   return (router.stack as unknown as Layer[]).flatMap((layer) => {
     const { path = '', methods = {} } = layer.route ?? {};

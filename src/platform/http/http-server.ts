@@ -8,23 +8,23 @@ import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem
 import { isDecodable } from './percent-encoding.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
-/** Gives a problem to what Node and Express would respond to by themselves, before any guard. */
+/** Sends problems for errors that Node and Express would handle themselves, before any guard. */
 export function configureHttpServer(server: Server, connections: Connections, metrics: Metrics): void {
   const logger = new Logger('HttpServer');
   const unreadable = metrics.counter({
     name: 'items_http_unreadable_requests_total',
-    help: 'What was answered, and never became a request: broken HTTP, too large headers, too slow a sender',
+    help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
     labels: { status: ['400', '408', '431'] },
   });
 
-  // Node would respond to a missing Host, and to an expectation that it does not know, without a problem. A body that waits for
-  // `100 Continue` is asked for when it is read: a client that is refused need not send it.
+  // Node would respond without a problem to a missing Host and to an unknown expectation. `100 Continue` is sent only when the body
+  // is read, so that refused clients do not send it.
   Object.assign(server, { requireHostHeader: false });
   for (const event of ['checkContinue', 'checkExpectation']) {
     server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
   }
-  // Express would respond by itself, before the guards, to a target without a path, such as `http://host` or `*`, and to a path that
-  // it cannot decode. With its percent signs encoded, such a path is not found.
+  // Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode.
+  // With encoded percent signs, such a path is not found.
   server.prependListener('request', (request: IncomingMessage) => {
     const { url = '' } = request;
     const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
@@ -32,7 +32,7 @@ export function configureHttpServer(server: Server, connections: Connections, me
     request.url = isDecodable(path) ? target : path.replaceAll('%', '%25') + target.slice(path.length);
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-    // The client hung up, or what follows a request would take the place of its response.
+    // The client has gone, or the error follows a request whose response is still pending.
     if (code === 'HPE_INVALID_EOF_STATE' || !socket.writable || !connections.expectsResponse(socket)) {
       socket.destroy();
       return;

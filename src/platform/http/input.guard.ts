@@ -9,13 +9,10 @@ import { isDecodable } from './percent-encoding.js';
 import { UNKNOWN_NAME } from './problem.js';
 import { hasJsonBody, readJson } from './read-json.js';
 
-/** Parameters that a query may have. Naming the faults of thousands would take longer than all else of a request. */
+/** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
 const MAX_PARAMETERS = 50;
 
-/**
- * Parses the query, and reads a JSON body. It is the last guard: a request that another one refuses costs neither parsing nor memory.
- * Routes that are hidden from the API, such as probes, may be called with any query, and their bodies are not read.
- */
+/** Reads the query and a JSON body, last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
 @Injectable()
 export class InputGuard implements CanActivate {
   private readonly names = new WeakMap<Route['handler'], ReadonlySet<string> | undefined>();
@@ -36,7 +33,7 @@ export class InputGuard implements CanActivate {
       }
       const known = this.names.get(handler);
       refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
-      // Express would parse it again at each access.
+      // Express would parse it again on each access.
       Object.defineProperty(request, 'query', { value: query });
     }
     if (hasJsonBody(request)) {
@@ -46,7 +43,7 @@ export class InputGuard implements CanActivate {
   }
 }
 
-/** The query parameters that a handler names; undefined where a class, which has rules of its own, or a wrapper takes them. */
+/** The query parameters that a handler names; undefined if a class with its own rules, or a wrapper, takes them. */
 function queryNames(controller: Type, handler: Route['handler']): ReadonlySet<string> | undefined {
   const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
   const queries = parametersOf({ controller, name: handler.name }).filter(({ kind }) => kind === RouteParamtypes.QUERY);
@@ -54,10 +51,7 @@ function queryNames(controller: Type, handler: Route['handler']): ReadonlySet<st
   return isWrapped || names.length < queries.length ? undefined : new Set(names);
 }
 
-/**
- * @param text - what follows the `?`
- * @throws Problem `invalid-parameters` for too many, for one that is given twice, or is not UTF-8, which Node would read as something else
- */
+/** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */
 function parseQuery(text: string): ParsedUrlQuery {
   const query = parse(text, '&', '=', { maxKeys: 0 });
   const names = Object.keys(query);

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 
-/** Express, with a shorter way for JSON: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */
+/** Express with a faster JSON response: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
     const isBodiless = status >= 204 || response.req.method === 'HEAD';
@@ -15,14 +15,14 @@ export class JsonAdapter extends ExpressAdapter {
   }
 }
 
-/** Sends a text in JSON, as `application/json` unless the response has another type. */
+/** Sends a JSON text, as `application/json` unless the response has a type. */
 export function sendJson(response: Response, json: string): Response {
   if (!response.hasHeader('Content-Type')) {
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
   const length = Buffer.byteLength(json);
   response.setHeader('Content-Length', length);
-  // ASCII need not be encoded.
+  // ASCII needs no encoding.
   endLater(response, json, length === json.length ? 'latin1' : 'utf8');
   return response;
 }
@@ -30,10 +30,7 @@ export function sendJson(response: Response, json: string): Response {
 const logger = new Logger('Http');
 const ending: Parameters<typeof endLater>[] = [];
 
-/**
- * Ends the responses of one turn of the event loop one after another, at its end. The first one wakes the process that reads them, a
- * proxy or a client on the same machine, and the others find it awake: refusals take 0.65 of the processor time.
- */
+/** Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the processor time. */
 function endLater(...given: [response: Response, text: string, encoding: BufferEncoding]): void {
   if (ending.push(given) === 1) {
     setImmediate(() => {
@@ -41,7 +38,7 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
         try {
           response.end(text, encoding);
         } catch (err) {
-          logger.error({ msg: 'response not sent', err });
+          logger.error({ msg: 'sending the response failed', err });
           response.destroy();
         }
       }
@@ -49,7 +46,7 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
   }
 }
 
-/** A list or a plain object, which Nest and Express treat in no other way. */
+/** Arrays and plain objects, which Nest and Express give no special treatment. */
 function isJson(body: unknown): body is object {
   return Array.isArray(body) || (typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype);
 }

@@ -8,7 +8,7 @@ import { internalError, typeOfStatus } from './http-problem-types.js';
 import { sendJson } from './json-adapter.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
-/** Every error becomes a problem. What the service is to blame for goes to the log with its cause, not to the client. */
+/** Maps every error to a problem. The cause of a server error is logged, never sent. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
@@ -50,7 +50,7 @@ function asProblem(error: unknown): Problem {
     const status = error.getStatus();
     return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
   }
-  // Of Express and its parts (`http-errors`), meant for the client.
+  // Errors of Express and its packages (`http-errors`) with a message for the client.
   if (Error.isError(error) && 'expose' in error && error.expose === true) {
     const status = 'status' in error ? Number(error.status) : 400;
     return new Problem(typeOfStatus(status), error.message, { cause: error });
@@ -58,7 +58,7 @@ function asProblem(error: unknown): Problem {
   return asDatabaseProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
 }
 
-/** Of `new BadRequestException(['…', '…'])`, all. */
+/** Joins the messages of `new BadRequestException(['…', '…'])`. */
 function messageOf(error: HttpException): string {
   const { message } = Object(error.getResponse()) as { message?: unknown };
   return Array.isArray(message) ? message.join('; ') : error.message;

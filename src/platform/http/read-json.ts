@@ -5,36 +5,31 @@ import { badRequest, contentTooLarge } from './http-problem-types.js';
 import { invalidRequest } from './invalid-request.js';
 import { Problem } from './problem.js';
 
-/** Largest body that is read, in bytes. */
+/** Maximum body size in bytes. */
 const BODY_LIMIT = 64 * 1024;
 
-/** Levels of arrays and objects that a body may nest: validation is recursive. */
+/** Maximum nesting: validation is recursive. */
 const MAXIMUM_DEPTH = 32;
 
-/** Whether a request has a body that {@link readJson} reads. */
+/** Whether {@link readJson} reads the body of a request. */
 export function hasJsonBody(request: Request): boolean {
   const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   return mediaType === 'application/json' && hasBody(request);
 }
 
-/** Whether a request has a body (RFC 9112, section 6.3). */
+/** RFC 9112, section 6.3. */
 function hasBody({ headers }: Request): boolean {
   return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
 }
 
-/** The 400 of a request without the JSON that its handler takes. */
+/** The 400 problem for a handler that needs a JSON body. */
 export function missingBody(request: Request): Problem {
   return hasBody(request)
     ? faulty('media_type', 'must be sent with Content-Type: application/json')
     : faulty('required', 'is missing: send a JSON object');
 }
 
-/**
- * Reads a body that must be one JSON object in UTF-8. `express.json` would read all of a body that is too large before it responds,
- * and takes bytes that are not UTF-8 for other characters.
- *
- * @throws Problem `invalid-body` with a code that says what is wrong, or `content-too-large`
- */
+/** Unlike `express.json`, stops at the limit and rejects invalid UTF-8. @throws Problem `invalid-body` or `content-too-large` */
 export async function readJson(request: Request): Promise<Record<string, unknown>> {
   const { 'content-encoding': coding = 'identity', 'content-type': mediaType = '' } = request.headers;
   if (coding !== 'identity') {
@@ -62,7 +57,7 @@ async function readBytes(request: Request): Promise<Buffer> {
     return await getRawBody(request, { limit: BODY_LIMIT, length });
   } catch (error) {
     const isTooLarge = Error.isError(error) && 'type' in error && error.type === 'entity.too.large';
-    // Otherwise the client is gone: this response is not read.
+    // Any other error means that the client has gone and does not read the response.
     throw isTooLarge ? contentTooLargeProblem() : new Problem(badRequest, 'The request ended before its body did.');
   }
 }
@@ -79,12 +74,12 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Level by level: recursion would end with the stack. */
+/** Iterative, because recursion could exhaust the stack. */
 function checkDepth(body: object): void {
   let level = [body];
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > MAXIMUM_DEPTH) {
-      throw faulty('too_deep', `must not nest deeper than ${MAXIMUM_DEPTH} levels`);
+      throw faulty('too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`);
     }
     level = level.flatMap((container) => Object.values(container).filter(isContainer));
   }
@@ -94,7 +89,6 @@ function faulty(code: string, detail: string): Problem {
   return invalidRequest([{ pointer: '', code, detail }]);
 }
 
-/** The body is larger than {@link BODY_LIMIT}. */
 export function contentTooLargeProblem(): Problem {
-  return new Problem(contentTooLarge, `The body must have at most ${BODY_LIMIT} bytes.`);
+  return new Problem(contentTooLarge, `The body may have at most ${BODY_LIMIT} bytes.`);
 }

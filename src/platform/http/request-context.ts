@@ -6,10 +6,10 @@ import { badRequest } from './http-problem-types.js';
 import { Problem } from './problem.js';
 
 declare global {
-  // Express' own hook for properties that middleware adds.
+  // Express' type for custom properties.
   namespace Express {
     interface Request {
-      /** Names this request in its response (`X-Request-Id`, `requestId`) and in the log. */
+      /** Identifies the request in its response (`X-Request-Id`, `requestId`) and in the log. */
       id: string;
     }
   }
@@ -17,13 +17,10 @@ declare global {
 
 const storage = new AsyncLocalStorage<Request>();
 
-/** Short enough to log and free of anything that could break out of a log line or a header. */
+/** Accepted request ids: short, and safe in log lines and headers. */
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-/**
- * Gives every request an id, the caller's `X-Request-Id` when it is sane and a new one otherwise, and keeps the request for all work on
- * its behalf, so that every log line can name it.
- */
+/** Sets the request id, from a safe `X-Request-Id` or a new one, and stores the request for all code that runs on its behalf. */
 export function rememberRequest(request: Request, response: Response, next: NextFunction): void {
   const given = request.get('X-Request-Id') ?? '';
   request.id = SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
@@ -31,12 +28,12 @@ export function rememberRequest(request: Request, response: Response, next: Next
   storage.run(request, next);
 }
 
-/** The request that the running code serves, if it serves one. */
+/** The request that the running code serves, if any. */
 export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
-/** Middleware: HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
+/** HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
 export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
   if (headers.host === undefined && httpVersion === '1.1') {
     throw new Problem(badRequest, 'The Host header is missing.');

@@ -5,9 +5,9 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { invalidRequest } from '../http/invalid-request.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
-import { KeptAnswers } from './kept-answers.js';
+import { StoredResponses } from './stored-responses.js';
 
-/** The header by which a client names a request that it may have to repeat (draft-ietf-httpapi-idempotency-key-header). */
+/** Identifies a request that the client may repeat (draft-ietf-httpapi-idempotency-key-header). */
 export const IDEMPOTENCY_KEY = 'Idempotency-Key';
 
 export const KEY_MAXIMUM_LENGTH = 255;
@@ -17,53 +17,52 @@ const idempotencyKeyReused = defineProblemType({
   status: 422,
   title: 'Idempotency key reused',
   remedy:
-    'Another request, with another body or path, was made with this `Idempotency-Key` within the last 24 hours. Nothing was done now. Use a new key for each new request, and the same one only to send the same request again.',
+    'This `Idempotency-Key` was used for a request with another body or path within the last 24 hours. Nothing was changed. Use a new key for each new request, and reuse a key only to retry the same request.',
 });
 
-/** The problem of a key that belongs to another request. */
 export function idempotencyKeyReusedProblem(): Problem {
-  return new Problem(idempotencyKeyReused, `This ${IDEMPOTENCY_KEY} belongs to another request: use a new one.`);
+  return new Problem(idempotencyKeyReused, `This ${IDEMPOTENCY_KEY} belongs to another request: use a new key.`);
 }
 
-/** Carries out each request with a key once, and responds to its repeats as it did then. */
+/** Runs each request with a key once, and sends retries the stored response. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly answers: KeptAnswers) {}
+  constructor(private readonly responses: StoredResponses) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const [request, response] = context.getArgs<[Request, Response]>();
     const key = keyOf(request);
-    return key === undefined ? next.handle() : from(this.carryOut(key, request, response, next));
+    return key === undefined ? next.handle() : from(this.runOnce(key, request, response, next));
   }
 
-  private async carryOut(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
+  private async runOnce(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
     const identity = { ownerId: request.user?.familyId ?? '', key, digest: digestOf(request) };
-    const answer = await this.answers.once(identity, async () => {
+    const stored = await this.responses.once(identity, async () => {
       const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
       return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
     });
-    if (!answer) {
+    if (!stored) {
       throw idempotencyKeyReusedProblem();
     }
-    response.status(answer.status);
-    if (answer.isReplay) {
+    response.status(stored.status);
+    if (stored.isReplay) {
       response.setHeader('Idempotent-Replayed', 'true');
     }
-    return answer.body === null ? undefined : (JSON.parse(answer.body) as unknown);
+    return stored.body === null ? undefined : (JSON.parse(stored.body) as unknown);
   }
 }
 
 function keyOf(request: Request): string | undefined {
-  // Node joins the values of a header that is given twice with a comma and a space.
+  // Node joins repeated headers with a comma and a space, which are no valid key.
   const key = request.get(IDEMPOTENCY_KEY);
   if (key !== undefined && !(/^[!-~]+$/.test(key) && key.length <= KEY_MAXIMUM_LENGTH)) {
-    const detail = `must have 1 to ${KEY_MAXIMUM_LENGTH} visible ASCII characters, and no space`;
+    const detail = `must have 1 to ${KEY_MAXIMUM_LENGTH} visible ASCII characters without spaces`;
     throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);
   }
   return key;
 }
 
-/** SHA-256 over what makes a request another one: a client may write the same JSON with its properties in another order. */
+/** SHA-256 that identifies a request. Property order is ignored, because clients may serialise the same JSON differently. */
 function digestOf({ method, originalUrl, body }: Request): Buffer {
   const canonicalJson = JSON.stringify(body, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -14,7 +14,7 @@ function forge(...parts: readonly (Buffer | string)[]): string {
   return Buffer.concat([position, hash('sha256', position, 'buffer').subarray(0, 16)]).toString('base64url');
 }
 
-it.each(positions)('is what was encoded, for its own filter and no other: %j', (position) => {
+it.each(positions)('is decoded with its own filter, and with no other: %j', (position) => {
   const cursor = encodeCursor(position, 'a');
   expect([decodeCursor(cursor, 'a'), decodeCursor(cursor, 'b'), decodeCursor(cursor, '')]).toEqual([
     position,

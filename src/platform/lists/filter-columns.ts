@@ -7,7 +7,7 @@ import type { FieldType, FilterFields } from './filter/filter-fields.js';
 
 const TEXT = ['text', 'varchar', 'character varying', String] as const;
 
-/** The types of columns that each type of field fits; classes stand for what TypeORM makes of properties by itself. */
+/** Column types allowed for each field type. Classes are the types that TypeORM infers from properties. */
 const COLUMN_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, readonly [string, ...ColumnType[]]>> = {
   string: TEXT,
   uuid: ['uuid'],
@@ -18,25 +18,21 @@ const COLUMN_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, readonly
   timestamp: ['timestamptz', 'timestamp with time zone'],
 };
 
-/**
- * Checks what the types of `FieldsOf` cannot: that the columns of an entity fit the fields.
- *
- * @throws Error that says how to fix it
- */
+/** Checks that the columns of an entity fit the fields, which the types of `FieldsOf` cannot. @throws Error with the fix */
 export function checkFields(entity: Type, fields: FilterFields): void {
   if (getMetadataArgsStorage().inheritances.some(({ target }) => isOf(entity, target))) {
-    throw new Error(`${entity.name} shares its table with other entities: filter entities that have one of their own.`);
+    throw new Error(`${entity.name} shares its table with other entities: use an entity with its own table.`);
   }
   for (const [name, { type, nullable = false }] of Object.entries(fields)) {
     const column = columnOptionsOf(entity, name);
     if (type !== 'creationTime' && !fits(column, COLUMN_TYPES[type])) {
       throw new Error(
-        `${entity.name}.${name} cannot be filtered by: ${type} needs a column of type ${COLUMN_TYPES[type][0]}, without transformer or array. See docs/filtering.md.`,
+        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${COLUMN_TYPES[type][0]}, without transformer or array. See docs/filtering.md.`,
       );
     }
     if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {
       throw new Error(
-        `${entity.name}.${name} and its column differ in whether it can be null: let the entity, its column and the filter agree.`,
+        `${entity.name}.${name} and its column disagree on null: make the entity, its column and the filter agree.`,
       );
     }
   }
@@ -46,13 +42,12 @@ function fits(column: ColumnOptions | undefined, types: readonly unknown[]): boo
   return types.includes(column?.type) && !column?.transformer && !column?.array;
 }
 
-/** An entity with the fields that it can be filtered by. */
 interface Filterable {
   readonly entity: Type;
   readonly fields: FilterFields;
 }
 
-/** The indexes of filters that no registered migration names, each with how to fix it; of the entities that modules registered. */
+/** Filter indexes that no registered migration creates, with the fix; only for entities of registered modules. */
 export function missingIndexes(filters: readonly Filterable[], { entities, migrations }: Tables): string[] {
   const named = new Set(migrations.flatMap((type) => sqlOf(new type()).split(/[^\w$]+/)));
   const registered = filters.filter(({ entity }) => entities.includes(entity));
@@ -62,7 +57,7 @@ export function missingIndexes(filters: readonly Filterable[], { entities, migra
         .filter((index) => !named.has(index))
         .map(
           (index) =>
-            `${entity.name}.${name} names the index ${index}, which no registered migration builds: register an IndexMigration with index = '${index}', or correct the name. See docs/filtering.md.`,
+            `${entity.name}.${name} names the index ${index}, which no registered migration creates: register an IndexMigration with index = '${index}', or correct the name. See docs/filtering.md.`,
         ),
     ),
   );

@@ -17,39 +17,40 @@ import { currentRequest } from '../http/request-context.js';
 import { Metrics } from '../observability/metrics.js';
 import { codePoints } from '../validation/code-points.js';
 
-/** Filters of one token with connections of their own at once. */
+/** Maximum concurrent filters of one token on separate connections. */
 const MOST_OF_TOKEN = 2;
 
-/** Most connections that quick filters share, and most statements of one token on them. */
+/** Maximum connections that quick filters share, and statements of one token on them. */
 const MOST_SHARED = 2;
 const MOST_SHARED_OF_TOKEN = 4;
 
-/** Time limit of statements on shared connections, in milliseconds: others wait behind them. */
+/** Statement timeout on shared connections in milliseconds: other statements wait behind. */
 const SHARED_TIMEOUT = 100;
 
-/** How a filter finds its rows. */
-export interface Way {
+/** How the rows of a filter are found. */
+export interface AccessPath {
+  /** The source to try first, see `sourcesOf`. */
   readonly first: 'planned' | 'recent' | 'fenced';
-  /** Whether that is quick, and whether an index finds all matches; undefined until known. */
+  /** Whether the first source is quick, and whether an index finds all matches; undefined until known. */
   isQuick?: boolean;
   isIndexed?: boolean;
 }
 
-/** Limits what filters take: read-only, one processor, a short time, and half of the connections. */
+/** Limits the resources of filters: read-only, one processor, a short timeout, and half of the connections. */
 @Injectable()
 export class FilteredReads {
-  /** How filters found their rows within the last minute, by table, base condition and expression. */
-  readonly ways = new LRUCache<string, Way>({ ttl: 60_000, max: 1000 });
+  /** Access paths of the last minute, by table, base condition and expression. */
+  readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   private readonly connections: LimitedConnections;
   private readonly sharedConnections: LimitedConnections;
-  /** By entity, so that a lock on one table holds up no other. Each data source has metadata of its own. */
+  /** By entity, so that a lock on one table does not block others. Each data source has its own metadata. */
   private readonly shared = new WeakMap<EntityMetadata, SharedConnections>();
-  /** Limits the statements of a token on them. */
+  /** Limits the statements of each token on shared connections. */
   private readonly turns: Bulkhead;
   private readonly mostShared: number;
-  /** Seconds. */
+  /** In seconds. */
   private readonly timeout: number;
   private readonly timeouts;
   private readonly rejections;
@@ -64,18 +65,18 @@ export class FilteredReads {
     this.mostShared = Math.min(MOST_SHARED, most - 1);
     this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
-    const bulkhead = new Bulkhead({ total: most - this.mostShared, perOwner: () => MOST_OF_TOKEN, wait });
+    const bulkhead = new Bulkhead({ total: most - this.mostShared, perKey: () => MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
-    this.turns = new Bulkhead({ total: Infinity, perOwner: () => MOST_SHARED_OF_TOKEN, wait });
+    this.turns = new Bulkhead({ total: Infinity, perKey: () => MOST_SHARED_OF_TOKEN, wait });
     const settings = {
       default_transaction_read_only: 'on',
       statement_timeout: Math.round(this.timeout * 1000),
-      // Waiting for a lock is not the filter's fault: it is a 503, as for a database that is away.
+      // A lock timeout is not the filter's fault: it gives 503.
       lock_timeout: Math.round(this.timeout * 500),
       jit: 'off',
       plan_cache_mode: 'force_custom_plan',
       max_parallel_workers_per_gather: 0,
-      // How soon the server notices that a connection was closed.
+      // Milliseconds until the server notices a closed connection.
       ...(!database.isEmbedded && { client_connection_check_interval: 100 }),
     };
     this.connections = new LimitedConnections(settings);
@@ -83,24 +84,20 @@ export class FilteredReads {
     this.sharedConnections = new LimitedConnections({ ...settings, ...timeouts });
     this.timeouts = metrics.counter({
       name: 'items_filter_timeouts_total',
-      help: 'Lists answered 400 because their filter took longer than FILTER_TIMEOUT',
+      help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
     });
     this.rejections = metrics.counter({
       name: 'items_filter_rejections_total',
-      help: 'Lists answered 503 because those with a filter before them took too long',
+      help: 'Lists rejected with 503 because earlier lists with a filter took too long',
     });
     metrics.gauge(
-      { name: 'items_filters_running', help: 'Lists with a filter that have a connection to themselves now' },
+      { name: 'items_filters_running', help: 'Lists with a filter that run on a separate connection' },
       () => bulkhead.running,
     );
-    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter that wait for their turn' }, () => bulkhead.queued);
+    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter in the queue' }, () => bulkhead.queued);
   }
 
-  /**
-   * Sends quick statements on connections that the filters of an entity share.
-   *
-   * @returns undefined in a transaction, behind a pooler, in the embedded database, and where all of them are used for other entities
-   */
+  /** Sends quick statements on shared connections of an entity; undefined in transactions, without sessions, or if none is free. */
   senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
     const { dataSource } = manager;
     if (this.mostShared === 0 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
@@ -114,22 +111,17 @@ export class FilteredReads {
     return shared.isOpen ? (statement) => this.turns.run(token, () => task(statement), undefined, this.refuse) : undefined;
   }
 
-  /**
-   * Reads on a connection of its own, when it is the turn of the token. If the client disconnects, the connection is closed, and the
-   * server cancels the statement.
-   *
-   * @throws Problem 503 when the turn does not come in time
-   */
+  /** Reads on a separate connection, which is closed if the client disconnects, to cancel the statement. @throws Problem 503 */
   async alone<Entity extends object, T>(
     repository: Repository<Entity>,
     read: (repository: Repository<Entity>) => Promise<T>,
   ): Promise<T> {
     const { manager, target } = repository;
     const request = currentRequest();
-    // The embedded database runs statements in this process, which sees nothing else meanwhile.
+    // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
     const task = async () => {
-      // Part of a transaction, with the settings of that.
+      // In a transaction, its connection and settings apply.
       if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
         return read(repository);
       }
@@ -151,14 +143,14 @@ export class FilteredReads {
     }
   }
 
-  /** @throws Problem 400 for an expression that took longer than `FILTER_TIMEOUT`, or else the error */
+  /** @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`; otherwise the error */
   explainFailure(error: unknown, { name, expression }: { readonly name: string; readonly expression: string }): never {
     if (sqlState(error) !== QUERY_CANCELED) {
       throw error;
     }
     this.timeouts.inc({});
     this.logger.warn({ msg: 'filter took too long', entity: name, seconds: this.timeout });
-    const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a range of time, an exact value or the start of a text`;
+    const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the start of a text`;
     throw invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: codePoints(expression), detail }]);
   }
 

@@ -6,24 +6,20 @@ import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope } from './list-scope.js';
 import { type Sorting, sortingOf } from './order.js';
-import type { FilteredReads, Way } from './filtered-reads.js';
+import type { FilteredReads, AccessPath } from './filtered-reads.js';
 import { findFirst, firstOf, type Found, type Source } from './rows.js';
 
-/** Rows that the source `recent` reads, at most. */
+/** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
 
-/** A filter that took less than this on a connection of its own may share one, in milliseconds. */
+/** Milliseconds below which a filter is quick and may use a shared connection. */
 const QUICK = 10;
 
 /**
- * The rows of a filtered page.
- *
- * The planner assumes that matching rows are spread evenly. If they are few, or late in the list, it walks along the index of the list
- * past every row of the table (120 ms instead of 5 at a million rows). So only the first rows of the list are walked; if too few of
- * them match, and an index can find the matches, that is used. Without an index the planner decides, within the time limit.
- *
- * A plan costs as much as a page, so the choice is remembered for all pages of a walk. A filter that was quick shares connections from
- * then on, which takes 0.6 of the processor time, until the time limit there ends one of its statements.
+ * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index past every
+ * row (120 ms instead of 5 for a million rows). So the walk is limited to the first rows; if too few match and an index finds the
+ * matches, that index is used, otherwise the planner decides, within the time limit. Because planning costs as much as a page, the
+ * choice is cached. Quick filters share connections, which takes 0.6 of the processor time, until one exceeds the time limit there.
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
@@ -34,22 +30,22 @@ export async function findFiltered<Entity extends { id: string }>(
   const { metadata } = repository;
   const sources = sourcesOf(metadata, condition, after, limit, scope);
   const name = `${metadata.tablePath} ${scope.id} ${expression}`;
-  const chooseBy = async (send: Send): Promise<Way> => {
+  const chooseBy = async (send: Send): Promise<AccessPath> => {
     const plan = await explain(send, firstOf(repository, sources.planned));
     const walk = plan.filters ? 'recent' : 'planned';
-    const way: Way = plan.isDistributed ? { first: 'planned', isQuick: false } : { first: plan.sorts ? 'fenced' : walk };
-    reads.ways.set(name, way);
-    return way;
+    const path: AccessPath = plan.isDistributed ? { first: 'planned', isQuick: false } : { first: plan.sorts ? 'fenced' : walk };
+    reads.paths.set(name, path);
+    return path;
   };
-  let way: Way | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.ways.get(name);
+  let path: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   let isTried = false;
-  const share = way?.isQuick === false ? undefined : reads.senderOf(repository);
+  const share = path?.isQuick === false ? undefined : reads.senderOf(repository);
   if (share) {
     try {
-      way ??= await chooseBy(share);
-      if (way.isQuick) {
-        const found = await findFirst(repository, sources[way.first], share);
-        if (way.first !== 'recent' || found.last) {
+      path ??= await chooseBy(share);
+      if (path.isQuick) {
+        const found = await findFirst(repository, sources[path.first], share);
+        if (path.first !== 'recent' || found.last) {
           return found;
         }
         isTried = true;
@@ -59,39 +55,33 @@ export async function findFiltered<Entity extends { id: string }>(
       if (meaning !== 'timeout' && meaning !== 'concurrency') {
         throw error;
       }
-      way = way && Object.assign(way, { isQuick: false });
+      path = path && Object.assign(path, { isQuick: false });
     }
   }
   return reads.alone(repository, async (own) => {
     const send: Send = (statement) => runStatement(own, statement);
-    way ??= await chooseBy(send);
+    path ??= await chooseBy(send);
     if (!isTried) {
       const start = performance.now();
-      const found = await findFirst(own, sources[way.first]);
-      // What took longer may have met a busy machine: another page will tell.
+      const found = await findFirst(own, sources[path.first]);
+      // A slower run is no proof, because the machine may have been busy: the next page decides.
       if (performance.now() - start < QUICK) {
-        way.isQuick ??= true;
+        path.isQuick ??= true;
       }
-      if (way.first !== 'recent' || found.last) {
+      if (path.first !== 'recent' || found.last) {
         return found;
       }
     }
-    way.isIndexed ??= !(await explain(send, sources.all)).readsTable;
-    if (way.isIndexed) {
+    path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
+    if (path.isIndexed) {
       return findFirst(own, sources.keyed);
     }
-    reads.ways.set(name, { first: 'planned', isQuick: false });
+    reads.paths.set(name, { first: 'planned', isQuick: false });
     return findFirst(own, sources.planned);
   });
 }
 
-/**
- * Several sources of the rows of one page, which differ in cost.
- *
- * @param metadata - of an entity whose key is `id`, a UUIDv7
- * @param condition - of the client; undefined for none
- * @param after - the row before the page, if it is not the first
- */
+/** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
 export function sourcesOf(
   metadata: EntityMetadata,
   condition: Condition | undefined,
@@ -108,14 +98,14 @@ export function sourcesOf(
   const sorting = sortingOf(metadata, scope.order);
   const parts = condition ? conjunctsOf(condition) : [];
   const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
-  // TypeORM hides deleted rows.
+  // TypeORM hides soft-deleted rows.
   const { deleteDateColumn } = metadata;
   const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
   const base = write(scope.where);
-  // Conditions for another index than that of the list, or for every row.
+  // Conditions that the list's index does not serve.
   const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
   const valuesOfAll = [...values];
-  // Conditions that bound a walk along the index of the list.
+  // Conditions that limit the walk along the list's index.
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
@@ -124,20 +114,20 @@ export function sourcesOf(
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
   const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
   return {
-    /** Whether the index of the list finds them. */
+    /** Whether the list's index is enough. */
     needIndexAlone: rest.length === 0,
-    /** Finds the keys of the matching rows of all pages. */
+    /** Keys of the matches on all pages. */
     all: {
       text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
       values: valuesOfAll,
     } satisfies Statement,
-    /** As the planner chooses: often a walk along the index of the list until enough rows match. */
+    /** The planner's choice: often a walk along the list's index until enough rows match. */
     planned: source(matches),
-    /** Among the first rows only: may miss some, at a bounded cost. */
+    /** Only the first rows of the list: may miss matches, at a limited cost. */
     recent: source(`(${recent}) r ${where(rest)}`),
-    /** All matching rows, sorted: `OFFSET 0` keeps the planner from walking. */
+    /** All matches, sorted. `OFFSET 0` prevents the walk. */
     fenced: source(fenced),
-    /** The same for many matches: their keys first, which the index may hold as well. */
+    /** The same for many matches: selects the keys first, possibly from the index alone. */
     keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
   };
 }
@@ -163,12 +153,12 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** How PostgreSQL would run a statement: whether it sorts rows, filters rows that it has read, and reads a whole table. */
+/** PostgreSQL's plan: whether it sorts, filters rows after reading them, or reads a whole table. */
 export async function explain(send: Send, { text, values }: Statement) {
   const rows = await send({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
   return {
-    // Each shard plans for itself and sends its first rows; for other ways, all matching rows would be sent.
+    // Citus: each shard plans for itself and returns its first rows; other sources would return all matches.
     isDistributed: has(plan, ({ 'Custom Plan Provider': provider }) => provider?.startsWith('Citus') === true),
     sorts: has(plan, ({ 'Node Type': type }) => type.endsWith('Sort')),
     filters: has(plan, ({ Filter: condition }) => condition !== undefined),
@@ -181,6 +171,6 @@ function has(plan: PlanNode, is: (node: PlanNode) => boolean): boolean {
 }
 
 function readsTable({ Plans: inputs = [], 'Node Type': type, 'Index Cond': condition }: PlanNode): boolean {
-  // Even read as a whole, an index that has all columns that are asked for is much smaller than its table.
+  // A full scan of a covering index is much cheaper than one of the table.
   return inputs.length > 0 ? inputs.some(readsTable) : condition === undefined && type !== 'Index Only Scan';
 }

@@ -15,7 +15,7 @@ import { CURSOR_FAULT, type PageQuery } from './page-query.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { findFirst, findNewest, type Found } from './rows.js';
 
-/** Reads lists page by page. */
+/** Reads lists in pages, and adds rows to them. */
 @Injectable()
 export class Lists {
   private readonly created: Counter<'table'>;
@@ -29,21 +29,17 @@ export class Lists {
     database.addCheck(findIndependentTables);
     this.created = new Counter({
       name: 'items_rows_created_total',
-      help: 'Rows added to a list and committed, by its table',
+      help: 'Rows added to a list and committed, by table',
       labelNames: ['table'],
       registers: [metrics.registry],
     });
   }
 
   /**
-   * One page of an entity whose `id` is a UUIDv7: newest first, or in another order. A walk sees each row that existed when it began
-   * exactly once, unless its place in the order changes meanwhile. Deep pages cost as much as the first one.
+   * One page of an entity whose `id` is a UUIDv7, newest first or in another order. Reading all pages returns each row that existed at
+   * the start exactly once, unless its sort value changes. Deep pages cost as much as the first one.
    *
-   * @param repository - of the entity, as Nest injects it
-   * @param query - which page, as validation left it
-   * @param options - a base condition, and an order of `defineOrder`
-   * @throws Problem 400 for the cursor of a list with other options, and when its filter takes longer than `FILTER_TIMEOUT`; 503 while
-   * the database is away
+   * @throws Problem 400 for a cursor of other options, or if the filter exceeds `FILTER_TIMEOUT`; 503 if the database is unavailable
    */
   async findPage<Entity extends { id: string }>(
     repository: Repository<Entity>,
@@ -53,7 +49,9 @@ export class Lists {
     const { cursor: after, filter } = query;
     const { metadata } = repository;
     if (filter && filter.entity !== repository.target) {
-      throw new Error(`A list of ${metadata.name} was given a filter of ${filter.entity.name}: give it a PageQueryOf its own.`);
+      throw new Error(
+        `The list of ${metadata.name} has a filter of ${filter.entity.name}: use a PageQueryOf a ${metadata.name} filter.`,
+      );
     }
     const scope = options ? scopeOf(metadata, options) : ALL_ROWS;
     if (after && after.scope !== scope.id) {
@@ -67,15 +65,12 @@ export class Lists {
   }
 
   /**
-   * Adds a row to the lists of an entity, as the newest one.
+   * Inserts a row as the newest one, and returns it as stored. Nullable columns are optional.
    *
-   * @param repository - of an entity with a key `id` of type `uuid`
-   * @param values - of all its other columns; those that can be null may be left out
-   * @returns the row as it is in the database now
-   * @throws Problem 503 while the database is away
+   * @throws Problem 503 if the database is unavailable
    */
   async add<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
-    // An `id` among the values is ignored.
+    // The new id replaces an `id` among the values.
     const row = { ...values, id: newId() };
     await insertRow(repository, row);
     this.database.afterCommit(() => {
@@ -84,7 +79,7 @@ export class Lists {
     return row;
   }
 
-  /** First pages alone: a walk that goes on in a replica that lags behind could miss rows. */
+  /** Only first pages are read from replicas: on a replica that lags behind, later pages could miss rows. */
   private read<Entity extends { id: string }, T>(
     repository: Repository<Entity>,
     after: Position | undefined,

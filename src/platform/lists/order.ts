@@ -5,38 +5,37 @@ import { columnOptionsOf, quotedTable } from '../database/table-name.js';
 
 type Scalar = string | number | boolean | Date;
 
-/** Names of the properties of an entity that are columns with one value. */
+/** Names of the scalar columns of an entity. */
 export type ColumnName<Entity> = {
   [Name in keyof Entity]-?: Entity[Name] extends Scalar | null | undefined ? Name : never;
 }[keyof Entity] &
   string;
 
-/** Those of which every row has a value. */
+/** Those that are never null. */
 type OrderableName<Entity> = {
   [Name in ColumnName<Entity>]: Entity[Name] extends Scalar ? Name : never;
 }[ColumnName<Entity>];
 
-/** An order of lists of an entity that is not the one of their creation. */
+/** A sort order other than newest first. */
 export interface Order<Entity = object> {
   readonly entity: Type<Entity>;
-  /** The property by which rows are ordered. Rows with equal values are in the order of their keys. */
+  /** The sort property. Rows with equal values are sorted by `id`. */
   readonly column: string;
   readonly direction: 'ASC' | 'DESC';
-  /** The properties of which the base condition of such a list has one value. */
+  /** Properties that must be in the list's base condition. */
   readonly within: readonly string[];
 }
 
 const orders: Order[] = [];
 
 /**
- * Declares an order for `Lists.findPage`. Text is ordered by code point. The application does not become ready without an index
- * that serves the order: on the columns of `within`, the column (a text `COLLATE "C"`) and `id`.
+ * Declares an order for `Lists.findPage`. Text is sorted by code point. The application does not become ready without an index on
+ * the columns of `within`, the column (text with `COLLATE "C"`) and `id`.
  *
- * @param entity - TypeORM entity whose `id` is a UUID
- * @param column - a property that cannot be null, whose values have at most 2,700 bytes. A walk through the pages sees a row
- * twice, or not at all, that gets another value meanwhile
- * @param within - properties that `where` has whenever lists are in this order
- * @throws Error when the property is no column that can order
+ * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client reads
+ *   the pages, the client may see the row twice or not at all
+ * @param within - properties that `where` always contains for this order
+ * @throws Error if the property cannot be a sort column
  */
 export function defineOrder<Entity extends { id: string }>(
   entity: Type<Entity>,
@@ -47,7 +46,7 @@ export function defineOrder<Entity extends { id: string }>(
   const options = columnOptionsOf(entity, column);
   if (!options || options.nullable || options.transformer || options.array) {
     throw new Error(
-      `${entity.name} cannot be listed by ${column}: choose a column that is not null, without transformer or array.`,
+      `${entity.name} cannot be sorted by ${column}: use a column that is never null, without transformer or array.`,
     );
   }
   const order = { entity, column, direction, within };
@@ -55,19 +54,15 @@ export function defineOrder<Entity extends { id: string }>(
   return order;
 }
 
-/** Types of columns that are compared by code point, not by the collation of the database. */
+/** Column types that are compared by code point instead of the database's collation. */
 const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
 
-/**
- * The column of a property as statements compare it, and as its index has it.
- *
- * @throws Error for a property that is no column
- */
+/** The column of a property as statements and indexes have it. @throws Error if the property is not a column */
 export function comparedColumn(metadata: EntityMetadata, property: string) {
   const { driver } = metadata.dataSource;
   const column = metadata.findColumnWithPropertyName(property);
   if (!column) {
-    throw new Error(`${metadata.name}.${property} is no column: a list can neither be restricted nor ordered by it.`);
+    throw new Error(`${metadata.name}.${property} is not a column: a list cannot be restricted or sorted by it.`);
   }
   const { databaseName: name } = column;
   return COLLATED.has(driver.normalizeType(column))
@@ -77,17 +72,16 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
 
 type ComparedColumn = ReturnType<typeof comparedColumn>;
 
-/** How statements sort rows, with the table as `r`: by a column and the key, both in one direction, or newest first. */
+/** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
 export interface Sorting {
-  /** By which they sort, the key last. */
+  /** The sort columns; `id` is the last. */
   readonly columns: readonly string[];
   readonly clause: string;
   readonly operator: '<' | '>';
-  /** The value of the column that the key follows, as text; empty without one. */
+  /** SQL for the sort value as text; an empty text if only `id` sorts. */
   readonly value: string;
 }
 
-/** The columns by which an order sorts, the key last. */
 function sortedColumns(metadata: EntityMetadata, order: Order | undefined): ComparedColumn[] {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
@@ -104,10 +98,7 @@ export function sortingOf(metadata: EntityMetadata, order: Order | undefined): S
   };
 }
 
-/**
- * The columns of each index of a table that keeps an order, such as `title C DESC`: of B-trees of all rows, or of those that are not
- * hidden. Plans would not tell, as PostgreSQL may prefer another index as long as there are few rows.
- */
+/** Columns of B-trees of all rows that are not soft-deleted, such as `title C DESC`. A plan proves nothing about an index for few rows. */
 const INDEXES = `
   SELECT array(
     SELECT a.attname || CASE WHEN c.collname <> 'default' THEN ' ' || c.collname ELSE '' END
@@ -122,11 +113,7 @@ const INDEXES = `
     AND (i.indpred IS NULL OR pg_get_expr(i.indpred, i.indrelid) = '(' || quote_ident($2) || ' IS NULL)')
     AND NOT EXISTS (SELECT FROM unnest(i.indclass) o JOIN pg_opclass p ON p.oid = o WHERE NOT p.opcdefault)`;
 
-/**
- * Checks that every order of the entities of a data source is that of an index.
- *
- * @throws OperatorError that says which index is missing
- */
+/** Checks that an index serves each declared order. @throws OperatorError with the missing index */
 export async function checkOrders(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
     const table = quotedTable(metadata);
@@ -138,14 +125,14 @@ export async function checkOrders(dataSource: DataSource): Promise<void> {
       if (!indexes.some(({ columns }) => serves(columns, fixed, sorted))) {
         const definition = `ON ${table} (${[...fixed, ...sorted].map(({ sql }) => sql).join(', ')})`;
         throw new OperatorError(
-          `${metadata.name} is listed by ${order.column}, which no index serves: register an IndexMigration with definition = '${definition}'.`,
+          `${metadata.name} is sorted by ${order.column}, which no index supports: register an IndexMigration with definition = '${definition}'.`,
         );
       }
     }
   }
 }
 
-/** Whether an index has the columns of the base condition first, in any order, and then those that sort, in one direction. */
+/** Whether an index starts with the columns of the base condition in any order, followed by the sort columns in one direction. */
 function serves(index: readonly (string | null)[], fixed: readonly ComparedColumn[], sorted: readonly ComparedColumn[]): boolean {
   const first = new Set(index.slice(0, fixed.length).map((column) => column?.replace(/ (?:DESC|NULLS)$/, '')));
   const next = index.slice(fixed.length, fixed.length + sorted.length).join();

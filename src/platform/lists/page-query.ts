@@ -8,15 +8,14 @@ import { describeFilter, type Filter, type FilterDefinition, isBlank } from './f
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
 import type { Order } from './order.js';
 
-/** What is wrong with a cursor of another list, or one that was changed. */
-export const CURSOR_FAULT = { code: 'cursor', detail: 'must be the nextCursor of a list with the same filter, unchanged' };
+export const CURSOR_FAULT = { code: 'cursor', detail: 'must be an unchanged nextCursor of a list with the same filter' };
 
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAXIMUM = 100;
 
-/** Query parameters of the lists of any entity. Those of a list that can be filtered are a `PageQueryOf` its filter. */
+/** Query parameters of any list. Lists with a filter use `PageQueryOf`. */
 export class PageQuery<Entity = never> {
-  /** Items on a page, at most. */
+  /** Maximum items on the page. */
   @ApiPropertyOptional({
     type: 'integer',
     minimum: 1,
@@ -27,22 +26,18 @@ export class PageQuery<Entity = never> {
   @DecimalInteger(1, LIMIT_MAXIMUM)
   readonly limit: number = LIMIT_DEFAULT;
 
-  /** The row after which the page begins, read from the cursor; undefined for the first page. */
+  /** The row before the page, decoded from the cursor; undefined for the first page. */
   @ApiPropertyOptional(describeCursor(CURSOR_MAXIMUM_LENGTH))
   @IsOptional()
   @Converted(positionIn)
   @Rule(CURSOR_FAULT.code, CURSOR_FAULT.detail, isPosition)
   readonly cursor?: Position;
 
-  /** What the rows of the list have in common; undefined for all rows. */
+  /** Undefined for all rows. */
   declare readonly filter?: Filter<Entity>;
 }
 
-/**
- * Query parameters of a list that can be filtered: `class ItemsQuery extends PageQueryOf(itemFilter) {}`.
- *
- * @param order - of the list, if it is not newest first, as `Lists.findPage` gets it
- */
+/** Parameters of a list with a filter: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. @param order - as in `Lists.findPage` */
 export function PageQueryOf<Entity extends object>(
   definition: FilterDefinition<Entity>,
   order?: Order<Entity>,
@@ -68,17 +63,17 @@ export function PageQueryOf<Entity extends object>(
 
 function describeCursor(maxLength: number): ApiPropertyOptions {
   const description =
-    'Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.';
+    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and never expires. `limit` may change between pages.';
   return { type: String, maxLength, description };
 }
 
-/** A cursor belongs to the filter as the client wrote it. */
+/** The cursor is verified against the filter text of the request. */
 function positionIn(cursor: string, { filter }: { readonly filter?: unknown }): Position | false {
   const expression = typeof filter === 'string' && !isBlank(filter) ? filter : '';
   return decodeCursor(cursor, expression) ?? false;
 }
 
-/** With a filter that is itself at fault, nothing can be said of the cursor. */
+/** If the filter is invalid, the cursor cannot be verified. */
 function isPosition(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
   return typeof value === 'object' || filter instanceof RefusedValue;
 }

@@ -6,22 +6,18 @@ import type { Order } from './order.js';
 
 /** One page of a list. */
 export interface Page<T> {
-  /** In the order of the list, at most as many as were asked for. */
+  /** In list order, at most `limit`. */
   items: T[];
-  /** Leads to the next page; absent on the last. */
+  /** Cursor of the next page; absent on the last page. */
   nextCursor?: string;
 }
 
-/** The same page with each row turned into what the client sees of it. */
+/** Maps each row of a page, for example to its response. */
 export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Item> {
   return { ...page, items: page.items.map((row) => map(row)) };
 }
 
-/**
- * A class that documents a page of something: `class ItemPage extends PageOf(ItemDto) {}`.
- *
- * @param order - of the list, if it is not newest first, as `Lists.findPage` gets it
- */
+/** Documents a page: `class ItemPage extends PageOf(ItemDto) {}`. @param order - as in `Lists.findPage` */
 export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Page<T>> {
   const sorted = order ? `by ${order.column}, ${order.direction === 'ASC' ? 'ascending' : 'descending'}` : 'newest first';
 
@@ -43,12 +39,12 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
   return DocumentedPage;
 }
 
-/** The columns of an entity but for its key: those that can be null may be left out. */
+/** The columns of an entity without `id`; nullable ones are optional. */
 export type Values<Entity> = {
   readonly [Name in keyof Entity as Name extends 'id' ? never : null extends Entity[Name] ? never : Name]: Entity[Name];
 } & {
   readonly [Name in keyof Entity as null extends Entity[Name] ? Name : never]?: Entity[Name] | undefined;
 };
 
-/** A row of an entity, as it was added. */
+/** A row as it was added. */
 export type Row<Entity> = { readonly id: string } & Values<Entity>;

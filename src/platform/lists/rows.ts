@@ -6,34 +6,29 @@ import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './order.js';
 
-/** Types of columns whose values are texts, for `pg` as for TypeORM. */
+/** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
-/** Most prepared reads of an entity, and inserts: they differ in the numbers of rows and columns. */
+/** Maximum prepared reads, and inserts, of an entity: they differ in the number of rows and columns. */
 const MOST_NAMES = 128;
 
-/** A row as it is in the database or goes there. */
+/** Column values by property. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The rows of a page, and the position of the last one if there are more. */
+/** The rows of a page, and the last row's position if there are more. */
 export interface Found<Entity> {
   readonly items: Entity[];
   readonly last?: Omit<Position, 'scope'>;
 }
 
-/**
- * The newest rows of an entity, newest first, by a prepared statement.
- *
- * @param after - key of the row before them; undefined for the first ones
- * @returns undefined for an entity that needs TypeORM: see {@link statementsOf}
- */
+/** Reads the newest rows with a prepared statement; undefined for an entity that needs TypeORM, see {@link statementsOf}. */
 export function findNewest<Entity extends { id: string }>(
   repository: Repository<Entity>,
   after: string | undefined,
   limit: number,
 ): Promise<Found<Entity>> | undefined {
   const statements = statementsOf(repository);
-  // One more than asked for tells whether there are more.
+  // One extra row shows whether there are more.
   return (
     statements &&
     runRead(repository, statements.newest(after, limit + 1)).then((found) => {
@@ -44,9 +39,8 @@ export function findNewest<Entity extends { id: string }>(
   );
 }
 
-/** What the rows of a page are selected from. */
 export interface Source {
-  /** What follows FROM, with the rows as `r`. */
+  /** The SQL after FROM, with the rows as `r`. */
   readonly from: string;
   readonly values: unknown[];
   readonly limit: number;
@@ -54,20 +48,20 @@ export interface Source {
   readonly base: FindOptionsWhere<ObjectLiteral>;
 }
 
-/** The first rows of a source, in its order. */
+/** Reads the first rows of a source. */
 export async function findFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
   source: Source,
   send: Send = (statement) => runStatement(repository, statement),
 ): Promise<Found<Entity>> {
   const statements = statementsOf(repository);
-  // Without a name, it is planned for its values.
+  // Unnamed, so that it is planned for its values.
   const statement = { ...firstOf(repository, source), isText: statements?.isText ?? true };
   const found = await send(statement);
   const { limit } = source;
   const rows = found.slice(0, limit);
-  const place = statements?.keyPlace ?? 0;
-  const idOf = (row: readonly unknown[]) => row[place] as string;
+  const keyIndex = statements?.keyIndex ?? 0;
+  const idOf = (row: readonly unknown[]) => row[keyIndex] as string;
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
     items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), source.base),
@@ -75,18 +69,18 @@ export async function findFirst<Entity extends { id: string }>(
   };
 }
 
-/** The statement of {@link findFirst}: the columns of each row, or only its key where TypeORM reads them, and its sort value. */
+/** The statement of {@link findFirst}: all columns, or only the key if TypeORM reads the rows, and the sort value. */
 export function firstOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
   { from, values, limit, sorting: { clause, value } }: Source,
 ): Statement {
   const columns = statementsOf(repository)?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
-  // One more than asked for tells whether there are more.
+  // One extra row shows whether there are more.
   return { text: `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`, values };
 }
 
-/** @param base - excludes rows that were changed after their keys were found */
+/** @param base - excludes rows that changed after their keys were found */
 async function findInOrder<Entity extends { id: string }>(
   repository: Repository<Entity>,
   ids: string[],
@@ -99,7 +93,7 @@ async function findInOrder<Entity extends { id: string }>(
 
 const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
-/** Undefined for an entity of which TypeORM does more than read and write columns: with relations, listeners or transformers, for example. */
+/** Undefined for entities that need more of TypeORM than reading and writing columns, such as relations, listeners or transformers. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
   if (!known.has(metadata)) {
     known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
@@ -113,7 +107,7 @@ function isPlain(metadata: EntityMetadata): boolean {
     tableType === 'regular' &&
     inheritancePattern === undefined &&
     treeType === undefined &&
-    // What the database makes of a row when it is inserted must be read back.
+    // Values that the database generates would have to be read back.
     [relations, embeddeds, listeners, dataSource.subscribers, metadata.getInsertionReturningColumns()].flat().length === 0 &&
     columns.every(
       ({ isSelect, isInsert, transformer, type }) =>
@@ -122,7 +116,7 @@ function isPlain(metadata: EntityMetadata): boolean {
   );
 }
 
-/** Names prepared statements. The server reads 63 bytes of a name. */
+/** Names prepared statements with at most 63 bytes, PostgreSQL's limit. */
 function naming(): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
@@ -137,7 +131,7 @@ function naming(): (text: string) => string | undefined {
 
 type RowStatements = ReturnType<typeof rowStatements>;
 
-/** The statements of an entity, written once: TypeORM writes them for each query, which takes longer than the database does. */
+/** The statements of an entity, built once: TypeORM builds each query anew, which takes longer than the database does. */
 function rowStatements(metadata: EntityMetadata) {
   const { columns } = metadata;
   const { driver } = metadata.dataSource;
@@ -151,38 +145,38 @@ function rowStatements(metadata: EntityMetadata) {
 
   return {
     columns: quoted,
-    keyPlace: quoted.indexOf(key),
+    keyIndex: quoted.indexOf(key),
     isText,
 
-    /** @param count - in the text: for a parameter, the server would plan for a tenth of the table */
+    /** @param count - part of the text: for a parameter, PostgreSQL would plan for a tenth of the table */
     newest(after: string | undefined, count: number): Statement {
       const where = after === undefined ? '' : ` WHERE ${key} < $1`;
       const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
       return { text, name: nameOfRead(text), isText, values: after === undefined ? [] : [after] };
     },
 
-    /** Undefined values become the defaults of the table. */
+    /** Undefined values get the column's default. */
     insert(rows: readonly Fields[]): Statement {
       const given = columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
       const values: unknown[] = [];
       const tuples = rows.map((fields) => {
-        const places = given.map((column) => {
+        const placeholders = given.map((column) => {
           const value = fields[column.propertyName];
           return value === undefined ? 'DEFAULT' : `$${values.push(driver.preparePersistentValue(value, column))}`;
         });
-        return `(${places.join(', ')})`;
+        return `(${placeholders.join(', ')})`;
       });
       const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
       const text = `INSERT INTO ${table} (${written}) VALUES ${tuples.join(', ')}`;
-      // It gives no rows. Texts with defaults are too many to be kept.
+      // Returns no rows. There are too many texts with defaults to prepare them.
       return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
     },
 
     rows(found: readonly (readonly unknown[])[]): object[] {
       return found.map((values) => {
         const row = new entity();
-        columns.forEach((column, place) => {
-          const value = values[place];
+        columns.forEach((column, index) => {
+          const value = values[index];
           row[column.propertyName] = isText ? value : (driver.prepareHydratedValue(value, column) as unknown);
         });
         return row;

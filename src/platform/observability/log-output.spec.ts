@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LogOutput } from './log-output.js';
 
-it('waits for a slow reader of a pipe, and drops and counts lines that nothing reads', async () => {
+it('waits for a slow reader of a pipe, and drops and counts lines that are not read', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
   const [pipe, path] = [join(directory, 'pipe'), join(directory, 'log')];
   execFileSync('mkfifo', [pipe]);

@@ -1,23 +1,20 @@
 import { writeSync } from 'node:fs';
 import { Counter } from 'prom-client';
 
-/** Milliseconds to wait for a reader that is slower than the log, and between two attempts. */
+/** Milliseconds to wait for a slow reader of the log, and between two attempts. */
 const READER_TIMEOUT = 1000;
 const READER_INTERVAL = 5;
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
-/**
- * Writes log lines to a file descriptor. A line that cannot be written, because the disk is full or nothing reads the pipe for a second, is
- * dropped and counted: the service goes on without it.
- */
+/** Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted. */
 export class LogOutput {
   readonly dropped = new Counter({
     name: 'items_log_lines_dropped_total',
-    help: 'Log lines that could not be written, to a full disk for example',
+    help: 'Log lines that could not be written, for example because the disk is full',
     registers: [],
   });
-  /** Whether the latest line was dropped: the next one does not wait for a reader. */
+  /** Whether the latest line was dropped: the next one then does not wait. */
   private isFailing = false;
 
   constructor(private readonly fd: number) {}
@@ -45,7 +42,7 @@ export class LogOutput {
     try {
       if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
     } catch {
-      // Nothing can be written anywhere.
+      // stderr fails as well.
     }
     this.isFailing = true;
   }

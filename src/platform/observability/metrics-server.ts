@@ -9,14 +9,14 @@ import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** Serves `/metrics` on a port of its own, which clients need not reach, until the API has sent its last response. */
+/** Serves `/metrics` on a separate port until the API has sent its last response. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private server: Server | undefined;
 
   constructor(private readonly metrics: Metrics) {}
 
-  /** @returns the port, which is another one for 0. @throws Error `EADDRINUSE` when it is taken */
+  /** @param port - 0 for a free one. @returns the port. @throws Error `EADDRINUSE` */
   async listen(port: number): Promise<number> {
     const { registry } = this.metrics;
     addProcessMetrics(this.metrics);
@@ -34,22 +34,21 @@ export class MetricsServer implements OnApplicationShutdown {
   }
 }
 
-/** Adds prom-client's metrics of the process and of Node, and what alerts need beside them. */
 function addProcessMetrics(metrics: Metrics): void {
   const { registry } = metrics;
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray()) {
-    // Active resources take time for each connection, under names that Prometheus discourages; the version is in items_build_info.
+    // Active resources cost time for each connection, and their names are discouraged; versions are in items_build_info.
     if (/^nodejs_(?:active_|version_)/.test(name)) registry.removeSingleMetric(name);
   }
-  const heapLimit = { name: 'nodejs_heap_size_limit_bytes', help: 'Heap size at which the process ends' };
+  const heapLimit = { name: 'nodejs_heap_size_limit_bytes', help: 'Heap size at which the process runs out of memory' };
   metrics.gauge(heapLimit, () => getHeapStatistics().heap_size_limit);
   const memoryLimit = {
     name: 'items_memory_limit_bytes',
-    help: "Memory for the process: the container's limit, or the machine's",
+    help: "Memory available to the process: the container's limit, or the machine's memory",
   };
-  // Without a limit, Node gives 0 or a number beyond all memory.
+  // Without a limit, Node returns 0 or a huge number.
   metrics.gauge(memoryLimit, () => Math.min(process.constrainedMemory() || Infinity, totalmem()));
   const labels = { version: [SERVICE_VERSION], node: [process.version] };
-  metrics.gauge({ name: 'items_build_info', help: 'Always 1, with the versions of the service and of Node', labels }, () => 1);
+  metrics.gauge({ name: 'items_build_info', help: 'Always 1, with the versions of the service and of Node.js', labels }, () => 1);
 }

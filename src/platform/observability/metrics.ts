@@ -1,17 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
 
-/** A name as in https://prometheus.io/docs/practices/naming/, and all values of each label. Values that clients choose are none. */
+/** A name as in https://prometheus.io/docs/practices/naming/, and all label values, which clients must not be able to choose. */
 interface MetricDefinition<Label extends string> {
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
 }
 
-/**
- * The metrics of one application, kept by prom-client. Modules add theirs in their constructors. All series exist from the start:
- * Prometheus cannot see an increase to the first value of a series.
- */
+/** Metrics of one application. All series start at 0: Prometheus does not see the increase to the first value of a new series. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
@@ -22,14 +19,14 @@ export class Metrics {
     return counter;
   }
 
-  /** @param buckets - upper bounds in seconds; each is another time series */
+  /** @param buckets - upper bounds in seconds; each adds a time series */
   histogram<Label extends string = never>(definition: MetricDefinition<Label>, buckets: readonly number[]): Histogram<Label> {
     const histogram = new Histogram({ ...this.configure(definition), buckets: [...buckets] });
     for (const labels of labelSetsOf(definition)) histogram.zero(labels);
     return histogram;
   }
 
-  /** @param read - gives the number of each series at each scrape, which waits for it and fails with it */
+  /** @param read - called for each series at each scrape, which waits for it and fails with it */
   gauge<Label extends string = never>(
     definition: MetricDefinition<Label>,
     read: (labels: Readonly<Record<Label, string>>) => number | Promise<number>,

@@ -7,18 +7,18 @@ import { failSpan } from '../tracing/traced.js';
 import { inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
-/** In seconds; 0.25 is the objective for latency. */
+/** In seconds; 0.25 is the latency objective. */
 const BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Methods of routes. Node parses some thirty others, which count as one. */
+/** Methods of routes. The some thirty others that Node accepts share one label value. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Measures, logs and traces each request: without a status if it got no response, and never with headers, query or body. */
+/** Measures, logs and traces requests, without headers, query or body. A request without a response has no status. */
 export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHandler {
   const logger = new Logger();
   const durations = new Histogram({
     name: 'items_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its response',
+    help: 'Time from the start of a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS,
     registers: [metrics.registry],
@@ -27,7 +27,7 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
   metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request, response, next) => {
     const start = performance.now();
-    // Express shortens the path below a mounted handler.
+    // Read now, because Express shortens the path inside mounted handlers.
     const { method, path } = request;
     inFlight += 1;
     const observe = (span: Span | undefined) => {

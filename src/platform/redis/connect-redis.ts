@@ -2,18 +2,14 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { SERVICE_NAME } from '../config/configuration.js';
 import type { RedisLocation } from './redis-url.js';
 
-/** A connection to one Redis, or the connections to all nodes of a cluster. */
 export type RedisConnection = Redis | Cluster;
 
-/** In milliseconds: between attempts to connect, until a connection must be made, and until one without a response is replaced. */
+/** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
 const TIMES = { retry: 250, connect: 500, response: 1000 };
 
 const retry = () => TIMES.retry;
 
-/**
- * A connection to Redis, which `connect()` begins and ioredis makes again whenever it is lost. Commands fail at once while there is
- * none, and are not sent again.
- */
+/** Creates a client, which `connect()` starts and ioredis reconnects. While it is disconnected, commands fail at once without retry. */
 export function createRedis(location: RedisLocation): RedisConnection {
   const { kind, nodes, tls, username, password, sentinelPassword, masterName, database } = location;
   const server: RedisOptions = {
@@ -38,7 +34,7 @@ export function createRedis(location: RedisLocation): RedisConnection {
       retryDelayOnClusterDown: 0,
       retryDelayOnFailover: 0,
       slotsRefreshTimeout: TIMES.connect,
-      // The certificates of managed clusters are for names, which look-ups would turn into addresses.
+      // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
       ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
     });
   }

@@ -1,6 +1,5 @@
 import { isDecodable } from '../http/percent-encoding.js';
 
-/** Where Redis is, and the credentials for it. */
 export type RedisLocation = NonNullable<ReturnType<typeof parseRedisUrl>>;
 
 const URL_PATTERN =
@@ -8,7 +7,7 @@ const URL_PATTERN =
 
 const NODE_PATTERN = /^(?:\[(?<address>[0-9A-Fa-f:.]+)\]|(?<name>[A-Za-z0-9._-]+))(?::(?<port>[0-9]{1,5}))?$/;
 
-/** What may follow the nodes: a database, the name of a master and a database, or nothing. */
+/** Allowed paths: a database; a master name and a database; or none. */
 const PATH_PATTERNS = {
   single: /^(?<database>[0-9]{0,4})$/,
   sentinel: /^(?<masterName>[A-Za-z0-9._-]+)(?:\/(?<database>[0-9]{1,4}))?$/,
@@ -16,11 +15,10 @@ const PATH_PATTERNS = {
 };
 
 /**
- * Reads a Redis URL: `redis://user:password@host:6379/0`, `redis+sentinel://host:26379,host:26379/master-name/0`, where
- * `?sentinelPassword=` may follow, or `redis+cluster://host:6379,host:6379`; with TLS `rediss`. Credentials are
- * percent-encoded.
+ * Parses `redis://user:password@host:6379/0`, `redis+sentinel://host:26379,host:26379/master-name/0` (optionally with
+ * `?sentinelPassword=`), or `redis+cluster://host:6379,host:6379`; with TLS `rediss`. Credentials are percent-encoded.
  *
- * @returns undefined when it is not such a URL; otherwise nodes (Sentinels, or some of the cluster) and user and password of Redis
+ * @returns undefined for an invalid URL; `nodes` are the Sentinels, or some nodes of the cluster
  */
 export function parseRedisUrl(text: string) {
   const parts = URL_PATTERN.exec(text)?.groups;
@@ -38,7 +36,7 @@ export function parseRedisUrl(text: string) {
   if (!areNodes || (kind === 'single' && nodes.length > 1) || (kind !== 'sentinel' && parts['sentinelPassword'] !== undefined)) {
     return undefined;
   }
-  // An empty part counts as left out.
+  // Empty parts count as absent.
   const [username, password, sentinelPassword] = credentials.map((part) => (part ? decodeURIComponent(part) : undefined));
   const { masterName, database = 0 } = path;
   const tls = parts['tls'] === 's';

@@ -3,15 +3,15 @@ import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js'
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
-/** A method of a controller that handles requests. */
+/** A controller method that handles requests. */
 export interface Route {
   readonly controller: Type;
   readonly handler: ReturnType<ExecutionContext['getHandler']>;
-  /** Of the method; that of the handler is another one where a decorator wraps it. */
+  /** Name of the method. The handler's own name differs if a decorator wraps it. */
   readonly name: string;
 }
 
-/** The routes of all modules of an application. */
+/** All routes of an application. */
 export function routesOf(app: INestApplicationContext): Route[] {
   const controllers = app.get(DiscoveryService).getControllers();
   return controllers.flatMap(({ metatype }) => {
@@ -24,20 +24,20 @@ export function routesOf(app: INestApplicationContext): Route[] {
   });
 }
 
-/** For messages: `ItemsController.listItems`. */
+/** For messages, such as `ItemsController.listItems`. */
 export function nameOf({ controller, name }: Route): string {
   return `${controller.name}.${name}`;
 }
 
-/** What `SetMetadata` left on a route or, where that has none, on its controller: that class, and none that it extends. */
+/** Metadata of a route, or else of its controller class, without the classes that it extends. */
 export function metadataOf(key: string, { controller, handler }: Pick<Route, 'controller' | 'handler'>): unknown {
   return Reflect.getMetadata(key, handler) ?? Reflect.getOwnMetadata(key, controller);
 }
 
 /**
- * The parameters of a handler that take a part of the request, such as `@Body() body: CreateItemDto`.
+ * The handler parameters that take a part of the request, such as `@Body() body: CreateItemDto`.
  *
- * @returns `data` names the part, `id` in `@Param('id')`; `type` is undefined for a class that was imported with `type`
+ * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import type`
  */
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
@@ -45,7 +45,7 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
     { index: number; data?: unknown }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
-  // Those of custom decorators have other keys.
+  // Custom decorators use other keys.
   const own = Object.entries(parameters).filter(([key]) => /^\d+:/.test(key));
   return own.map(([key, { index, data }]) => ({
     kind: Number.parseInt(key, 10) as RouteParamtypes,

@@ -9,27 +9,23 @@ const rateLimited = defineProblemType({
   status: 429,
   title: 'Rate limited',
   remedy:
-    'The token has used up its requests. Wait for the number of seconds in the `Retry-After` header, then send the request again; refused requests do not count. `RateLimit` on every response says how many are left.',
+    'The token has reached its request limit. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every response contains the number of requests left.',
 });
 
-/** @param retryAfter - like `window`, in seconds */
+/** @param window - in seconds, as is `retryAfter` */
 export function rateLimitedProblem(limit: number, window: number, retryAfter: number): Problem {
-  const detail = `The token has used up its requests: at most ${limit} in ${window} seconds. Retry in ${retryAfter} s.`;
+  const detail = `The token has reached its limit of ${limit} requests in ${window} seconds. Retry in ${retryAfter} s.`;
   return new Problem(rateLimited, detail, { headers: { 'Retry-After': String(retryAfter) } });
 }
 
-/**
- * Limits the requests of each token, over all routes together. Runs after authentication; requests that need no token are
- * not counted. Every response carries the state (draft-ietf-httpapi-ratelimit-headers): `r` requests left, and `t` seconds
- * until the next slot becomes free.
- */
+/** Limits each token over all routes (draft-ietf-httpapi-ratelimit-headers): `r` requests left, `t` seconds until a slot is free. */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
     return Promise.resolve(context.getArgByIndex<Request>(0).user === undefined);
   }
 
-  /** A route with `@Throttle()` has a limit of its own for each token; what it admits counts for that of the service as well. */
+  /** A route with `@Throttle()` has an additional limit per token: its requests count for both limits. */
   protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
     const token = request.user?.id ?? '';

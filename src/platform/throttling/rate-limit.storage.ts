@@ -11,21 +11,21 @@ import { SlidingWindow, type WindowState } from './sliding-window.js';
 
 /** In milliseconds. */
 const TIMES = {
-  /** The start waits so long for the first connection. */
+  /** Longest wait for the first connection at the start. */
   connect: 500,
-  /** A call waits so long for Redis. */
+  /** Longest wait of a request for Redis. */
   call: 50,
-  /** Redis is away once all its responses were slow for so long, and at least {@link SLOW_RESPONSES} of them. */
+  /** Redis counts as away after only slow responses for this time, at least {@link SLOW_RESPONSES}. */
   slow: 500,
-  /** Between attempts to use Redis again. */
+  /** Between two attempts to use Redis again. */
   probe: 250,
-  /** All processes use Redis again within this. */
+  /** Within this time, all processes use Redis again. */
   back: 2000,
 };
 
 const SLOW_RESPONSES = 5;
 
-/** What Nest's throttler counts. Without a block duration, a refused token waits for the next free slot and no longer. */
+/** Options of the throttler. Without a block duration, a refused token waits only for the next free slot. */
 export function throttlerOptions(configuration: Configuration, metrics: Metrics): ThrottlerModuleOptions {
   const { RATE_LIMIT: limit, RATE_LIMIT_WINDOW: seconds } = configuration;
   const throttler = { name: 'default', limit, ttl: seconds * 1000, blockDuration: 0 };
@@ -35,25 +35,25 @@ export function throttlerOptions(configuration: Configuration, metrics: Metrics)
 const STORAGES = ['redis', 'process'] as const;
 
 /**
- * Counts the requests of each token: in Redis for all processes, without it in this process, which then has its part of the limit.
+ * Counts requests in Redis for all processes, or in this process with its share of the limit.
  *
- * Each process counts the calls that it admitted, always. Redis decides while it responds in time. A call with a slow response, and
- * every call while Redis is away, is admitted while this process's own count is below its part. When Redis is back, both must admit
- * for one window. At most limit × (2 − 1/N) calls pass in the window that spans the loss, and never more than the limit in a later one.
+ * Each process always counts the requests that it admits. Redis decides while it responds in time. If a response is slow or Redis is
+ * away, the process admits while its own count is below its share. For one window after Redis is back, both counts must admit. At most
+ * limit × (2 − 1/N) requests pass in the window that spans the loss of Redis, and at most the limit in any later window.
  */
 export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimiter');
   private readonly decisions;
   private readonly changes;
   private readonly redisDuration;
-  /** What this process admitted, by the length of the window: that of the service, and those that `@Throttle()` asks for. */
+  /** Requests admitted by this process, by window length (`@Throttle()` can add lengths). */
   private readonly windows = new Map<number, SlidingWindow>();
   private connection: RedisConnection | undefined;
   private redis: RedisWindow | undefined;
   private isAway = false;
-  /** The key with which Redis failed last: in a cluster, others may work. */
+  /** The key of the latest failure, to probe the same node of a cluster. */
   private failedKey = '';
-  /** Since when, by `performance.now()`, all responses were slow; `Infinity` after one in time. */
+  /** Start of the slow responses in a row, by `performance.now()`. */
   private slowSince = Infinity;
   private slowInRow = 0;
   private backSince = -Infinity;
@@ -65,33 +65,33 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   ) {
     this.decisions = metrics.counter({
       name: 'items_rate_limit_decisions_total',
-      help: 'Requests with a valid token, by decision and by where it was made',
+      help: 'Requests with a valid token, by decision and by the storage that decided',
       labels: { decision: ['admitted', 'refused'], storage: STORAGES },
     });
     this.changes = metrics.counter({
       name: 'items_rate_limit_storage_changes_total',
-      help: 'Changes between Redis and counting in the process',
+      help: 'Switches between Redis and the process as storage',
       labels: { to: STORAGES },
     });
     this.redisDuration = metrics.histogram(
-      { name: 'items_rate_limit_redis_duration_seconds', help: 'Time until Redis responds' },
-      // No call waits longer than the last bound.
+      { name: 'items_rate_limit_redis_duration_seconds', help: 'Response time of Redis' },
+      // Requests wait no longer than the last bound.
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
     );
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
     metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(this.redis !== undefined && !this.isAway));
-    const degraded = 'Whether this process counts for itself although REDIS_URL is set';
+    const degraded = 'Whether this process counts alone although REDIS_URL is set';
     metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(this.isAway));
   }
 
-  /** Connects to Redis, if `REDIS_URL` is set. It may be away. */
+  /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
   async start(): Promise<void> {
     const { REDIS_URL = '', REDIS_KEY_PREFIX } = this.configuration;
     const location = parseRedisUrl(REDIS_URL);
     if (!location) {
       return;
     }
-    // Only those who use Redis load ioredis.
+    // Loaded only when used.
     const { createRedis } = await import('../redis/connect-redis.js');
     this.connection = createRedis(location)
       .on('error', (error: unknown) => this.leave(error))
@@ -101,11 +101,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
-  /**
-   * Counts one call, if there is room for it. Never fails, and waits for Redis no longer than 50 ms.
-   *
-   * @returns `timeToExpire` and `timeToBlockExpire` in whole seconds, rounded up, until a slot becomes free
-   */
+  /** Counts a request if a slot is free. Never rejects; waits at most 50 ms for Redis. @returns times in seconds, rounded up */
   async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
     const { admitted, remaining, freeIn } = await (currentSpan()
       ? traced('rate limit', () => this.hit(key, limit, ttl))
@@ -123,7 +119,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
     const window = this.windows.get(ttl) ?? new SlidingWindow(ttl);
     this.windows.set(ttl, window);
-    // What this process admits when it counts for itself.
+    // The share of this process.
     const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { redis } = this;
     if (!redis || this.isAway) {
@@ -149,7 +145,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return state;
   }
 
-  /** @returns undefined when Redis failed or was slow */
+  /** @returns undefined if Redis failed or was slow */
   private async ask(redis: RedisWindow, key: string, limit: number, ttl: number): Promise<WindowState | undefined> {
     const start = performance.now();
     const response = redis.hit(key, limit, ttl).finally(() => {

@@ -3,19 +3,15 @@ import type { RedisConnection } from '../redis/connect-redis.js';
 import type { WindowState } from './sliding-window.js';
 
 /**
- * Counts one call in the sliding window of a key: a list of the times of its counted calls, oldest first, in microseconds of Redis'
- * clock.
- *
- * `KEYS[1]`: the list. `ARGV[1]`: calls in any window. `ARGV[2]`: length of the window in microseconds.
- *
- * Returns whether the call was counted, how many may follow, and the microseconds until a slot becomes free.
+ * `KEYS[1]`: a list with the times of the counted calls, oldest first, in microseconds of Redis' clock. `ARGV[1]`: the limit. `ARGV[2]`:
+ * length of the window in microseconds. Returns whether the call was counted, the calls left, and the microseconds until a slot is free.
  */
 const SCRIPT = `
 local key, limit, length = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
--- Where the clock was set back, time stands still until it has caught up, for a window at most.
+-- If the clock was set back, time stands still until the clock has caught up, for at most one window.
 local newest = tonumber(redis.call('LINDEX', key, -1) or 0)
 if newest > now + length then redis.call('DEL', key) else now = math.max(now, newest) end
 
@@ -41,7 +37,7 @@ declare module 'ioredis' {
   }
 }
 
-/** A sliding window in Redis, exact for all processes that count in it. */
+/** An exact sliding window in Redis, shared by all processes. */
 export class RedisWindow {
   constructor(
     private readonly connection: RedisConnection,
@@ -50,14 +46,7 @@ export class RedisWindow {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
 
-  /**
-   * Counts one call of a token, if there is room for it.
-   *
-   * @param limit - calls in any window
-   * @param length - of the window, in milliseconds
-   * @param suffix - of the name of the key. The braces put all names of one token into one slot of a cluster
-   * @throws Error when Redis cannot be reached or cannot count
-   */
+  /** @param length - in milliseconds. @param suffix - of the key, whose braces keep a token's keys in one cluster slot */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
     const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
     const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);

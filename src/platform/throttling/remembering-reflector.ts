@@ -1,9 +1,6 @@
 import { Reflector } from '@nestjs/core';
 
-/**
- * Looks up the metadata of each handler once. Nest's guard of the throttler asks for six kinds at each request, and Reflect searches
- * every prototype for them: without this, a first page takes 1.3 times the processor time.
- */
+/** Caches metadata: Nest's throttler guard reads six kinds per request, which makes a first page 1.3 times as expensive. */
 export class RememberingReflector extends Reflector {
   private readonly known = new WeakMap<object, Map<unknown, unknown>>();
 

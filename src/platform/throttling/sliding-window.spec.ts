@@ -7,7 +7,7 @@ beforeEach(() => {
   now = 1000;
 });
 
-it('never takes longer than its length to free a slot, whatever the fraction of the time', () => {
+it('never takes longer than its length to free a slot, at any fraction of a millisecond', () => {
   const calls = window(60_000);
   for (let index = 0; index < 1000; index += 1) {
     now += 1000 * Math.PI;
@@ -15,7 +15,7 @@ it('never takes longer than its length to free a slot, whatever the fraction of 
   }
 });
 
-it('counts what was admitted elsewhere, beyond the limit, and frees a slot when enough have left', () => {
+it('counts calls that were admitted elsewhere, beyond the limit, and frees a slot when enough have left', () => {
   const calls = window(100);
   for (let count = 0; count < 5; count += 1) {
     calls.add('a');
@@ -29,7 +29,7 @@ it('counts what was admitted elsewhere, beyond the limit, and frees a slot when 
   expect(calls.hit('a', 2)).toEqual({ admitted: true, remaining: 0, freeIn: 10 });
 });
 
-it('has the keys of two windows in memory at most, and none after silence', () => {
+it('keeps the keys of at most two windows, and none after a pause', () => {
   const calls = window(100);
   let most = 0;
   for (let index = 0; index < 10_000; index += 1) {

@@ -1,36 +1,28 @@
-// The global one is looked up behind a getter at each call, which is a twentieth of what a call costs.
+// The global `performance` has a getter, which takes a twentieth of the time of a call.
 import { performance } from 'node:perf_hooks';
 
-/** The result of one call. */
 export interface WindowState {
-  /** Whether the call was counted; a refused one is not. */
+  /** Whether the call was counted. */
   admitted: boolean;
-  /** Calls that may follow at once. */
+  /** Calls left. */
   remaining: number;
-  /** Milliseconds until a slot becomes free. */
+  /** Milliseconds until a slot is free. */
   freeIn: number;
 }
 
-/** Times of the counted calls of one key in milliseconds, oldest first; those before `first` have left the window. */
+/** Times of the counted calls of a key in milliseconds, oldest first. Those before index `first` have left the window. */
 interface Calls {
   times: number[];
   first: number;
 }
 
-/**
- * An exact sliding window: of the calls with one key, at most `limit` are admitted in any `length` milliseconds.
- *
- * Keys lie in two maps. After each window the older map is dropped: its keys were not called for a window.
- */
+/** Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window are dropped with the older of two maps. */
 export class SlidingWindow {
   private current = new Map<string, Calls>();
   private previous = new Map<string, Calls>();
   private nextTurn = -Infinity;
 
-  /**
-   * @param length - of the window, in milliseconds
-   * @param now - a monotonic clock, in milliseconds
-   */
+  /** @param length - of the window, in milliseconds, as is the monotonic clock `now` */
   constructor(
     private readonly length: number,
     private readonly now: () => number = () => performance.now(),
@@ -40,7 +32,7 @@ export class SlidingWindow {
     return this.current.size + this.previous.size;
   }
 
-  /** Counts one call, if fewer than `limit` are counted. */
+  /** Counts a call, if fewer than `limit` are counted. */
   hit(key: string, limit: number): WindowState {
     const now = this.now();
     const { times, first } = this.callsOf(key, now);
@@ -49,19 +41,19 @@ export class SlidingWindow {
       times.push(now);
     }
     const count = times.length - first;
-    // A key may have more calls than the limit: those that were added.
+    // Calls that were added can exceed the limit.
     const leaving = times[first + Math.max(0, count - limit)] ?? now;
-    // In this order, as the sum of a time and the length may be rounded up, to a second more than the window.
+    // In this order, because the sum of a time and the length could be rounded up beyond the window.
     return { admitted, remaining: Math.max(0, limit - count), freeIn: leaving - now + this.length };
   }
 
-  /** Counts one call that was admitted elsewhere. */
+  /** Counts a call that was admitted elsewhere. */
   add(key: string): void {
     const now = this.now();
     this.callsOf(key, now).times.push(now);
   }
 
-  /** Removes the latest counted call, which was refused elsewhere. */
+  /** Removes the latest call, which was refused elsewhere. */
   remove(key: string): void {
     this.callsOf(key, this.now()).times.pop();
   }

@@ -9,6 +9,6 @@ it.each([
   expect(parseDuration(text)).toBe(milliseconds);
 });
 
-it.each(['', '90', 'd', '-1d', '1.5h', '01d', '1w', ' 1d', '1d ', '9999999d', '1D', '１d'])('"%s" is none', (text) => {
+it.each(['', '90', 'd', '-1d', '1.5h', '01d', '1w', ' 1d', '1d ', '9999999d', '1D', '１d'])('"%s" is not a duration', (text) => {
   expect(parseDuration(text)).toBeUndefined();
 });

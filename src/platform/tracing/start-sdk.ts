@@ -9,10 +9,10 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import * as sdk from '@opentelemetry/sdk-trace';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 
-/** The least time between two warnings, in milliseconds: each batch fails while the collector is away. */
+/** Minimum milliseconds between two warnings: each batch fails while the collector is away. */
 const WARNING_INTERVAL = 60_000;
 
-/** Starts the SDK of OpenTelemetry for this process. The exporter and the resource read their settings from the environment. */
+/** Starts the OpenTelemetry SDK. The exporter and the resource read their settings from the environment. */
 export function startSdk(settings: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
   const resource = resourceFromAttributes({
     'service.name': SERVICE_NAME,
@@ -42,7 +42,7 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }
   return kind === name ? root : new sdk.ParentBasedSampler({ root });
 }
 
-/** Logs warnings and errors of the SDK, outside of the request whose span completes a batch. */
+/** Logs the SDK's warnings, detached from the request whose span completes a batch. */
 function logWarnings(): void {
   const logger = new Logger('Tracing');
   let next = 0;

@@ -3,17 +3,17 @@ import { hideCredentials } from '../auth/hide-credentials.js';
 import { SERVICE_NAME } from '../config/configuration.js';
 import { Problem } from '../http/problem.js';
 
-/** The span of the running code, unless it is not sampled or has ended: what runs on after the response is not traced. */
+/** The active span; undefined if it is not sampled or has ended, so that work after the response is not traced. */
 export function currentSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span?.isRecording() === true ? span : undefined;
 }
 
 /**
- * Does some work in a span of its own, as part of the current request. Without a sampled trace it only does the work.
+ * Runs work in a span of the current trace, or without a span if the trace is not sampled.
  *
- * @param name - one of few, independent of what clients send
- * @param work - may set attributes of its span, but no values of rows, filters or bodies. If it throws, the span has failed
+ * @param name - low cardinality, without client input
+ * @param work - may set attributes, but not values of rows, filters or bodies. If it throws, the span fails
  */
 export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
   if (!currentSpan()) {
@@ -33,7 +33,7 @@ export async function traced<T>(name: string, work: (span: Span) => Promise<T>, 
   });
 }
 
-/** `fetch` for calls of other services: in a span of the current trace, which the other service continues (`traceparent`). */
+/** `fetch` for other services, in a client span that the other service continues (`traceparent`). */
 export function tracedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const method = init.method?.toUpperCase() ?? 'GET';
   const call = async (span: Span) => {
@@ -56,7 +56,7 @@ export function tracedFetch(url: string | URL, init: RequestInit = {}): Promise<
   return traced(method, call, SpanKind.CLIENT);
 }
 
-/** Marks a span as failed with the code or the name of an error. Its message stays out, as it may quote values. */
+/** Marks a span as failed with the error's code or name, without its message, which can quote values. */
 export function failSpan(span: Span, error: unknown): void {
   const { code, name } = (error instanceof Problem ? error.type : Object(error)) as { code?: unknown; name?: string };
   span.setAttribute('error.type', typeof code === 'string' ? code : (name ?? typeof error));

@@ -7,7 +7,7 @@ it.each([
   [`SELECT "it's", "a""1", 'x"y' -- secret\nFROM b /* 1 \n 2 */ c`, `SELECT "it's", "a""1", ? ?\nFROM b ? c`],
   ["SELECT E'unclosed\\'", 'SELECT ?'],
   ['SELECT $$unclosed', 'SELECT ?'],
-])('the text of a statement has no values: %s', (statement, text) => {
+])('describes a statement without its values: %s', (statement, text) => {
   expect(describeStatement(statement)['db.query.text']).toBe(text);
 });
 
@@ -16,6 +16,6 @@ it.each([
   [' select 1', 'SELECT'],
   ['UPDATE ONLY "items" SET a = $1', 'UPDATE items'],
   ['EXPLAIN (FORMAT JSON) SELECT r.id FROM (SELECT * FROM "items" r) r', 'EXPLAIN items'],
-])('a span has the name of operation and table: %s', (statement, summary) => {
+])('summarises a statement by operation and table: %s', (statement, summary) => {
   expect(describeStatement(statement)['db.query.summary']).toBe(summary);
 });

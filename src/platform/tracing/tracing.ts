@@ -10,11 +10,11 @@ import { StatementObservers } from '../database/database-metrics.js';
 import { within } from '../time/duration.js';
 import { currentSpan, failSpan } from './traced.js';
 
-/** Quoted names, parameters, strings, comments and numbers, also unclosed ones (PostgreSQL manual, "Lexical Structure"). */
+/** Quoted names, parameters, strings, comments and numbers, also unterminated (PostgreSQL manual, "Lexical Structure"). */
 const LEXEMES =
   /"(?:[^"]|"")*(?:"|$)|\$\d+|(?:\be'(?:[^'\\]|\\.|'')*|'(?:[^']|'')*)(?:'|$)|\$(?<tag>(?:[a-z_]\w*)?)\$.*?(?:\$\k<tag>\$|$)|--[^\n]*|\/\*.*?(?:\*\/|$)|\b\d[\w.]*/gis;
 
-/** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. If that is not set, the SDK of OpenTelemetry is not loaded. */
+/** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Without it, the OpenTelemetry SDK is not loaded. */
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   private sdk: TracerProvider | undefined;
@@ -34,7 +34,7 @@ export class Tracing implements OnApplicationShutdown {
     }
   }
 
-  /** Exports the last spans, within half of the time between the last request and the exit. */
+  /** Exports the last spans, in at most half of the time between `CUT_OFF` and the exit. */
   async onApplicationShutdown(): Promise<void> {
     const timeLimit = (this.configuration.SHUTDOWN_TIMEOUT * (1 - CUT_OFF) * 1000) / 2;
     await within(timeLimit, this.sdk?.shutdown() ?? Promise.resolve()).catch((err: unknown) => {
@@ -43,21 +43,21 @@ export class Tracing implements OnApplicationShutdown {
   }
 }
 
-/** Serves a request in a server span, which continues the trace of the caller. Without an SDK, there is no span. */
+/** Serves a request in a server span that continues the caller's trace. Without the SDK, there is no span. */
 export function inRequestSpan({ method, headers }: Request, serve: (span?: Span) => void): void {
-  // Without an SDK there is no propagator.
+  // No fields means no propagator, and so no SDK.
   if (propagation.fields().length === 0) {
     serve();
     return;
   }
-  // The state is exported and passed on.
+  // `tracestate` is exported and propagated.
   const tracestate = hideCredentials(String(headers['tracestate'] ?? ''));
   const caller = propagation.extract(ROOT_CONTEXT, { traceparent: headers['traceparent'], tracestate });
   const span = trace.getTracer(SERVICE_NAME).startSpan(method, { kind: SpanKind.SERVER }, caller);
   context.with(trace.setSpan(caller, span), serve, undefined, span);
 }
 
-/** Makes a span of each SQL statement of the current request. */
+/** Creates a span for each SQL statement of the current request. */
 const traceStatement: StatementObserver = (statement) => {
   if (!currentSpan()) {
     return () => undefined;
@@ -74,7 +74,7 @@ const traceStatement: StatementObserver = (statement) => {
   };
 };
 
-/** The attributes of a statement, whose text has `?` instead of values and comments. */
+/** The attributes of a statement. Values and comments in its text are replaced by `?`. */
 export function describeStatement(statement: string) {
   const text = statement.replaceAll(LEXEMES, (lexeme: string) => (/^(?:"|\$\d)/.test(lexeme) ? lexeme : '?'));
   const operation = /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? '';

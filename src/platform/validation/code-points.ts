@@ -1,4 +1,3 @@
-/** Number of Unicode code points in a text. */
 export function codePoints(value: string): number {
   let count = 0;
   for (const _ of value) count += 1;

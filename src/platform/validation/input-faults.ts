@@ -3,12 +3,12 @@ import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
 import { RefusedValue } from './parsed.decorator.js';
 import { rulesOf } from './rule.js';
 
-/** One fault of an input, and where it is: property names from the root. */
+/** A fault of an input, with property names from the root. */
 export interface InputFault extends ValueFault {
   path: readonly string[];
 }
 
-/** The faults that class-validator found. */
+/** Converts the errors of class-validator. */
 export function faultsOf(errors: readonly ValidationError[], parents: readonly string[] = []): InputFault[] {
   return errors.flatMap((error) => {
     const { property, constraints = {}, children = [] } = error;
@@ -27,7 +27,7 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
       wrongElements(error, name).map((element) => ({
         path: [...path, ...element],
         code: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-        // class-validator's own messages begin with the property.
+        // class-validator's own messages start with the property.
         detail: message.replace(`each value in ${property} `, '').replace(`${property} `, ''),
       })),
     );
@@ -35,7 +35,7 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
   });
 }
 
-/** The paths of the elements that break a rule with `each`; one empty path for a rule of the property itself. */
+/** Paths of the elements that break an `each` rule; one empty path for a rule of the property itself. */
 function wrongElements({ target = {}, property, value }: ValidationError, constraint: string): string[][] {
   const rule = rulesOf(target.constructor).find(({ propertyName, name }) => propertyName === property && name === constraint);
   if (!rule?.each || !Array.isArray(value)) {
@@ -49,7 +49,7 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
   return wrong.length > 0 ? wrong : [[]];
 }
 
-/** Faults that class-validator's `@ValidateNested()` does not see: a missing part, a list for an object, an object for a list. */
+/** Faults that `@ValidateNested()` does not report: a missing part, an array for an object, and an object for an array. */
 export function nestedFaults(input: object, parents: readonly string[] = []): InputFault[] {
   const rules = rulesOf(input.constructor);
   const nested = rules.filter(({ type }) => type === 'nestedValidation');
@@ -69,15 +69,11 @@ function partFaults(value: unknown, path: readonly string[], isList: boolean): I
     return value.flatMap((part, index) => partFaults(part, [...path, String(index)], false));
   }
   return isList || !isObject(value)
-    ? [{ path, code: 'type', detail: `must be ${isList ? 'a list' : 'an object'}` }]
+    ? [{ path, code: 'type', detail: `must be ${isList ? 'an array' : 'an object'}` }]
     : nestedFaults(value, path);
 }
 
-/**
- * The texts of a body that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate.
- *
- * @param value - parsed JSON, or a part of it
- */
+/** Finds texts that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate. */
 export function unstorableTexts(value: unknown, path: readonly string[] = []): InputFault[] {
   if (typeof value === 'string') {
     const isStorable = !value.includes('\0') && value.isWellFormed();

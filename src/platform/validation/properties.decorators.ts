@@ -6,23 +6,18 @@ import { codePoints } from './code-points.js';
 import { Converted } from './parsed.decorator.js';
 import { Rule } from './rule.js';
 
-/** What is said of every property of a body. */
 export interface PropertyOptions<Example> {
-  /** For the documentation; Markdown. */
+  /** Markdown, for the documentation. */
   description: string;
-  /** For the documentation and its forms: a value that is accepted. */
+  /** A valid value, for the documentation and its forms. */
   example: Example;
-  /** May be left out; `null` counts as left out. */
+  /** May be absent or `null`. */
   optional?: boolean;
 }
 
 type ValueRule<Value> = readonly [code: string, detail: string, test: (value: Value) => boolean];
 
-/**
- * Validates and documents a property. A value that is missing or of another type has that error alone.
- *
- * @param detail - the type in words, to be read after the property's name
- */
+/** Validates and documents a property. A value that is missing or of another type gets only that error, `detail`. */
 function Property<Value>(
   { description, example, optional = false }: PropertyOptions<unknown>,
   schema: ApiPropertyOptions,
@@ -39,12 +34,12 @@ function Property<Value>(
   );
 }
 
-const NOT_BLANK: ValueRule<string> = ['blank', 'must have a character that is not white space', (text) => /\S/.test(text)];
+const NOT_BLANK: ValueRule<string> = ['blank', 'must contain a character other than white space', (text) => /\S/.test(text)];
 
 /**
- * A text that PostgreSQL stores byte for byte: neither trimmed nor normalised, without U+0000 and lone surrogates.
+ * A text that is stored byte for byte, without trimming or normalisation. U+0000 and lone surrogates are rejected.
  *
- * @param options - `maximumLength` in Unicode code points, as JSON Schema counts; `notBlank`: not of white space alone
+ * @param options - `maximumLength` in Unicode code points, as in JSON Schema; `notBlank` rejects texts of white space only
  */
 export function Text(options: PropertyOptions<string> & { maximumLength: number; notBlank?: boolean }): PropertyDecorator {
   const { maximumLength, notBlank = false } = options;
@@ -57,9 +52,9 @@ export function Text(options: PropertyOptions<string> & { maximumLength: number;
 }
 
 /**
- * A JSON number without a fraction.
+ * A JSON integer.
  *
- * @param options - `maximum`: a column `integer` takes 2,147,483,647, and JSON 9,007,199,254,740,991
+ * @param options - `maximum`: at most 2,147,483,647 for an `integer` column, and 9,007,199,254,740,991 for JSON
  */
 export function Integer(options: PropertyOptions<number> & { minimum: number; maximum: number }): PropertyDecorator {
   const { minimum, maximum } = options;
@@ -68,7 +63,7 @@ export function Integer(options: PropertyOptions<number> & { minimum: number; ma
   ]);
 }
 
-/** One of these values, case-sensitive. */
+/** One of the given values, case-sensitive. */
 export function OneOf<const Word extends string>(
   options: PropertyOptions<Word> & { values: readonly Word[] },
 ): PropertyDecorator {
@@ -77,10 +72,7 @@ export function OneOf<const Word extends string>(
   return Property(options, { type: String, enum: [...options.values] }, detail, (value) => words.includes(value));
 }
 
-/**
- * A UUID (RFC 9562), as text. Capitals make no difference: the property gets small letters, as PostgreSQL returns them.
- * Also of a path: `@Param() { id }: WidgetPath`.
- */
+/** A UUID (RFC 9562), case-insensitive and converted to lower case. Works for paths, too: `@Param() { id }: WidgetPath`. */
 export function Uuid(options: PropertyOptions<string>): PropertyDecorator {
   const detail = 'must be a UUID, like 0190163d-8694-739b-aea5-966c26f8ad91';
   return applyDecorators(

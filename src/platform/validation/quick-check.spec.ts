@@ -14,7 +14,7 @@ const DECORATORS: Record<string, PropertyDecorator[]> = {
   Allow: [rules.Allow()],
 };
 
-it.each(Object.entries(DECORATORS))('says what class-validator says: %s', (_name, decorators) => {
+it.each(Object.entries(DECORATORS))('agrees with class-validator: %s', (_name, decorators) => {
   class Input {
     declare value?: unknown;
   }
@@ -43,7 +43,7 @@ it.each<[string, PropertyDecorator]>([
   ['nested objects', rules.ValidateNested()],
   ['what is defined', rules.IsDefined()],
   ['a rule that takes time', rules.Validate(SlowRule)],
-])('leaves to class-validator %s', (_name, decorate) => {
+])('leaves %s to class-validator', (_name, decorate) => {
   class Input {
     declare value?: unknown;
   }
@@ -51,7 +51,7 @@ it.each<[string, PropertyDecorator]>([
   expect(quickCheckOf(Input)).toBeUndefined();
 });
 
-it('leaves no promise behind of a rule that does not say that it takes time', async () => {
+it('leaves no unhandled rejection of a rule that returns a promise unexpectedly', async () => {
   class Input {
     declare value?: unknown;
   }

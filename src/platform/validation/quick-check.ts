@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import { rulesOf } from './rule.js';
 
-/** Whether an input keeps every rule of its class. */
+/** Whether an input is valid. */
 type QuickCheck = (input: object) => boolean;
 
 type ClassRule = ReturnType<typeof rulesOf>[number];
@@ -11,11 +11,7 @@ const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalVali
 
 const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
 
-/**
- * The rules of a class, looked up once: class-validator looks them up, and groups them, for each input.
- *
- * @returns undefined for classes with rules of kinds that only class-validator itself checks
- */
+/** Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports them. */
 export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
   if (!checks.has(type)) {
     const rules = rulesOf(type);
@@ -25,7 +21,7 @@ export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
 }
 
 function isKnown(rule: ClassRule): boolean {
-  // Undefined for some kinds, in spite of its type.
+  // Undefined for some kinds, despite its type.
   const groups = rule.groups as readonly string[] | undefined;
   return !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync);
 }
@@ -52,7 +48,7 @@ function constraintsOf({ constraintCls }: ClassRule) {
   return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
 }
 
-/** A promise is not: class-validator asks once more, and waits. */
+/** A promise is not valid here: class-validator then validates again and waits for it. */
 function isTrue(result: boolean | Promise<boolean>): boolean {
   if (typeof result === 'object') {
     result.catch(() => undefined);

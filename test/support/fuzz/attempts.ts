@@ -13,9 +13,9 @@ interface Parameter {
   examples?: Record<string, { value: string }>;
 }
 
-/** What is known of a collection, which changes while it is tested. */
+/** The state of a collection, which changes during the test. */
 export interface Known {
-  /** Its path, with values in place of parameters. */
+  /** Its path, with values instead of parameters. */
   here: string;
   /** The values of the parameters of its path. */
   parents: Readonly<Record<string, string>>;
@@ -139,7 +139,7 @@ function textsOf(parameter: Parameter, known: Known): fc.Arbitrary<string> {
   }
 }
 
-/** Ids of rows that there are, most of the time, and of those that were deleted or never created. */
+/** Mostly ids of existing rows, and some of deleted or unknown ones. */
 function idsOf(schema: JsonObject, { created, deleted }: Known): fc.Arbitrary<string> {
   const rows = fc.constantFrom(created, created, created, created, deleted);
   const others = valuesOf(schema).map(String);
@@ -150,12 +150,12 @@ function idsOf(schema: JsonObject, { created, deleted }: Known): fc.Arbitrary<st
   return fc.oneof(known, known, known, known, others);
 }
 
-/** The filters of the document, but for the one that is none. */
+/** The filters of the document, without the empty one. */
 function examplesOf({ examples = {} }: Parameter): string[] {
   return Object.values(examples).flatMap(({ value }) => value || []);
 }
 
-/** Filters made of those in the document: each has one search at most, and there may be four. */
+/** Combinations of filters of the document with at most one search each, because four are allowed. */
 function filtersOf(examples: readonly string[], maximum: number): fc.Arbitrary<string> {
   const filters = fc.constantFrom(...examples);
   const parts = fc.array(fc.tuple(fc.constantFrom('(', '!('), filters), { minLength: 1, maxLength: 3 });
@@ -170,13 +170,13 @@ function filtersOf(examples: readonly string[], maximum: number): fc.Arbitrary<s
   );
 }
 
-/** A filter of exactly so many code points: a comment fills it up, most of it with a character that is short in a URL. */
+/** A filter of an exact number of code points, filled with a comment of characters that are short in a URL. */
 function commented(filter: string, length: number): string {
   const comment = `${filter} //${' é😀'.repeat(9)}`;
   return comment + 'x'.repeat(length - Array.from(comment).length);
 }
 
-/** What makes a filter wrong by the grammar, or by what lists support of it. */
+/** Changes that make a filter invalid or unsupported. */
 const WRONG_FILTERS = [
   ...'* && ~*)~* && "unterminated~* && nothingOfThatName == "x"~* && 1 + 1 == 2~* && "\0" == "\0"~* and true'.split('~'),
   ...'* ? true : false~*; DROP TABLE items~|| *~this.*~* *~[*][0]'.split('~'),
@@ -192,7 +192,7 @@ function wrongFilters(examples: readonly string[], maximum: number): fc.Arbitrar
   );
 }
 
-/** Texts near those that are cursors of a list without a filter. */
+/** Texts similar to cursors of a list without a filter. */
 function cursorsNear(good: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc
     .tuple(good, fc.nat(43), fc.constantFrom('A', '_', '=', '', 'é', ' '))
@@ -276,7 +276,7 @@ const TEMPTING =
   'after filtered access_token Limit limit[] filter[x] ids';
 const tempting = fc.oneof(fc.constantFrom('', 'name ', 'limit ', ...TEMPTING.split(' ')), fc.string({ unit: 'grapheme' }));
 
-/** Valid JSON in other spellings, and what is no JSON. */
+/** Valid JSON in other spellings, and invalid JSON. */
 const SPELLINGS: readonly ((json: string) => string)[] = [
   (json) => `\n\t ${JSON.stringify(JSON.parse(json), null, 2)}\r\n`,
   (json) => json.replaceAll(/[^\0-~]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
@@ -291,7 +291,7 @@ const depths = fc.integer({ min: 1, max: 5000 });
 const numbers = ['1e999', '-1e999', '9'.repeat(5000), `0.${'0'.repeat(5000)}1`, '-0', '1E-400'];
 const NO_OBJECTS = 'null true "" [] [{"name":"x"}] NaN <a/> name=x {}{} {"name":["x"]} {"name":"\\u0000"} {"name":{"$gt":""}}';
 
-/** Bytes, any JSON, much of it, and what JavaScript may take for something else. */
+/** Bytes, arbitrary and large JSON, and values that JavaScript may confuse with others. */
 const bodies: fc.Arbitrary<Body> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc.json({ stringUnit: 'binary' }),
@@ -369,7 +369,7 @@ function bodyBytes(operation: Described): Attempts[] {
     const request = { ...requestOf(operation, draft), body };
     try {
       const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(body ?? '')));
-      // What is nested too deeply is refused as a whole, at no location of its own.
+      // A body that is nested too deeply is rejected as a whole, without a position.
       const { locations: _locations, ...attempt } = judged(request, operation, json);
       return attempt;
     } catch {
@@ -480,7 +480,7 @@ function otherPaths({ path }: Described): Attempts[] {
   ];
 }
 
-/** What is tried on every operation, and which part of all requests it is. */
+/** The attempts for every operation, with their share of all requests. */
 export const ATTEMPTS = [
   ['what its document admits', 0.15, admitted],
   ['values of parameters', 0.15, parameterValues],
@@ -494,7 +494,7 @@ export const ATTEMPTS = [
   ['other paths', 0.03, otherPaths],
 ] as const;
 
-/** The same requests, whatever is wrong with them, with credentials that are refused before anything else. */
+/** The same requests with credentials that are refused before any other error. */
 export function unauthorized(attempts: Attempts, good: string, tokens: readonly string[]): Attempts {
   // The suite of authentication has every form of credentials; here they come with requests that are wrong otherwise.
   const ways = fc.oneof(

@@ -14,11 +14,11 @@ const CONCURRENCY = 4;
 
 const PROBLEM = { schema: { $ref: '#/components/schemas/Problem' } };
 
-/** Makes attempts, and judges what comes back by the document. */
+/** Makes attempts, and checks the responses against the document. */
 export class Fuzz implements Known {
   readonly parents: Known['parents'];
   readonly cursors: string[] = [];
-  /** What clients have given each row that there is, by its id. */
+  /** The values that clients sent for each existing row, by its id. */
   readonly created = new Map<string, object>();
   readonly deleted = new Set<string>();
   bodies: Known['bodies'];
@@ -28,7 +28,7 @@ export class Fuzz implements Known {
   /** The end of the last request for a row. */
   private readonly turns = new Map<string, Promise<unknown>>();
   private readonly properties: Schema['properties'];
-  /** The same in every run, so that what fails was changed and not met by chance. */
+  /** The same in every run, so that a failure is caused by a change and not by chance. */
   private seed = Number(FUZZ_SEED);
 
   /** @param here - where the collection is that the document has at a path with parameters */
@@ -45,7 +45,7 @@ export class Fuzz implements Known {
     this.properties = contract.bodyOf(contract.operation('post', path)).properties;
   }
 
-  /** Makes at least so many attempts. @throws Error for the first that fails, made small, with how to repeat it */
+  /** Makes at least so many attempts. @throws Error for the first failure, shrunk, with the seed to repeat it */
   async attempt(attempts: fc.Arbitrary<Attempt>, count: number): Promise<void> {
     await this.each(attempts, count, async (attempt) => void (await this.judge(attempt)));
   }
@@ -56,7 +56,7 @@ export class Fuzz implements Known {
     if (FUZZ_PATH !== undefined) {
       return fc.assert(property, { seed: this.seed, path: FUZZ_PATH, endOnFailure: true });
     }
-    // Each run has a seed of its own, so that the same values do not come back in all of them.
+    // Each run has another seed, so that values are not repeated.
     const runs = Array.from({ length: CONCURRENCY }, () =>
       fc.assert(property, { numRuns: Math.ceil(count / CONCURRENCY), seed: (this.seed += 1) }),
     );
@@ -64,13 +64,13 @@ export class Fuzz implements Known {
     await Promise.all(runs);
   }
 
-  /** Whether a row, or what a response shows of it, has the values that clients have given it. */
+  /** Whether a row, or its response, has the values that clients sent. */
   isKept(id: string, values: object, names: readonly string[] = Object.keys(this.properties)): boolean {
     const properties = Object.entries(this.properties).filter(([name]) => names.includes(name));
     return isDeepStrictEqual(asStored(values, properties), asStored(this.created.get(id), properties));
   }
 
-  /** @throws Error when the response is not what the document says, or what was expected */
+  /** @throws Error if the response does not match the document or the expectation */
   async judge(attempt: Attempt): Promise<Answer<unknown>> {
     const { row } = attempt.request;
     if (row === undefined) return this.judgeNow(attempt);
@@ -114,7 +114,7 @@ export class Fuzz implements Known {
     return response;
   }
 
-  /** Remembers what a request has changed. */
+  /** Records the changes of a request. */
   private record({ method, body }: FuzzRequest, id: string, response: Answer<unknown>): void {
     const sent = () => JSON.parse(new TextDecoder().decode(Buffer.from(body ?? ''))) as object;
     if (response.status === 201) {
@@ -155,7 +155,7 @@ export class Fuzz implements Known {
   }
 }
 
-/** The values of a row, or of the bodies that made it: without what is absent, times as times, and UUIDs in lower case. */
+/** The values of a row or of its request bodies: without absent ones, times as times, and UUIDs in lower case. */
 function asStored(values: object | undefined, properties: readonly (readonly [string, { format?: string }])[]): unknown[] {
   const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
   const present = properties.filter(([name]) => (given[name] ?? null) !== null);
@@ -166,7 +166,7 @@ function asStored(values: object | undefined, properties: readonly (readonly [st
   });
 }
 
-/** What is not JSON is left as it is, for the document to judge. */
+/** Leaves invalid JSON as it is, to be checked against the document. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -182,7 +182,7 @@ function faultsOfLocations(locations: readonly string[], { errors = [] }: Proble
   return areAllMeant && areAllNamed ? [] : [`It should name ${locations.join()}, and names ${named.join() || 'nothing'}`];
 }
 
-/** A location counts as named by what is below it. */
+/** A position also counts as reported if one below it is. */
 function isAt(name: string, location: string): boolean {
   return name === location || (location.startsWith('/') && name.startsWith(`${location}/`));
 }

@@ -16,7 +16,7 @@ export function propertiesOf(schema: JsonObject): [name: string, schema: JsonObj
   return Object.entries(asObject(schema['properties'])).map(([name, property]) => [name, asObject(property)]);
 }
 
-/** What a schema finds wrong with a value: JSON Pointer (RFC 6901) and keyword of each fault. */
+/** The schema errors of a value: JSON Pointer (RFC 6901) and keyword of each. */
 export function faultsOf(schema: JsonObject, value: unknown): { pointer: string; keyword: string }[] {
   ajv.validate(schema, value);
   const faults = (ajv.errors ?? []).map(({ instancePath, keyword, params }) => {
@@ -27,7 +27,7 @@ export function faultsOf(schema: JsonObject, value: unknown): { pointer: string;
   return [...faults, ...halvedTexts(value).map((pointer) => ({ pointer, keyword: 'type' }))];
 }
 
-/** JSON can escape half of a character, which is no text, whatever JSON Schema thinks of it (RFC 8259, section 8.2). */
+/** JSON can escape a lone surrogate, which is not text, although JSON Schema allows it (RFC 8259, section 8.2). */
 function halvedTexts(value: unknown, pointer = ''): string[] {
   if (typeof value === 'string') return value.isWellFormed() ? [] : [pointer];
   const parts = typeof value === 'object' && value !== null ? Object.entries(value) : [];
@@ -44,7 +44,7 @@ const FILLERS = [...Array.from('xa %_\\"\'\u007f\né中\ufeff\u202e😀\u{10ffff
 /** White space, control characters, and halves of characters. */
 const ODD = [...Array.from('\0\u0001 \t\n\u007f\u0085\u00a0\u3000é€😀a"\\'), '\ud800', '\udfff'];
 
-/** Longer texts only at the bounds of a schema: they would be most of what is sent. */
+/** Long texts only at the limits of a schema: otherwise they would be most of the data. */
 const LONGEST = 60;
 
 const moments = fc.date({ min: new Date('1900-01-01'), max: new Date('2199-01-01'), noInvalidDate: true });
@@ -80,7 +80,7 @@ interface TextSchema {
   example?: unknown;
 }
 
-/** Texts of all of Unicode and of lengths up to and beyond both bounds: some are what a schema admits. */
+/** Texts of all of Unicode, with lengths around both limits: some are valid. */
 export function textsNear(schema: JsonObject): fc.Arbitrary<string> {
   const { minLength, maxLength, pattern, format, example, enum: words } = schema as TextSchema;
   const bounds = [minLength, maxLength].filter((bound) => bound !== undefined);
@@ -99,7 +99,7 @@ export function textsNear(schema: JsonObject): fc.Arbitrary<string> {
   );
 }
 
-/** Texts of so many code points. */
+/** Texts of an exact number of code points. */
 function textsOfLength(lengths: fc.Arbitrary<number>): fc.Arbitrary<string> {
   return fc.tuple(fc.constantFrom(...FILLERS), lengths).map(([filler, length]) =>
     Array.from(`x${filler.repeat(length)}`)
@@ -156,7 +156,7 @@ export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   return valuesOfTypes(schema).filter((value) => faultsOf(schema, value).length === 0);
 }
 
-/** Bodies that a schema admits, with and without what is optional. */
+/** Valid bodies, with and without optional properties. */
 export function bodiesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   const values = Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, valuesOf(property)]));
   return fc.record(values, { requiredKeys: (schema['required'] ?? []) as string[], noNullPrototype: true });
@@ -168,13 +168,13 @@ export function bodiesNear(schema: JsonObject, names: fc.Arbitrary<string>): fc.
     fc.oneof(valuesOf(property), valuesOf(property), valuesNear(property)).map((value) => [name, value] as const),
   );
   const unknown = fc.tuple(names, fc.constantFrom<unknown>(null, 1, 'x', true));
-  // As it is sent: without what is undefined.
+  // As JSON: without undefined properties.
   return fc
     .tuple(fc.tuple(...pairs), fc.array(unknown, { maxLength: 1 }))
     .map(([known, others]) => JSON.parse(JSON.stringify(Object.fromEntries([...known, ...others]))) as unknown);
 }
 
-/** Keywords that say nothing of a value, or are broken at what is in it. */
+/** Keywords without a rule, or with rules that are checked at nested values. */
 const NO_RULES = new Set(
   'default title description example examples deprecated items properties required additionalProperties'.split(' '),
 );

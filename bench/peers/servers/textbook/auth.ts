@@ -59,7 +59,7 @@ export class TokenThrottlerGuard extends ThrottlerGuard {
     response.setHeader('RateLimit', `"default";r=${Math.max(0, limit - totalHits)};t=${reset}`);
     if (isBlocked) {
       response.setHeader('Retry-After', reset);
-      const usedUp = `The token has used up its requests: at most ${limit} in ${ttl / 1000} seconds. Retry in ${reset} s.`;
+      const usedUp = `The token has reached its limit of ${limit} requests in ${ttl / 1000} seconds. Retry in ${reset} s.`;
       throw new HttpException(usedUp, HttpStatus.TOO_MANY_REQUESTS);
     }
     return true;

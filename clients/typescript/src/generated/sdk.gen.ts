@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * List items
  *
- * Newest first. Items created while you walk through the pages neither repeat nor hide any that were there before.
+ * Newest first. Items that are created while you read the pages cause neither duplicates nor gaps.
  *
  * Needs the scope `items:read`, if the token is restricted to scopes.
  */

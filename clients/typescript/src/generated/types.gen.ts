@@ -15,7 +15,7 @@ export type ItemDto = {
      */
     name: string;
     /**
-     * Free text about it. Absent when it has none.
+     * Description of the item. Absent if it has no value.
      */
     description?: string;
     /**
@@ -41,7 +41,7 @@ export type CreateItemDto = {
      */
     name: string;
     /**
-     * Free text about it.
+     * Description of the item.
      */
     description?: string | null;
 };
@@ -119,20 +119,20 @@ export type ListItemsData = {
          */
         limit?: number;
         /**
-         * Pagination cursor: the `nextCursor` of the page before, unchanged and with the same `filter`. It is opaque, never expires and grants nothing; `limit` may change between pages.
+         * Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and never expires. `limit` may change between pages.
          */
         cursor?: string;
         /**
-         * Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank is no filter. Fields:
+         * Filters the list with a subset of CEL (Common Expression Language, cel.dev). A blank filter matches all rows. Fields:
          *
          * - `id`: a UUID, written `"0190163d-8694-739b-aea5-966c26f8ad91"`
          * - `name`: text, written `"…"`
-         * - `description`: text, written `"…"`; absent where `== null`
+         * - `description`: text, written `"…"`; `== null` matches rows without it
          * - `createdAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`
          *
-         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`; search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, ignoring case, `.icontains("…")`; put `.lowerAscii()` before any of these to compare in lower case; join with `&&`, `||`, `!` and `( )`. Text is compared by code point, and no character in it is a wildcard.
+         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Write `.lowerAscii()` before any of these to convert ASCII letters to lower case. Combine conditions with `&&`, `||`, `!` and `( )`. Texts are compared by code point; there are no wildcards.
          *
-         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. A filter that is refused, or that takes too long, is answered 400, with the place (`start`, `end`) and how to fix it. Percent-encode it: `curl -G --data-urlencode` does.
+         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. An invalid filter, or one that takes too long, gets 400 with its position (`start`, `end`) and the fix. Percent-encode the filter, for example with `curl -G --data-urlencode`.
          */
         filter?: string;
     };
@@ -177,7 +177,7 @@ export type CreateItemData = {
     body: CreateItemDto;
     headers?: {
         /**
-         * Names this request, so that it can be sent again safely when its answer was lost: the same request with the same key gets the same answer for 24 hours, and is carried out once. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Keys of different tokens have nothing to do with each other.
+         * Makes retries safe: a request with the same key and body runs once, and retries get the stored response for 24 hours. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Each token has its own keys.
          */
         'Idempotency-Key'?: string;
     };

@@ -24,19 +24,19 @@ it.each([
   [`\ufeff# by team\r\n\n   # old:${other}\r\nthe nightly job #2:${hex}\r\n`, 'the nightly job #2', 'all'],
   [`ci:${hex.toUpperCase()}:items:read`, 'ci', ['items:read']],
   [`ci:${token}: items:write  items:read items:read `, 'ci', ['items:read', 'items:write']],
-])('a file declares a token, whose id is the same everywhere: %#', (content, name, scopes) => {
+])('reads a token, with the same id in every process: %#', (content, name, scopes) => {
   const declared = new Map([[fingerprintOf(token), { id, familyId: id, name, scopes }]]);
   expect(parseTokensFile(content)).toEqual({ tokens: declared, faults: [] });
 });
 
 it.each([
-  [/^has no name/, [`  :${token}`, `c\ti:${token}`]],
-  [/^has neither/, ['ci', 'ci:', `ci:${mistyped}`, `ci: ${token}`, `ci:${hex.slice(1)}`, `ci:${hex}0`]],
+  [/^has an invalid name/, [`  :${token}`, `c\ti:${token}`]],
+  [/^needs a token or/, ['ci', 'ci:', `ci:${mistyped}`, `ci: ${token}`, `ci:${hex.slice(1)}`, `ci:${hex}0`]],
   [/^has no scopes/, [`ci:${token}:  `]],
-  [/^has a scope/, [`ci:${token}:items:"read"`, `ci:${token}:items:lésen`]],
-  [/^has a token .* elsewhere/, [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`]],
-  [/^declares the token of an earlier line/, [`ci:${other}`]],
-])('a wrong line is named by its number, and not quoted: %s', (fault, lines) => {
+  [/^has an invalid scope/, [`ci:${token}:items:"read"`, `ci:${token}:items:lésen`]],
+  [/^has a token .* in the wrong field/, [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`]],
+  [/^repeats the token of an earlier line/, [`ci:${other}`]],
+])('names an invalid line by its number and does not quote it: %s', (fault, lines) => {
   for (const line of lines) {
     const { faults } = parseTokensFile(`# first\nfine:${other}\n${line}\n`);
     expect(faults.map((text) => text.replace('line 3 ', ''))).toEqual([expect.stringMatching(fault)]);
@@ -70,7 +70,7 @@ describe('the file', () => {
     ['is absent', () => undefined, /ENOENT/],
     ['is a pipe', () => execFileSync('mkfifo', [path]), /regular file/],
     ['is too large', () => writeFile(path, '#'.repeat(1024 * 1024 + 1)), /1 MiB/],
-  ])('that %s ends the start', async (_case, prepare, reason) => {
+  ])('stops the start if it %s', async (_case, prepare, reason) => {
     await prepare();
     const start = tokens.start(20);
     await expect(start).rejects.toThrow(OperatorError);
@@ -80,7 +80,7 @@ describe('the file', () => {
   it.each<[string, () => Promise<void>, RegExp]>([
     ['is away', () => rm(path), /cannot be read: ENOENT/],
     ['is too large', () => truncate(path, 1024 * 1024 + 1), /cannot be read: It must be/],
-  ])('that %s leaves the tokens before in force until it is fixed', async (_case, spoil, reason) => {
+  ])('keeps the previous tokens if it %s, until it is fixed', async (_case, spoil, reason) => {
     await replace(`ci:${token}\nreader:${other}`);
     await tokens.start(20);
     await spoil();
@@ -93,7 +93,7 @@ describe('the file', () => {
     expect(isValid(token)).toBe(true);
   });
 
-  it('is not in force while it is being written', async () => {
+  it('ignores a file that is still being written', async () => {
     await replace(`ci:${token}`);
     await tokens.start(50);
     for (let part = 0; part < 200; part += 1) {

@@ -7,10 +7,10 @@ import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
 import { type Declaration, type DeclaredToken, readTokensFile } from './tokens-file.js';
 
-/** Milliseconds between two reads of the file: events of file systems miss replaced links and network volumes. */
+/** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;
 
-/** Tokens of the file at `AUTH_TOKENS_FILE`, which need no database. While it is wrong, the tokens before it stay valid. */
+/** Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid. */
 @Injectable()
 export class DeclaredTokens implements OnApplicationShutdown {
   private readonly logger = new Logger('DeclaredTokens');
@@ -23,23 +23,19 @@ export class DeclaredTokens implements OnApplicationShutdown {
     metrics: Metrics,
   ) {
     if (configuration.AUTH_TOKENS_FILE !== undefined) {
-      const help = 'Whether the file at AUTH_TOKENS_FILE is in force (1), or is wrong and the tokens before it are (0)';
+      const help = 'Whether the file at AUTH_TOKENS_FILE is valid (1), or invalid so that its previous tokens are in force (0)';
       metrics.gauge({ name: 'items_auth_tokens_file_valid', help }, () => Number(this.isFileValid));
     }
   }
 
-  /**
-   * Reads the file, if there is one, and follows its changes from then on.
-   *
-   * @throws OperatorError with all that is wrong with the file
-   */
+  /** Reads the file, if one is configured, and watches it for changes. @throws OperatorError with all errors of the file */
   async start(interval = INTERVAL): Promise<void> {
     const { AUTH_TOKENS_FILE: path } = this.configuration;
     if (path !== undefined) {
       const { mark, parse } = await readTokensFile(path);
       const faults = this.take(parse(), 'read at start');
       if (faults.length > 0) {
-        const remedy = 'Write one name:sha256-or-token[:scopes] on each line, or unset AUTH_TOKENS_FILE.';
+        const remedy = 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.';
         throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, remedy].join('\n  '));
       }
       void this.follow(path, mark, interval);
@@ -60,12 +56,12 @@ export class DeclaredTokens implements OnApplicationShutdown {
     while (!this.isStopped) {
       await delay(interval, undefined, { ref: false });
       const { mark, parse } = await readTokensFile(path);
-      // A change must last for two reads: programs empty a file before they write it.
+      // A change must be the same in two reads: editors truncate a file before they write it.
       if (mark !== inForce && mark === last) {
         inForce = mark;
         const faults = this.take(parse(), 'file changed');
         if (faults.length > 0) {
-          this.logger.error({ msg: 'tokens file refused, the tokens before it stay in force', faults });
+          this.logger.error({ msg: 'tokens file rejected, the previous tokens stay valid', faults });
         }
       }
       last = mark;
@@ -80,7 +76,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
       for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);
       for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) note('token.declared', token);
       this.tokens = tokens;
-      this.logger.log({ msg: 'tokens file in force', tokens: tokens.size });
+      this.logger.log({ msg: 'tokens file loaded', tokens: tokens.size });
     }
     return faults;
   }

@@ -5,19 +5,18 @@ import { hideCredentials } from '../hide-credentials.js';
 import { isScope, type Principal } from '../principal.js';
 import { fingerprintOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
-/** Makes ids of digests. With another one, clients would lose their rate limits and idempotency keys. */
+/** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
-/** A token of the file, as the principal that it lets in. */
 export type DeclaredToken = Principal & { readonly name: string };
 
-/** What a file declares: tokens by their fingerprint, and errors, which do not quote the file. */
+/** The content of a tokens file: tokens by fingerprint, and errors, which never quote the file. */
 export interface Declaration {
   readonly tokens: Map<string, DeclaredToken>;
   readonly faults: string[];
 }
 
-/** Reads a file of tokens. `mark` changes with the content; a failure to read counts as a content with this fault alone. */
+/** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
 export async function readTokensFile(path: string): Promise<{ mark: string; parse: () => Declaration }> {
   try {
     const file = await stat(path);
@@ -32,20 +31,20 @@ export async function readTokensFile(path: string): Promise<{ mark: string; pars
   }
 }
 
-/** Parses lines of `name:sha256-or-token[:scopes]`, scopes separated by spaces. Blank lines and comments (`#`) are skipped. */
+/** Parses lines of `name:sha256-or-token[:scopes]`, with scopes separated by spaces. Skips blank lines and `#` comments. */
 export function parseTokensFile(content: string): Declaration {
   const tokens: Declaration['tokens'] = new Map();
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);
   const faults = lines.flatMap((line, index) => {
-    // A token may be commented out with spaces before the `#`.
+    // The `#` of a commented-out token may be indented.
     const fault = /^\s*(?:#|$)/.test(line) ? undefined : addLine(line, tokens);
     return fault === undefined ? [] : [`line ${index + 1} ${fault}`];
   });
-  // A file of another kind may have thousands.
+  // A file of another format can give thousands of errors.
   return { tokens, faults: faults.slice(0, 100) };
 }
 
-/** @returns what is wrong with a line, and how to fix it */
+/** @returns the first error of a line, with its fix */
 function addLine(line: string, tokens: Declaration['tokens']): string | undefined {
   // Scopes contain colons.
   const [name = '', credential = '', ...rest] = line.split(':');
@@ -53,22 +52,22 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
   const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
   const rules: [boolean, string][] = [
-    [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 elsewhere than after its first colon: write name:token:scopes'],
-    [!isTokenName(name), `has no name that can be used: write ${TOKEN_NAME_RULE} before the first colon`],
+    [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 in the wrong field: write name:token:scopes'],
+    [!isTokenName(name), `has an invalid name: write ${TOKEN_NAME_RULE} before the first colon`],
     [
       !isDigest && !isWellFormedToken(credential),
-      'has neither a token nor 64 digits of a SHA-256 after its first colon, without spaces',
+      'needs a token or the 64 hexadecimal digits of a SHA-256 after its first colon, without spaces',
     ],
-    [tokens.has(fingerprint), 'declares the token of an earlier line again: keep one of the two'],
-    [rest.length > 0 && scopes.length === 0, 'has no scopes after the second colon: without this colon, it has all'],
-    [!scopes.every(isScope), 'has a scope with other characters than visible ASCII without " and \\'],
+    [tokens.has(fingerprint), 'repeats the token of an earlier line: remove one of the two'],
+    [rest.length > 0 && scopes.length === 0, 'has no scopes after the second colon: remove this colon to grant all scopes'],
+    [!scopes.every(isScope), 'has an invalid scope: use visible ASCII characters except " and \\'],
   ];
   const id = v5(fingerprint, NAMESPACE);
   tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
   return rules.find(([isBroken]) => isBroken)?.[1];
 }
 
-/** Names and scopes are logged. */
+/** Names and scopes are logged, so they must not contain a secret. */
 function isSecret(text: string): boolean {
   return /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
 }

@@ -59,7 +59,7 @@ function warnings(): string[] {
   return warn.mock.calls.map(([line]) => JSON.stringify(describeError((line as { err: unknown }).err)));
 }
 
-it('keys are found in the metadata of the issuer, once, before any JWT comes', async () => {
+it('finds the keys in the metadata of the issuer, once, before the first JWT', async () => {
   const service = open();
   service.start();
   const refusals = await Promise.all(Array.from({ length: 100 }, () => service.refusal(provider.sign())));
@@ -67,7 +67,7 @@ it('keys are found in the metadata of the issuer, once, before any JWT comes', a
   expect(provider.requests).toEqual({ discovery: 1, keys: 1, elsewhere: 0 });
 });
 
-it('keys are found at AUTH_JWT_JWKS_URL, without metadata, and in the metadata of an issuer with a slash', async () => {
+it('finds the keys at AUTH_JWT_JWKS_URL without metadata, and in the metadata of an issuer with a trailing slash', async () => {
   expect(await open({}, { AUTH_JWT_JWKS_URL: provider.keysUrl }).refusal(provider.sign())).toBeUndefined();
   expect(provider.requests).toEqual({ discovery: 0, keys: 1, elsewhere: 0 });
   const iss = `${provider.issuer}/`;
@@ -75,7 +75,7 @@ it('keys are found at AUTH_JWT_JWKS_URL, without metadata, and in the metadata o
   expect(await open({}, { AUTH_JWT_ISSUER: iss }).refusal(provider.sign({ iss }))).toBeUndefined();
 });
 
-it.each(['success', 'failure'] as const)('unknown keys, however many, cause one fetch, after a %s, too', async (result) => {
+it.each(['success', 'failure'] as const)('fetches once for any number of unknown keys, also after a %s', async (result) => {
   if (result === 'failure') provider.fail('error');
   const service = open();
   const junk = Array.from({ length: 1000 }, (_, index) => provider.sign({}, { alg: 'EdDSA', kid: `unknown ${index}` }));
@@ -85,7 +85,7 @@ it.each(['success', 'failure'] as const)('unknown keys, however many, cause one 
   expect([provider.requests.discovery, await service.fetches(result)]).toEqual([1, 1]);
 });
 
-it('the timer fetches what is new, and a withdrawn key is refused from then on', async () => {
+it('fetches new keys periodically, and refuses a withdrawn key from then on', async () => {
   const service = open({ interval: 50 });
   service.start();
   const token = await provider.sign();
@@ -95,7 +95,7 @@ it('the timer fetches what is new, and a withdrawn key is refused from then on',
   expect(await service.refusal(provider.sign({}, { alg: 'ES256' }))).toBeUndefined();
 });
 
-it.each(FAULTS)('while the issuer fails, known keys are valid and unknown ones are not: %j', async (fault) => {
+it.each(FAULTS)('keeps known keys valid while the issuer fails, and refuses unknown ones: %j', async (fault) => {
   const service = open({ deadline: 200, pause: 50 });
   const known = await provider.sign();
   expect(await service.refusal(known)).toBeUndefined();
@@ -112,7 +112,7 @@ it.each(FAULTS)('while the issuer fails, known keys are valid and unknown ones a
   expect(provider.requests.elsewhere).toBe(0);
 });
 
-it('a failed fetch is logged with its URL, without the query', async () => {
+it('logs a failed fetch with its URL, without the query', async () => {
   provider.fail('error');
   expect(await open({}, { AUTH_JWT_JWKS_URL: `${provider.keysUrl}?code=hunter2` }).refusal(provider.sign())).toBe('jwt-key');
   expect(warnings()).toEqual([expect.stringContaining(provider.keysUrl)]);
@@ -120,7 +120,7 @@ it('a failed fetch is logged with its URL, without the query', async () => {
 });
 
 it.each([{ issuer: 'http://127.0.0.1' }, { jwks_uri: 1 }, { jwks_uri: 'http://issuer.example/keys' }])(
-  'a fetch fails with %j in the metadata, and the log says how to fix it',
+  'refuses metadata with %j, and logs the fix',
   async (metadata) => {
     provider.metadata = metadata;
     expect(await open().refusal(provider.sign())).toBe('jwt-key');

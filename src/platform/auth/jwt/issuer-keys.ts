@@ -5,16 +5,16 @@ import { isTrustworthyUrl } from '../../config/variables.decorators.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { tracedFetch } from '../../tracing/traced.js';
 
-/** In milliseconds: time limit of a fetch, pause after one, and interval of the timer, for which a withdrawn key stays valid. */
+/** Milliseconds: fetch time limit, pause after a fetch, and refresh interval, which is also how long a withdrawn key stays valid. */
 export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
-/** The keys of the issuer of JWTs, which jose fetches for a JWT of an unknown key, and on `reload()`. A failure leaves the known ones. */
+/** The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. If a fetch fails, the known keys are kept. */
 export function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, deadline } = RENEWAL_TIMES) {
   const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = configuration;
   const logger = new Logger('IssuerKeys');
   const refreshes = metrics.counter({
     name: 'items_jwt_key_refreshes_total',
-    help: "Attempts to fetch the keys of the JWTs' issuer, by their result",
+    help: 'Attempts to fetch the keys of the JWT issuer, by result',
     labels: { result: ['success', 'failure'] },
   });
   let known: JSONWebKeySet = { keys: [] };
@@ -32,12 +32,12 @@ export function issuerKeys(configuration: Configuration, metrics: Metrics, { pau
     cacheMaxAge: Infinity,
     cooldownDuration: pause,
     timeoutDuration: deadline,
-    // By itself, jose pauses after a success alone.
+    // jose pauses only after a successful fetch: this one always succeeds.
     [customFetch]: (_url, { signal }) => fetchOrKeep(signal),
   });
 }
 
-/** Fetches the keys of an issuer. Without a URL, its metadata says where they are (OpenID Connect Discovery 1.0, section 4). */
+/** Fetches an issuer's keys. Without a URL, it is read from the issuer's metadata (OpenID Connect Discovery 1.0, section 4). */
 export async function fetchKeySet(issuer: string, keysUrl: string | undefined, signal: AbortSignal): Promise<JSONWebKeySet> {
   if (keysUrl !== undefined) {
     return createLocalJWKSet((await fetchJson(keysUrl, signal)) as JSONWebKeySet).jwks();
@@ -52,7 +52,7 @@ export async function fetchKeySet(issuer: string, keysUrl: string | undefined, s
 
 async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
   try {
-    // The API server of Kubernetes insists on its media types (RFC 7517, section 8.5.2).
+    // The Kubernetes API server requires these media types (RFC 7517, section 8.5.2).
     const headers = { Accept: 'application/json, application/jwk-set+json' };
     const response = await tracedFetch(url, { redirect: 'manual', headers, signal });
     if (response.status !== 200) {

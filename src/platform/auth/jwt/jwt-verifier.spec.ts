@@ -28,7 +28,7 @@ afterAll(async () => {
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
 describe('a JWT of the issuer', () => {
-  it.each(algorithms)('is accepted when signed with %s, also if it does not name the only key', async (alg) => {
+  it.each(algorithms)('is accepted when signed with %s, also without a key id if there is only one key', async (alg) => {
     const exp = inSeconds(100);
     const id = v5('alice', v5(provider.issuer, v5.URL));
     for (const signing of [{ alg }, { alg, kid: null }]) {
@@ -61,7 +61,7 @@ describe('a hostile JWT', () => {
     expect(provider.requests.elsewhere).toBe(0);
   });
 
-  it.each(algorithms)('does not come of changing a character of a JWT with %s', async (alg) => {
+  it.each(algorithms)('is detected when a character of a JWT with %s is changed', async (alg) => {
     const token = await provider.sign({}, { alg });
     for (let count = 0; count < 1000; count += 1) {
       // The last character of the signature has bits that mean nothing.
@@ -72,7 +72,7 @@ describe('a hostile JWT', () => {
   });
 });
 
-it('accepts nothing and measures nothing without an issuer', async () => {
+it('refuses all JWTs and adds no metrics without an issuer', async () => {
   const metrics = new Metrics();
   const off = new JwtVerifier(new Configuration(), metrics);
   expect(await off.verify(await provider.sign())).toEqual({ refused: 'malformed' });

@@ -7,16 +7,16 @@ import type { Principal, RefusalReason, Verdict } from '../principal.js';
 import { isPrintableLine } from '../token-format.js';
 import { issuerKeys, RENEWAL_TIMES } from './issuer-keys.js';
 
-/** Algorithms of accepted JWTs. Each has a kind of key of its own, so that no key fits two. */
+/** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
-/** Difference between the issuer's clock and this one that is allowed for, in seconds. */
+/** Allowed clock difference to the issuer, in seconds. */
 const LEEWAY = 30;
 
-/** Verifies JWTs of the issuer at `AUTH_JWT_ISSUER`. */
+/** Verifies JWTs of the issuer `AUTH_JWT_ISSUER`. */
 @Injectable()
 export class JwtVerifier implements OnApplicationShutdown {
-  /** Undefined where no JWTs are accepted. */
+  /** Undefined if no issuer is configured. */
   readonly keys;
   private readonly options;
   private timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     this.options = { algorithms: ALGORITHMS, issuer, audience, clockTolerance: LEEWAY, requiredClaims: ['exp', 'sub'] };
   }
 
-  /** Fetches the keys, if there is an issuer, in the background, now and on a timer. */
+  /** Fetches the keys in the background, now and periodically, if an issuer is configured. */
   start(): void {
     const { keys } = this;
     if (keys) {
@@ -44,7 +44,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Verifies a JWT. Never rejects, and waits for one fetch of the keys at most. */
+  /** Verifies a JWT. Never rejects; waits for at most one fetch of the keys. */
   async verify(token: string): Promise<Verdict> {
     if (!this.keys) {
       return { refused: 'malformed' };
@@ -69,21 +69,21 @@ function reasonOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return 'jwt-signature';
   }
-  // Errors of key sets, and of others than jose, are about the key.
+  // Key set errors, and errors from outside jose, are about the key.
   return error instanceof errors.JOSEError && !error.code.startsWith('ERR_JWKS_') ? 'jwt-form' : 'jwt-key';
 }
 
-/** @returns undefined for claims in a form that is not understood */
+/** @returns undefined if the claims have an unsupported form */
 function principalOf({ sub, scope, scp }: JWTPayload, issuer: string): Principal | undefined {
-  // Separated by spaces (RFC 9068) or in a list. A token without the claim, like those of Kubernetes, may do everything.
+  // A string with spaces (RFC 9068) or an array. A token without the claim, like those of Kubernetes, has all scopes.
   const claim = scope === undefined ? scp : scope;
   const scopes: unknown = typeof claim === 'string' ? claim.split(' ').filter(Boolean) : claim;
   const areScopes = Array.isArray(scopes) && scopes.every((name) => typeof name === 'string');
-  // 255 characters at most (OpenID Connect Core 1.0, section 2).
+  // At most 255 characters (OpenID Connect Core 1.0, section 2).
   if (typeof sub !== 'string' || !isPrintableLine(sub, 255) || !(areScopes || claim === undefined)) {
     return undefined;
   }
-  // A UUID of version 5 is never the id of an access token, which has version 7.
+  // UUIDv5 never collides with the id of an access token, which is a UUIDv7.
   const id = v5(sub, v5(issuer, v5.URL));
   return { id, familyId: id, subject: sub, scopes: areScopes ? scopes : 'all' };
 }

@@ -1,6 +1,6 @@
 import { SqlMigration } from '../../database/sql-migration.js';
 
-/** Tokens issued before have neither: they are their own family, and their last characters were not stored. */
+/** Existing tokens have no family, and their last four characters were never stored. */
 export class AddTokenRotation1767225600006 extends SqlMigration {
   readonly statements = [
     `ALTER TABLE access_tokens

@@ -19,24 +19,20 @@ import { type FilterFields, notationOf } from './filter-fields.js';
 import { FilterError, isLiteral, isNull, type Node, type Span } from './parse-expression.js';
 import { valueOf } from './values.js';
 
-/** Comparisons, lists and searches of one expression, at most. */
+/** Maximum comparisons, lists and searches of an expression. */
 export const MAXIMUM_CONDITIONS = 32;
 
-/** Searches that can match anywhere in a text, at most: every one reads whole texts. */
+/** Maximum searches for a text at any position, each of which reads whole texts. */
 export const MAXIMUM_SEARCHES = 4;
 
 const FUNCTIONS = [...TEXT_SEARCHES, 'lowerAscii', 'timestamp'];
 
 const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 
-/** How columns are compared with a value that was rounded down, because they cannot keep it: none is equal to it. */
+/** Operators for a value that was rounded down to the column's precision. No stored value equals it. */
 const ROUNDED = { '==': undefined, '!=': undefined, '<': '<=', '<=': '<=', '>': '>', '>=': '>' } as const;
 
-/**
- * Checks the names and types of an expression against the fields that can be filtered by.
- *
- * @throws FilterError with code `unknown_field`, `type`, `value`, `limit` or `unsupported`
- */
+/** Compiles an expression for the given fields. @throws FilterError `unknown_field`, `type`, `value`, `limit` or `unsupported` */
 export function compileExpression(expression: Node, fields: FilterFields): Condition {
   return new Compiler(fields).compile(expression);
 }
@@ -85,7 +81,7 @@ class Compiler {
       return operator === '==' ? isAbsent : not(isAbsent);
     }
     if (!isEquality && operand.type === 'enum') {
-      throw new FilterError('type', node, `compares the order of ${operand.name}, which has none: use \`==\`, \`!=\` or \`in\``);
+      throw new FilterError('type', node, `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``);
     }
     const { text, isRounded } = valueOf(literal, operand);
     const exactOperator = isRounded ? ROUNDED[operator] : operator;
@@ -104,7 +100,7 @@ class Compiler {
     });
     const [isAbsent] = list.args.filter(isNull).map((element) => absenceOf(operand, element));
     const literals = list.args.filter((element) => !isNull(element));
-    // Each time is a comparison of its own.
+    // Each time becomes a separate comparison.
     for (const counted of operand.type === 'creationTime' ? literals : [node]) {
       this.countCondition(counted);
     }
@@ -120,7 +116,7 @@ class Compiler {
     const [, subject, [literal, ...more]] = node.args;
     const operand = this.operandOf(subject);
     if (operand.type !== 'string' || !literal || more.length > 0) {
-      throw new FilterError('type', node, `must call ${name} on a field of text, with one text: write \`name.${name}("…")\``);
+      throw new FilterError('type', node, `must call ${name} on a text field with one text: write \`name.${name}("…")\``);
     }
     this.requireLiteral(literal, operand);
     this.countCondition(node);
@@ -130,7 +126,7 @@ class Compiler {
     return search(operand, name, valueOf(literal, operand).text);
   }
 
-  /** What is a condition without an operator: `true`, `false` or a field that is one of these. */
+  /** A condition without an operator: `true`, `false` or a boolean field. */
   private truth(node: Node): Condition {
     if (node.op === 'value' && typeof node.args === 'boolean') {
       return constant(node.args);
@@ -148,7 +144,7 @@ class Compiler {
       const [, subject, parameters] = node.args;
       const operand = this.operandOf(subject);
       if (operand.type !== 'string' || parameters.length > 0) {
-        throw new FilterError('type', node, 'must call lowerAscii on a field of text: write `name.lowerAscii()`');
+        throw new FilterError('type', node, 'must call lowerAscii on a text field: write `name.lowerAscii()`');
       }
       return { ...operand, lowerAscii: true };
     }
@@ -163,7 +159,7 @@ class Compiler {
     return { ...field, name, lowerAscii: false };
   }
 
-  /** @throws FilterError for what stands where a value is needed that a field is compared with */
+  /** @throws FilterError unless the node is a literal */
   private requireLiteral(node: Node, operand: Operand): void {
     if (node.op === 'id' && !Object.hasOwn(this.fields, node.args)) {
       const { noun, example } = notationOf(operand);
@@ -185,7 +181,7 @@ class Compiler {
   private countSearch(node: Span): void {
     this.searches += 1;
     if (this.searches > MAXIMUM_SEARCHES) {
-      const message = `searches texts more than ${MAXIMUM_SEARCHES} times: use \`startsWith\` or \`==\`, or fewer searches`;
+      const message = `has more than ${MAXIMUM_SEARCHES} searches: use \`startsWith\` or \`==\`, or fewer searches`;
       throw new FilterError('limit', node, message);
     }
   }
@@ -197,23 +193,23 @@ function isSearch(name: string): name is TextSearch {
 
 function absenceOf(operand: Operand, literal: Span): Condition {
   if (!operand.nullable || operand.lowerAscii) {
-    throw new FilterError('type', literal, `compares ${operand.name} with null, which it never is: leave that out`);
+    throw new FilterError('type', literal, `compares ${operand.name} with null, but it is never null: remove this comparison`);
   }
   return absence(operand);
 }
 
-/** The error for what CEL has and this subset has not. */
+/** The error for CEL that this subset does not support. */
 function unsupported(node: Node): FilterError {
   const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
   const message =
     called === undefined || FUNCTIONS.includes(called)
-      ? 'uses what filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
+      ? 'uses CEL that filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
       : `calls ${called}, which is not supported${adviceFor(called, FUNCTIONS)}`;
   return new FilterError('unsupported', node, message);
 }
 
-/** The name that was probably meant, of which a third of the characters may differ, or all names. */
+/** Suggests the most similar name, which may differ in a third of its characters, or lists all names. */
 function adviceFor(name: string, names: readonly string[]): string {
   const similar = closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
-  return similar ? `; did you mean ${similar}?` : `: there are ${names.join(', ')}`;
+  return similar ? `; did you mean ${similar}?` : `: use one of ${names.join(', ')}`;
 }

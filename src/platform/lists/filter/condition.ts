@@ -1,27 +1,27 @@
 import { firstId } from '../../database/id.js';
 import type { FieldType, NamedField } from './filter-fields.js';
 
-/** Writes the columns and values of a condition in the statement that it becomes part of. */
+/** Writes columns and values into a SQL statement. */
 export interface SqlWriter {
-  /** The column of a property of the entity, quoted. */
+  /** The quoted column of a property. */
   column(property: string): string;
-  /** The placeholder of a value: values never become part of the text. */
+  /** A placeholder for a value: values are never part of the SQL text. */
   parameter(value: unknown): string;
 }
 
 /**
- * A filter whose names and types are checked, or a part of one. Its SQL is NULL exactly where CEL has an error, and AND, OR and
- * NOT treat NULL as CEL treats errors. Text is compared by code point (`COLLATE "C"`), alike on every server; searches use the
- * database's collation, as the trigram index does, which decides nothing but the case of `icontains`.
+ * A checked filter or a part of one. Its SQL is NULL where CEL has an error, because AND, OR and NOT treat NULL as CEL treats errors.
+ * Text is compared by code point (`COLLATE "C"`) on every server. Searches use the database's collation, as the trigram index does,
+ * which only affects the case-insensitivity of `icontains`.
  */
 export interface Condition {
   write(sql: SqlWriter): string;
   readonly conjuncts?: readonly Condition[];
-  /** The field of which it is one range, or some values, which an index in the order of that field finds at once. */
+  /** The field that it limits to a range or to some values, which an index on that field can use. */
   readonly bounds?: string | undefined;
 }
 
-/** A field as it is compared: as it is, or with its ASCII letters in lower case. */
+/** A field, possibly with its ASCII letters in lower case. */
 export interface Operand extends NamedField {
   readonly lowerAscii: boolean;
 }
@@ -30,7 +30,7 @@ export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
 const OPERATORS = { '==': '=', '!=': '<>', '<': '<', '<=': '<=', '>': '>', '>=': '>=' } as const;
 
-/** The types as which values are compared with a column, which may be of a narrower one of the same kind. */
+/** SQL types of compared values. The column may have a narrower type of the same kind. */
 const SQL_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, string>> = {
   string: 'text',
   uuid: 'uuid',
@@ -59,7 +59,6 @@ export function not(condition: Condition): Condition {
   return { write: (sql) => `NOT ${condition.write(sql)}` };
 }
 
-/** A field that is true or false by itself. */
 export function truth({ name }: Operand): Condition {
   return { write: (sql) => sql.column(name) };
 }
@@ -68,7 +67,7 @@ export function absence({ name }: Pick<Operand, 'name'>): Condition {
   return { write: (sql) => `(${sql.column(name)} IS NULL)` };
 }
 
-/** @param value - as PostgreSQL reads it */
+/** @param value - in PostgreSQL's text form */
 export function comparison(operand: Operand, operator: Comparison, value: string): Condition {
   const { type } = operand;
   if (type === 'creationTime') {
@@ -80,19 +79,19 @@ export function comparison(operand: Operand, operator: Comparison, value: string
     if (operator === '==' || operator === '!=') {
       return withAbsentAs(operator === '!=', text, operand, sql);
     }
-    // To PostgreSQL, not a number is greater than all numbers; in CEL it is greater than none.
+    // PostgreSQL sorts NaN above all numbers; in CEL, every comparison with NaN is false.
     const isOfNumbers = type === 'double' && operator.startsWith('>');
     return isOfNumbers ? `(${text} AND ${column} <= 'Infinity')` : `(${text})`;
   };
   return { write, bounds: operator === '!=' ? undefined : boundOf(operand) };
 }
 
-/** Whether a row's key is before another one. */
+/** Whether the id of a row is less than `id`. */
 export function before(id: string): Condition {
   return comparison(KEY, '<', id);
 }
 
-/** The creation time lies in the key, so that a time is a range of keys. */
+/** The creation time is part of the id, so a time is a range of ids. */
 function creationTimeComparison(operator: Comparison, milliseconds: number): Condition {
   const [first, next] = [firstId(milliseconds), firstId(milliseconds + 1)];
   switch (operator) {
@@ -111,7 +110,7 @@ function creationTimeComparison(operator: Comparison, milliseconds: number): Con
   }
 }
 
-/** @param values - as PostgreSQL reads them */
+/** @param values - in PostgreSQL's text form */
 export function membership(operand: Operand, values: readonly string[]): Condition {
   const { type } = operand;
   if (type === 'creationTime') {
@@ -119,7 +118,7 @@ export function membership(operand: Operand, values: readonly string[]): Conditi
   }
   const write = (sql: SqlWriter) => {
     const column = comparable(operand, sql);
-    // PostgreSQL never gives NULL for an empty array.
+    // `= ANY` of an empty array is FALSE in PostgreSQL even for NULL, where this must be NULL.
     const text =
       values.length === 0 ? `${column} <> ${column}` : `${column} = ANY(CAST(${sql.parameter(values)} AS ${SQL_TYPES[type]}[]))`;
     return withAbsentAs(false, text, operand, sql);
@@ -131,7 +130,7 @@ function boundOf({ name, lowerAscii }: Operand): string | undefined {
   return lowerAscii ? undefined : name;
 }
 
-/** An absent value is no error for `==`, `!=` and `in`: it is simply another value. */
+/** For `==`, `!=` and `in`, null is an ordinary value, not an error. */
 function withAbsentAs(result: boolean, text: string, { name, nullable, lowerAscii }: Operand, sql: SqlWriter): string {
   if (!nullable || lowerAscii) {
     return `(${text})`;
@@ -140,24 +139,24 @@ function withAbsentAs(result: boolean, text: string, { name, nullable, lowerAsci
   return result ? `(${text} OR ${column} IS NULL)` : `(${text} AND ${column} IS NOT NULL)`;
 }
 
-/** By code point, so that every server gives the same answer. */
+/** Compares by code point, so that all servers agree. */
 function comparable(operand: Operand, sql: SqlWriter): string {
   const column = searchable(operand, sql);
   return operand.type === 'string' && !operand.lowerAscii ? `${column} COLLATE "C"` : column;
 }
 
-/** In the collation "C", `lower` knows the ASCII letters alone. */
+/** In the collation "C", `lower` changes only ASCII letters. */
 function searchable({ name, lowerAscii }: Operand, sql: SqlWriter): string {
   const column = sql.column(name);
   return lowerAscii ? `lower(${column} COLLATE "C")` : column;
 }
 
-/** The functions that search a text, each with its SQL. `pattern` is the text without wildcards. */
+/** SQL of the text searches. `pattern` is the text with escaped wildcards. */
 const SEARCHES = {
   contains: (operand, { pattern }, sql) => `${searchable(operand, sql)} LIKE ${sql.parameter(`%${pattern}%`)}`,
   startsWith: (operand, { text }, sql) => `${comparable(operand, sql)} ^@ ${sql.parameter(text)}`,
   endsWith: (operand, { pattern }, sql) => `${searchable(operand, sql)} LIKE ${sql.parameter(`%${pattern}`)}`,
-  // Lower case before makes no difference.
+  // Ignores `lowerAscii`, which makes no difference to it.
   icontains: ({ name }, { pattern }, sql) => `${sql.column(name)} ILIKE ${sql.parameter(`%${pattern}%`)}`,
 } satisfies Record<string, (operand: Operand, search: { text: string; pattern: string }, sql: SqlWriter) => string>;
 

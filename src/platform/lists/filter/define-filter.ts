@@ -6,40 +6,39 @@ import type { Condition } from './condition.js';
 import { type FieldsOf, type FilterField, type FilterFields, notationOf } from './filter-fields.js';
 import { FilterError, MAXIMUM_LENGTH, parseExpression } from './parse-expression.js';
 
-/** A filter that a client sent. */
+/** A parsed filter of a request. */
 export interface Filter<Entity = object> {
   readonly entity: Type<Entity>;
   readonly expression: string;
-  /** What it says; undefined for a blank one, which lets everything through. */
+  /** Undefined for a blank filter, which matches all rows. */
   readonly condition: Condition | undefined;
 }
 
-/** The fields by which lists of an entity can be filtered. */
+/** The filter fields of an entity. */
 export interface FilterDefinition<Entity = object> {
   readonly entity: Type<Entity>;
   readonly fields: FilterFields;
-  /** Filters that work, by what they do; for the documentation. */
+  /** Working filters by description, for the documentation. */
   readonly examples: Readonly<Record<string, string>>;
-  /** @throws FilterError, whose offsets count characters (code points), as CEL's do */
+  /** @throws FilterError with offsets in characters (code points), as in CEL */
   parse(expression: string): Filter<Entity>;
 }
 
 const definitions: FilterDefinition[] = [];
 
-/** Every filter that was defined. */
 export function filterDefinitions(): readonly FilterDefinition[] {
   return definitions;
 }
 
 /**
- * Declares by which fields lists of an entity can be filtered. Give it to `PageQueryOf`.
+ * Declares the fields by which lists of an entity can be filtered, for `PageQueryOf`.
  *
  * @param entity - TypeORM entity whose `id` is a UUIDv7
- * @param fields - by name: properties of the entity with their types (see docs/filtering.md), `nullable` where they can be null,
- * and either `indexes`, the names of those that find rows by it, or `unindexed`, the reason why reading every row is
- * acceptable; and `creationTime` under any other name, which needs neither, as `id` does not
- * @param examples - filters for the documentation, by what they do
- * @throws Error when a field does not fit its column, or when an example is refused
+ * @param fields - properties with their types (see docs/filtering.md), `nullable` if they can be null, and either the names of their
+ *   `indexes` or, as `unindexed`, the reason why reading every row is acceptable. `id`, and a field of type `creationTime` with any other
+ *   name, need neither
+ * @param examples - working filters by description, for the documentation
+ * @throws Error if a field does not fit its column or an example is invalid
  */
 export function defineFilter<Entity extends { id: string }, Name extends string>(
   entity: Type<Entity>,
@@ -63,30 +62,29 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   return definition;
 }
 
-/** A blank filter is none. */
 export function isBlank(expression: string): boolean {
   return expression.trim() === '';
 }
 
-/** The same error with offsets that count code points instead of UTF-16 units. */
+/** Converts offsets from UTF-16 units to code points. */
 function inCharacters({ code, start, end, message }: FilterError, expression: string): FilterError {
   const characters = (offset: number) => codePoints(expression.slice(0, offset));
   return new FilterError(code, { start: characters(start), end: characters(end) }, message);
 }
 
-/** The filter in short, in Markdown, for the description of its parameter. */
+/** The Markdown description of the filter parameter. */
 export function describeFilter({ fields }: FilterDefinition): string {
   const lines = Object.entries(fields).map(([name, field]) => `- \`${name}\`: ${describeField(field)}`);
   return [
-    'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank is no filter. Fields:',
+    'Filters the list with a subset of CEL (Common Expression Language, cel.dev). A blank filter matches all rows. Fields:',
     lines.join('\n'),
-    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`; search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, ignoring case, `.icontains("…")`; put `.lowerAscii()` before any of these to compare in lower case; join with `&&`, `||`, `!` and `( )`. Text is compared by code point, and no character in it is a wildcard.',
-    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. A filter that is refused, or that takes too long, is answered 400, with the place (\`start\`, \`end\`) and how to fix it. Percent-encode it: \`curl -G --data-urlencode\` does.`,
+    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Write `.lowerAscii()` before any of these to convert ASCII letters to lower case. Combine conditions with `&&`, `||`, `!` and `( )`. Texts are compared by code point; there are no wildcards.',
+    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. An invalid filter, or one that takes too long, gets 400 with its position (\`start\`, \`end\`) and the fix. Percent-encode the filter, for example with \`curl -G --data-urlencode\`.`,
   ].join('\n\n');
 }
 
 function describeField(field: FilterField): string {
   const { noun, example } = notationOf(field);
   const alone = field.type === 'bool' ? ', or a condition by itself' : '';
-  return `${noun}, written \`${example}\`${alone}${field.nullable ? '; absent where `== null`' : ''}`;
+  return `${noun}, written \`${example}\`${alone}${field.nullable ? '; `== null` matches rows without it' : ''}`;
 }

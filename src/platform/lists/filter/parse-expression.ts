@@ -1,25 +1,24 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 import { codePoints } from '../../validation/code-points.js';
 
-/** Characters (code points) of an expression, at most. */
+/** Maximum length in characters (code points). */
 export const MAXIMUM_LENGTH = 2000;
 
-/** Parentheses, lists or calls around one another, at most. */
+/** Maximum nesting of parentheses, lists and calls. */
 const MAXIMUM_DEPTH = 16;
 
-/** How to fix a number that needs more bits. */
-export const TOO_LARGE = 'has a number that needs more than 64 bits: write one closer to 0';
+export const TOO_LARGE = 'has a number that does not fit into 64 bits: write one closer to 0';
 
-/** Names, values, operators and calls of an expression, at most. */
+/** Maximum names, values, operators and calls. */
 const MAXIMUM_NODES = 400;
 
-/** Values of one list, at most. */
+/** Maximum values of one list. */
 const MAXIMUM_LIST = 100;
 
-/** A node of the syntax tree, and one of a certain kind. */
+/** A node of the syntax tree, optionally with one of the given operators. */
 export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNode, { op: Operator }>;
 
-/** A value that is written out, even one of a type that no field has. */
+/** Whether a node is a literal value, of any type. */
 export function isLiteral(node: Node): boolean {
   return (
     node.op === 'value' || (node.op === '-_' && node.args.op === 'value') || (node.op === 'call' && node.args[0] === 'timestamp')
@@ -30,16 +29,16 @@ export function isNull(node: Node): boolean {
   return node.op === 'value' && node.args === null;
 }
 
-/** A part of the expression: zero-based offsets, the end exclusive. */
+/** A part of the expression: zero-based offsets, end exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** What is wrong with a filter expression; stable within `/v1`. */
+/** Stable within `/v1`. */
 export type FilterErrorCode = 'syntax' | 'limit' | 'unknown_field' | 'type' | 'value' | 'unsupported';
 
-/** A filter expression is refused; the message says how to fix it, to be read after the word "filter". */
+/** An invalid filter. The message, which follows the word "filter", includes the fix. */
 export class FilterError extends Error implements Span {
   override readonly name = 'FilterError';
   readonly start: number;
@@ -59,19 +58,15 @@ export class FilterError extends Error implements Span {
 const LIMITS = { maxDepth: MAXIMUM_DEPTH + 1, maxAstNodes: MAXIMUM_NODES, maxListElements: MAXIMUM_LIST };
 
 const LIMIT_MESSAGES: Readonly<Record<keyof typeof LIMITS, string>> = {
-  maxDepth: `nests deeper than ${MAXIMUM_DEPTH} levels: write it flatter`,
+  maxDepth: `is nested deeper than ${MAXIMUM_DEPTH} levels: reduce the nesting`,
   maxAstNodes: `has more than ${MAXIMUM_NODES} names, values and operators: make it shorter`,
-  maxListElements: `has a list of more than ${MAXIMUM_LIST} values: split it into several requests`,
+  maxListElements: `has a list with more than ${MAXIMUM_LIST} values: split it into several requests`,
 };
 
-/** Only the parser is used; nothing is ever evaluated here. */
+/** Used only to parse: expressions are never evaluated. */
 const environment = new Environment({ limits: LIMITS });
 
-/**
- * The syntax tree of a CEL expression.
- *
- * @throws FilterError with code `syntax`, `limit`, `value` or `unsupported`
- */
+/** The syntax tree of a CEL expression. @throws FilterError `syntax`, `limit`, `value` or `unsupported` */
 export function parseExpression(expression: string): Node {
   const { length: end } = expression;
   if (codePoints(expression) > MAXIMUM_LENGTH) {
@@ -103,7 +98,7 @@ function refuse({ code, summary, range }: ParseError, expression: string): Filte
   }
 }
 
-/** What people write who know other languages, and what CEL has for it. */
+/** Operators of other languages and their equivalents in CEL. */
 const REPLACEMENTS: Readonly<Record<string, string>> = {
   '=': '==',
   '&': '&&',
@@ -116,18 +111,19 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   '‘': "'",
 };
 
-/** Characters that are quoted, at most: a client may have sent a secret by mistake. */
+/** Maximum characters that are quoted: a client may have sent a secret by mistake. */
 const LONGEST_QUOTE = 8;
 
 function unreadable(code: string, summary: string, expression: string, { start, end }: Span): string {
   if (start >= expression.length) {
-    return 'ends too soon: something is missing at its end';
+    return 'ends too early: its end is missing';
   }
   if (!['unexpected_character', 'unexpected_token', 'expected_token'].includes(code)) {
-    return `cannot be read: ${summary}`;
+    return `is invalid: ${summary}`;
   }
   const [first = ''] = expression.slice(start);
   const found = expression.slice(start, Math.max(end, start + first.length));
   const replacement = REPLACEMENTS[found.toLowerCase()];
-  return `cannot be read from ${JSON.stringify(found.slice(0, LONGEST_QUOTE))} on${replacement ? `; did you mean \`${replacement}\`?` : ''}`;
+  const advice = replacement ? `; did you mean \`${replacement}\`?` : '';
+  return `is invalid from ${JSON.stringify(found.slice(0, LONGEST_QUOTE))} on${advice}`;
 }

@@ -4,23 +4,23 @@ import { parseTimestamp } from '../../time/timestamp.js';
 import { type NamedField, notationOf } from './filter-fields.js';
 import { FilterError, type Node, TOO_LARGE } from './parse-expression.js';
 
-/** What a field is compared with. */
+/** A value to compare a field with. */
 export interface Value {
-  /** As PostgreSQL reads it. */
+  /** PostgreSQL's text form. */
   readonly text: string;
-  /** Whether the column cannot keep the value: `text` is then the greatest one below it that it can. */
+  /** Whether the column cannot represent the value: `text` is then the next lower value that it can. */
   readonly isRounded?: boolean;
 }
 
-/** Beyond every column of whole numbers, which have 32 bits at most. */
+/** Outside the range of all integer columns, which have at most 32 bits. */
 const BEYOND_INTEGERS = 2 ** 40;
 
-/** @throws FilterError when a literal is no value for the field */
+/** @throws FilterError if the literal is not a value of the field */
 export function valueOf(literal: Node, field: NamedField): Value {
   const value = read(literal, field);
   if (value === undefined) {
     const { noun, example } = notationOf(field);
-    const message = `compares ${field.name}, which is ${noun}, with something else: write \`${example}\``;
+    const message = `compares ${field.name}, which is ${noun}, with a value of another type: write \`${example}\``;
     throw new FilterError('type', literal, message);
   }
   return value;
@@ -52,7 +52,7 @@ function textIn(literal: Node, field: NamedField): Value | undefined {
   }
   const text = literal.args;
   if (text.includes('\0')) {
-    throw new FilterError('value', literal, 'has a text with U+0000, which no text here contains: leave it out');
+    throw new FilterError('value', literal, 'contains U+0000, which no stored text contains: remove it');
   }
   if ((field.type === 'uuid' && !isUuid(text)) || (field.type === 'enum' && !field.values?.includes(text))) {
     throw notOfType(literal, field);
@@ -100,7 +100,7 @@ function timeIn(literal: Node, field: NamedField): Value | undefined {
   }
   const [, [parameter, ...more]] = literal.args;
   if (parameter?.op !== 'value' || typeof parameter.args !== 'string' || more.length > 0) {
-    throw new FilterError('type', literal, `must give timestamp one text: write \`${notationOf(field).example}\``);
+    throw new FilterError('type', literal, `must call timestamp with one text: write \`${notationOf(field).example}\``);
   }
   const time = parseTimestamp(parameter.args);
   if (!time) {

@@ -1,16 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** First and longest pause between two attempts, in milliseconds. */
+/** Milliseconds between two attempts; the pause doubles. */
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 5000;
 
-/**
- * Attempts something until it succeeds.
- *
- * @param onFailure - called with the error of an attempt, and the milliseconds until the next one; throws to end the attempts
- * @param signal - ends the attempts
- */
-export async function keepTrying(
+/** Retries until success or an abort. @param onFailure - called with the milliseconds until the next attempt; throws to stop */
+export async function retryWithBackoff(
   attempt: () => Promise<void>,
   onFailure: (error: unknown, retryInMs: number) => void,
   signal: AbortSignal,

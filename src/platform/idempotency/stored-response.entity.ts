@@ -1,28 +1,28 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The answer to a request with an `Idempotency-Key`, written in the transaction of what the request did. */
+/** The response to a request with an `Idempotency-Key`, written in the transaction of the request. */
 @Entity('idempotency_keys')
-export class KeptAnswer {
-  /** `familyId` of who made the request. */
+export class StoredResponse {
+  /** `familyId` of the caller. */
   @PrimaryColumn('uuid', { name: 'token_id' })
   declare ownerId: string;
 
   @PrimaryColumn('text')
   declare key: string;
 
-  /** Of the request. */
+  /** Digest of the request. */
   @Column('bytea')
   declare digest: Buffer;
 
-  /** HTTP status code. Null while the request is under way, which other transactions do not see. */
+  /** HTTP status code; null while the request runs, which other transactions cannot see. */
   @Column('smallint', { nullable: true })
   declare status: number | null;
 
-  /** JSON; null for an answer without a body. */
+  /** JSON; null for a response without a body. */
   @Column('text', { nullable: true })
   declare body: string | null;
 
-  /** From then on the key is free again. */
+  /** When the key can be used for another request. */
   @Column('timestamptz', { name: 'expires_at' })
   declare expiresAt: Date;
 }

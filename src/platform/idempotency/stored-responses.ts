@@ -1,0 +1,140 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { type EntityManager, Repository } from 'typeorm';
+import { Configuration } from '../config/configuration.js';
+import { Database } from '../database/database.js';
+import { Metrics } from '../observability/metrics.js';
+import { StoredResponse } from './stored-response.entity.js';
+
+/** A request with a key, its owner and its digest. */
+type KeyedRequest = Pick<StoredResponse, 'ownerId' | 'key' | 'digest'>;
+
+type HandlerResponse = { readonly status: number } & Pick<StoredResponse, 'body'>;
+
+/** A new or repeated response; undefined if the key belongs to another request. */
+type Outcome = (HandlerResponse & { readonly isReplay: boolean }) | undefined;
+
+const BATCH = 1000;
+
+/** Maximum seconds between two deletions of expired responses. */
+const LONGEST_PAUSE = 900;
+
+/** Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are parameters. */
+const CLAIM = `
+  INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
+  VALUES ($1, $2, $3, $5::timestamptz)
+  ON CONFLICT (token_id, key) DO UPDATE SET
+    digest = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.digest ELSE excluded.digest END,
+    status = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.status END,
+    body = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.body END,
+    expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
+  RETURNING digest, status, body`;
+
+/** One replica deletes at a time: two would lock rows in different orders, and distributed tables do not support SKIP LOCKED. */
+const TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtext('idempotency_keys')) AS taken";
+
+/** The latest expiry of a full batch; no row if fewer responses have expired. */
+const END_OF_BATCH = `
+  SELECT expires_at::text AS end FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at OFFSET ${BATCH - 1} LIMIT 1`;
+
+const DELETE_EXPIRED = 'DELETE FROM idempotency_keys WHERE expires_at <= $1';
+
+/** Stores the responses of requests with keys, so that each request runs once. */
+@Injectable()
+export class StoredResponses implements OnApplicationShutdown {
+  private readonly logger = new Logger('StoredResponses');
+  private readonly requests;
+  private cleaning: NodeJS.Timeout | undefined;
+  /** Running requests of this process, by owner and key. */
+  private readonly running = new Map<string, Promise<unknown>>();
+
+  constructor(
+    @InjectRepository(StoredResponse) private readonly responses: Repository<StoredResponse>,
+    private readonly database: Database,
+    private readonly configuration: Configuration,
+    metrics: Metrics,
+  ) {
+    this.requests = metrics.counter({
+      name: 'items_idempotent_requests_total',
+      help: 'Requests with an Idempotency-Key, by outcome',
+      labels: { outcome: ['carried-out', 'replayed', 'key-reused', 'failed'] },
+    });
+  }
+
+  /**
+   * Runs `handle` in the transaction that stores its response, or returns the stored response. Concurrent requests with one key wait for
+   * the first one, on any replica; if that fails, nothing is stored and the next one runs.
+   */
+  async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<Outcome> {
+    const name = `${request.ownerId} ${request.key}`;
+    // Requests of the same process wait without a connection.
+    for (let other = this.running.get(name); other; other = this.running.get(name)) {
+      await other.catch(() => undefined);
+    }
+    const outcome = this.runUnlessTaken(request, handle).finally(() => this.running.delete(name));
+    this.running.set(name, outcome);
+    return outcome;
+  }
+
+  /** Deletes expired responses, unless another replica does. */
+  async deleteExpired(): Promise<void> {
+    const deleteBatch = async () => {
+      const [turn] = await this.responses.query<{ taken: boolean }[]>(TAKE_TURN);
+      if (!turn?.taken) {
+        return false;
+      }
+      const now = new Date();
+      const [batch] = await this.responses.query<{ end: string }[]>(END_OF_BATCH, [now]);
+      await this.responses.query(DELETE_EXPIRED, [batch?.end ?? now]);
+      return batch !== undefined;
+    };
+    while (await this.database.transaction(deleteBatch)) {
+      // Small batches keep the locks short.
+    }
+  }
+
+  /** Deletes expired responses periodically. */
+  start(): void {
+    const clean = () =>
+      this.deleteExpired().catch((error: unknown) => {
+        this.logger.warn({ msg: 'expired responses not deleted', err: error });
+      });
+    this.cleaning = setInterval(() => void clean(), Math.min(this.configuration.IDEMPOTENCY_TTL, LONGEST_PAUSE) * 1000).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.cleaning);
+  }
+
+  private async runUnlessTaken(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<Outcome> {
+    const { ownerId, key, digest } = request;
+    let kept: (HandlerResponse & Pick<StoredResponse, 'digest'>) | undefined;
+    const claim = async (manager: EntityManager) => {
+      const now = Date.now();
+      const parameters = [ownerId, key, digest, new Date(now), new Date(now + this.configuration.IDEMPOTENCY_TTL * 1000)];
+      const [{ status, ...rest }] = await manager.query<[Pick<StoredResponse, 'digest' | 'status' | 'body'>]>(CLAIM, parameters);
+      if (status !== null) {
+        kept = { status, ...rest };
+        throw new Error('The request does not run, because its Idempotency-Key is taken.');
+      }
+    };
+    try {
+      const response = await this.database.transaction(async () => {
+        const result = await handle();
+        await this.responses.update({ ownerId, key }, result);
+        return result;
+      }, claim);
+      this.requests.inc({ outcome: 'carried-out' });
+      return { ...response, isReplay: false };
+    } catch (error) {
+      // The handler may have replaced the error of the claim.
+      if (!kept) {
+        this.requests.inc({ outcome: 'failed' });
+        throw error;
+      }
+      const isReplay = kept.digest.equals(digest);
+      this.requests.inc({ outcome: isReplay ? 'replayed' : 'key-reused' });
+      return isReplay ? { status: kept.status, body: kept.body, isReplay } : undefined;
+    }
+  }
+}
