@@ -25,7 +25,7 @@ COPY nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY tools/bundle.js tools/
 COPY src src
 RUN npm run build && install -d -o 65532 -g 65532 dist/.cache
-# Once as the user that will run it, since Node keeps what it has compiled by user: in the image nobody could write that.
+# Fills Node's compile cache for the user that runs the service, because its file system may be read-only.
 USER 65532:65532
 RUN node dist/cli.js openapi > /dev/null
 

@@ -57,7 +57,7 @@ const sourceMaps = {
   },
 };
 
-// Makes what runs, in dist, of what is compiled, in build: the service and its packages in a few files. docs/adr/0024 tells why.
+// Makes what runs, in dist, of what is compiled, in build: the service and its packages in a few files. See docs/adr/0024.
 await build({
   input: ['build/main.js', 'build/cli.js'],
   platform: 'node',

@@ -6,7 +6,7 @@ export interface RetryOptions {
    * Milliseconds that one call may wait between its attempts, all together. A wait that would take longer does not begin: the
    * last answer or error is then the outcome at once. 90,000 when absent. Bound the attempts themselves with a `signal`.
    */
-  patience?: number;
+  maxWait?: number;
 }
 
 /** Timers take no longer, in milliseconds. */
@@ -22,7 +22,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
  * A wait is as long as `Retry-After` says, at least, plus a random part of 0.5, 1, 2, 4 and then 8 seconds, so that clients
  * that were refused together do not come back together.
  */
-export function retryingFetch(send: typeof fetch, { retries = 5, patience = 90_000 }: RetryOptions): typeof fetch {
+export function retryingFetch(send: typeof fetch, { retries = 5, maxWait = 90_000 }: RetryOptions): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const caller = input instanceof Request ? input : request;
@@ -34,7 +34,7 @@ export function retryingFetch(send: typeof fetch, { retries = 5, patience = 90_0
       const isTemporary = answer?.status === 429 || (isRepeatable && (!answer || UNCERTAIN.has(answer.status)));
       const wait = retryAfter(answer) + Math.random() * Math.min(500 * 2 ** attempt, 8000);
       waited += wait;
-      if (!isTemporary || attempt >= retries || waited > Math.min(patience, LONGEST) || caller.signal.aborted) {
+      if (!isTemporary || attempt >= retries || waited > Math.min(maxWait, LONGEST) || caller.signal.aborted) {
         if (outcome.status === 'rejected') throw outcome.reason;
         return outcome.value;
       }
