@@ -6,10 +6,10 @@ import { build } from 'rolldown';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Packages that Nest's core imports on demand, as a whole; the service uses parts of them. */
+/** Packages that Nest's core imports on demand and whole, while the service uses parts of them. */
 const onDemand = new Set(['class-validator', '@nestjs/platform-express']);
 
-/** Leaves out what packages would load at the start for nothing. */
+/** Removes modules that packages load at start without need. */
 const lean = {
   name: 'lean',
   /**
@@ -22,7 +22,7 @@ const lean = {
       return { id, external: true };
     }
     if (id === 'class-validator') {
-      // Its ES modules, of which validators that are not used can be left out.
+      // The ES modules, from which unused validators are removed.
       return resolve('class-validator/esm5/index.js');
     }
     return kind === 'import-statement' && /^(?:node:)?http$/.test(id) ? '\0http' : null;
@@ -30,10 +30,10 @@ const lean = {
   /** @param {string} id */
   load(id) {
     if (/@nestjs\/typeorm\/.*typeorm-compat/.test(id)) {
-      // It would load all of TypeORM once more, to find what version 1 does not have.
+      // Would load TypeORM again, to look for exports that version 1 does not have.
       return 'export const [Connection, AbstractRepository] = [];';
     }
-    // An import statement reads everything that node:http exports, and its export WebSocket loads undici.
+    // An import of node:http reads all its exports, and the export WebSocket loads undici.
     const names = Object.keys(http).filter((name) => Object.getOwnPropertyDescriptor(http, name)?.get === undefined);
     return id === '\0http' ? `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');` : null;
   },
@@ -41,7 +41,7 @@ const lean = {
 
 const compiled = join(import.meta.dirname, '../build/');
 
-/** Leads source maps on to the TypeScript, and leaves packages out of them: with these they would be eight times as large. */
+/** Maps to the TypeScript sources, and omits packages, which would make the source maps eight times as large. */
 const sourceMaps = {
   name: 'source-maps',
   /** @param {string} id */
@@ -57,32 +57,32 @@ const sourceMaps = {
   },
 };
 
-// Makes what runs, in dist, of what is compiled, in build: the service and its packages in a few files. See docs/adr/0024.
+// Bundles the compiled service (build) and its packages into a few files (dist): docs/adr/0024.
 await build({
   input: ['build/main.js', 'build/cli.js'],
   platform: 'node',
   plugins: [lean, sourceMaps],
-  // Multer, for uploads, is left out as long as no module uses it.
+  // Removes Multer (uploads) while no module uses it.
   treeshake: { moduleSideEffects: [{ test: /@nestjs\/platform-express/, sideEffects: false }] },
   external: [
-    // Nest's mapped types ask for it by name, and must get the one that the service has.
+    // Nest's mapped types load it by name and must get the same instance.
     'class-transformer',
-    // Loaded on demand, some with files beside their code.
+    // Loaded on demand, some with files next to their code.
     /^ajv(?:-formats)?(?:\/|$)/,
     /^@electric-sql\/pglite\b/,
     /^@opentelemetry\/(?!api$)/,
     'ioredis',
     'pino-pretty',
   ],
-  // Packages try to load others that are not installed, and do without.
+  // Packages have optional dependencies that are not installed.
   checks: { unresolvedImport: false },
   output: {
     dir: 'dist',
     cleanDir: true,
     chunkFileNames: '[name].js',
-    // Nest and TypeORM go by the names of classes.
+    // Nest and TypeORM use class names.
     keepNames: true,
-    // For the log, which reads them. Node would take code of packages for the nearest of ours.
+    // The log reads the source maps. Node would attribute code of packages to the nearest file of ours.
     sourcemap: 'hidden',
     sourcemapExcludeSources: true,
   },
