@@ -1,33 +1,32 @@
 import type { ApiDescription } from './platform/openapi/openapi-document.js';
 
-/** What clients read first, on the landing page, in Swagger UI and in `openapi.json`. */
+/** What the landing page, the console and `openapi.json` say about the service as a whole. */
 export const apiDescription: ApiDescription = {
   title: 'Items Service',
   summary: 'Manages a collection of items: list them page by page, create new ones.',
   version: '1.0.0',
+  contact: { name: 'The operator of this service' },
+  license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description: `## First steps
 
-Everything below can be tried in the [console](docs); the examples work as they are.
+1. **Authorize.** Press _Authorize_ and paste an access token, \`items_…\`. The operator of the service issues tokens; the
+   first start on the embedded database prints one.
+2. **Create.** Open _Create an item_ and press _Execute_.
+3. **List.** Open _List items_ and press _Execute_.
+4. **Filter.** Choose an example at \`filter\` and press _Execute_. Then write your own.
 
-1. **Authorize.** Press _Authorize_ and paste an access token, which the operator of the service issues. The browser keeps it
-   until you press _Logout_ in the same place.
-2. **Create.** Open _Create an item_ and press _Execute_. The answer holds the \`id\` and the time of creation.
-3. **List.** Open _List items_ and press _Execute_. While the answer has a \`nextCursor\`, there are more pages: pass it as \`cursor\`.
-4. **Filter.** Choose one of the examples at \`filter\`, execute, then write your own.
+## All operations
 
-Below each answer are its headers, above it the same call for curl.
+**Authentication.** Send a token with every request: \`Authorization: Bearer <token>\`. It is an access token of this service,
+or a JWT if the operator has configured an identity provider. A token can be restricted to scopes: operations that need others
+respond with 403.
 
-## What holds everywhere
+**Rate limit.** Each token has 100 requests in any 60 seconds, over all operations, unless the operator has set another limit.
+\`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the limit gets 429 with \`Retry-After\` and does
+not count.
 
-**Authentication.** Send a token with every request, \`Authorization: Bearer <token>\`: an access token of this service, or a JWT of
-the identity provider if the operator has set one. One that is restricted to scopes is answered 403 by operations that need others.
+**Errors** are problem details (RFC 9457). \`/docs/problems\` explains each \`type\`.
 
-**Rate limit.** Each token may make 100 requests in any 60 seconds, over all operations together, unless the operator has
-set another limit: \`RateLimit-Policy\` tells it, and \`RateLimit\` how many requests are left. A refused request is answered
-429 with \`Retry-After\` and does not count.
-
-**Errors** are problem details (RFC 9457). Their \`type\` leads to an [explanation](docs/problems).
-
-**Versioning.** \`/v1\` changes only by addition. Deprecation is announced at least 12 months ahead with the \`Deprecation\`
-and \`Sunset\` headers.`,
+**Versioning.** \`/v1\` changes only by addition. Deprecations are announced at least 12 months ahead, in the \`Deprecation\` and
+\`Sunset\` headers.`,
 };

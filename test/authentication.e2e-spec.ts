@@ -210,7 +210,7 @@ describe('an access token', () => {
     const next = (await tokens.list()).at(-1)?.id ?? '';
     await expect(rotate(id)).rejects.toThrow(`is replaced by ${next} already`);
     await tokens.revoke({ id: next }, TESTER);
-    await expect(rotate(next)).rejects.toThrow('is revoked. See');
+    await expect(rotate(next)).rejects.toThrow('is revoked. Rotate');
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');
   });
 

@@ -75,6 +75,8 @@ describe('an ordinary module', () => {
     const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);
     expect([status, found?.toSorted()]).toEqual([400, faults]);
     for (const { detail } of problem.errors ?? []) expect(detail).toMatch(/^(must|should|is|has)/);
+    const { errorCodes } = await Contract.read(service.api.origin);
+    expect(errorCodes).toEqual(expect.arrayContaining(problem.errors?.map(({ code }) => code) ?? []));
   });
 
   it.each<[string, string, unknown, number]>([

@@ -279,11 +279,11 @@ describe('paging through a filter', () => {
 it('describes fields of every type', () => {
   const description = describeFilter(sampleFilter);
   for (const line of [
-    '- `rank`: a whole number, written `5`; `== null` matches rows without it',
+    '- `rank`: a whole number, written `5` or `null`',
     '- `weight`: a number, written `1.5`',
-    '- `active`: true or false, written `true`, or a condition by itself',
+    '- `active`: true or false, written `true`; also a condition by itself',
     '- `size`: one of "small", "medium", "large", written `"small"`',
-    '- `leftAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`; `== null` matches rows without it',
+    '- `leftAt`: a time, written `timestamp("2026-01-31T12:00:00Z")` or `null`',
   ]) {
     expect(description).toContain(`${line}\n`);
   }

@@ -26,8 +26,24 @@ describe('openapi.json', () => {
 
   it('documents the scopes of the bearer token for each operation', () => {
     const { description = '' } = document.components.securitySchemes['token'] ?? {};
-    expect(description).toMatch(/^An access token of this service, or a JWT/);
+    expect(description).toMatch(/^An access token of this service, `items_…`: .* Or a JWT/);
     expect(description).toMatch(/\n- `items:read`: `GET \/v1\/items`\n- `items:write`: `POST \/v1\/items`$/);
+  });
+
+  it('names the kind of tokens, the licence and a contact, and nothing that is empty or untrue', () => {
+    const { contact, license } = document.info;
+    expect(contact).toEqual({ name: 'The operator of this service' });
+    expect(license).toEqual({ name: 'Proprietary', identifier: 'LicenseRef-Proprietary' });
+    // Tokens are opaque, or JWTs: a `bearerFormat` would be wrong for one of both.
+    expect(document.components.securitySchemes['token']).toEqual({
+      type: 'http',
+      scheme: 'bearer',
+      description: expect.any(String),
+    });
+    const names = ['Item', 'ItemPage', 'NewItem', 'Problem', 'RequestFault'];
+    expect(Object.keys(document.components.schemas)).toEqual(expect.arrayContaining(names));
+    const relativeLinks = /\]\((?!https?:)[^)]*\)/g;
+    expect(JSON.stringify(document).match(relativeLinks)).toBeNull();
   });
 
   it('links every problem to its documentation', async () => {
@@ -36,7 +52,7 @@ describe('openapi.json', () => {
     for (const [status, { description, content = {} }] of contract.operations.flatMap(({ operation }) =>
       Object.entries(operation.responses).filter(([code]) => Number(code) >= 400),
     )) {
-      const links = [...description.matchAll(/\[([^\]]+)\]\(docs\/problems#([^)]+)\)/g)].map(([, title, name]) => ({
+      const links = [...description.matchAll(/(?:, or )?([^(]+) \(`\/docs\/problems#([^`]+)`\)/g)].map(([, title, name]) => ({
         title,
         name,
       }));
@@ -47,11 +63,14 @@ describe('openapi.json', () => {
     }
   });
 
-  it('links to a page with the codes of errors', async () => {
+  it('lists the codes of errors, as its page of problems does', async () => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
+    const listed = [...page.matchAll(/<dt><code>(\w+)<\/code><\/dt><dd>(.+)\.<\/dd>/g)].map(([, code]) => code);
+    expect(listed).toEqual(contract.errorCodes);
+    expect(listed).not.toContain('is_optional');
     const { errors } = (await service.api.create({ name: 5, colour: 'red' })).body as unknown as ProblemBody;
-    expect(errors).toHaveLength(2);
-    for (const { code } of errors ?? []) expect(page).toContain(`<dt><code>${code}</code></dt>`);
+    expect(errors?.map(({ code }) => code).toSorted()).toEqual(['type', 'unknown']);
+    for (const { code } of errors ?? []) expect(listed).toContain(code);
   });
 });
 
@@ -84,10 +103,13 @@ describe('Swagger UI', () => {
     expect([again.status, again.body]).toEqual([304, '']);
   });
 
-  it.each(['/docs/', '/docs/assets/', '/docs/assets/package.json', '/docs/assets/../../package.json', '/docs/assets/nothing.js'])(
-    'serves only its own files: %s',
-    async (path) => {
-      expect((await sendRaw(service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(401);
-    },
-  );
+  it.each([
+    '/docs/assets',
+    '/docs/assets/',
+    '/docs/assets/package.json',
+    '/docs/assets/../../package.json',
+    '/docs/assets/nothing.js',
+  ])('serves only its own files: %s', async (path) => {
+    expect((await sendRaw(service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(401);
+  });
 });

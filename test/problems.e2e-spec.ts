@@ -5,6 +5,7 @@ import { AppModule } from '../src/app.module.js';
 import { problemTypes } from '../src/platform/http/problem-type.js';
 import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, Section } from '../src/platform/index.js';
 import { Api, type ProblemBody } from './support/api.js';
+import { Contract } from './support/contract.js';
 import { type RawAnswer, sendRaw } from './support/raw-http.js';
 import { type Service, startAwayFromDatabase, startService } from './support/service.js';
 
@@ -119,6 +120,15 @@ describe('a problem', () => {
       );
     }
     expect(page).toContain('Send <code>tea</code>, not &lt;coffee&gt;.');
+  });
+
+  it.each(problemTypes())('of type $name has an example on that page', async ({ name, status, title }) => {
+    const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
+    const [, text = ''] = new RegExp(`<section id="${name}">[^]*?<pre tabindex="0"><code>([^]*?)</code></pre>`).exec(page) ?? [];
+    const example = JSON.parse(text) as ProblemBody;
+    expect(example).toMatchObject({ type: `/docs/problems#${name}`, title, status });
+    const contract = await Contract.read(service.api.origin);
+    expect(contract.faultsOf({ schema: { $ref: '#/components/schemas/Problem' } }, example)).toEqual([]);
   });
 });
 

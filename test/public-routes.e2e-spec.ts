@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 describe('the page at /', () => {
-  it('describes the service and links to the guides, with a curl command', async () => {
+  it('describes the service and links to the guides, with curl commands', async () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
@@ -25,7 +25,9 @@ describe('the page at /', () => {
       expect([link, (await fetch(new URL(link, answer.url))).status]).toEqual([link, 200]);
     }
     // A script leads it to this service.
-    expect(page).toContain('<code id="call">curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
+    const json = '{"name":"Blue bicycle","description":"Seven gears, one bell."}';
+    expect(page).toContain(`<code>curl -H "Authorization: Bearer $TOKEN" --json '${json}' /v1/items</code>`);
+    expect(page).toContain('<code>curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
   });
 
   it('responds to HEAD without a body, to other methods with 401 or 405, and does not count for the rate limit', async () => {
@@ -37,10 +39,32 @@ describe('the page at /', () => {
   });
 
   it('leaves all other paths without a route unknown', async () => {
-    for (const path of ['/index.html', '/docs/', '/favicon.ico', '/v1', '//']) {
+    for (const path of ['/index.html', '/docs/x', '/docs//', '/favicon.png', '/v1', '//']) {
       expect([path, (await service.api.send('GET', path)).status]).toEqual([path, 401]);
       expect([path, (await service.api.call('GET', path)).body.type]).toEqual([path, '/docs/problems#not-found']);
     }
+  });
+});
+
+describe('without a token,', () => {
+  it.each([
+    ['/docs/', '/docs'],
+    ['/docs/problems/', '/docs/problems'],
+    ['/openapi.json/', '/openapi.json'],
+  ])('%s redirects to %s, by a relative address', async (path, target) => {
+    const { status, headers } = await fetch(`${service.api.origin}${path}`, { redirect: 'manual' });
+    const location = headers.get('location') ?? '';
+    expect([status, location]).toEqual([308, expect.stringMatching(/^\.\.\//)]);
+    expect(new URL(location, `${service.api.origin}${path}`).href).toBe(`${service.api.origin}${target}`);
+  });
+
+  it.each([
+    ['/favicon.ico', 'image/svg+xml', '<svg '],
+    ['/robots.txt', 'text/plain', 'User-agent: *\nDisallow: /\n'],
+  ])('%s is served as %s', async (path, type, start) => {
+    const response = await fetch(`${service.api.origin}${path}`);
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, expect.stringContaining(type)]);
+    expect(await response.text()).toMatch(new RegExp(`^${start.replaceAll('*', String.raw`\*`)}`));
   });
 });
 

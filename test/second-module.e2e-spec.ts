@@ -62,7 +62,7 @@ describe('a second module', () => {
     expect(await (await fetch(`${service.api.origin}/docs/problems`)).text()).toContain('<section id="widget-name-taken">');
     const contract = await Contract.read(service.api.origin);
     expect(contract.operation('post', '/v1/widgets').responses['409']?.description).toBe(
-      '[Widget name taken](docs/problems#widget-name-taken)',
+      'Widget name taken (`/docs/problems#widget-name-taken`)',
     );
   });
 

@@ -1,6 +1,8 @@
+import { ApiSchema } from '@nestjs/swagger';
 import { AnswerOf, PageOf, PageQueryOf, Text } from '../platform/index.js';
 import { itemFilter } from './item.filter.js';
 
+@ApiSchema({ name: 'NewItem' })
 export class CreateItemDto {
   @Text({ description: 'Name of the item.', example: 'Blue bicycle', maximumLength: 255, notBlank: true })
   declare readonly name: string;
@@ -9,6 +11,7 @@ export class CreateItemDto {
   declare readonly description?: string | null;
 }
 
+@ApiSchema({ name: 'Item' })
 export class ItemDto extends AnswerOf(CreateItemDto) {}
 
 export class ItemPage extends PageOf(ItemDto) {}

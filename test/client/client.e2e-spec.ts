@@ -5,27 +5,27 @@ import {
   type Client,
   createItem,
   createItemsClient,
-  type ItemDto,
+  type Item,
   type ItemsClientOptions,
   listItems,
   ProblemError,
   walk,
 } from '../../clients/typescript/src/index.js';
-import { Item } from '../../src/items/item.entity.js';
+import { Item as ItemEntity } from '../../src/items/item.entity.js';
 import { newId } from '../../src/platform/index.js';
 import { type Fault, Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
 let service: Service;
 let gateway: Gateway;
-let items: Repository<Item>;
+let items: Repository<ItemEntity>;
 
 beforeAll(async () => {
   // Makes the random part of waits short; the test of the function that waits checks how long it is.
   const { random } = Math;
   jest.spyOn(Math, 'random').mockImplementation(() => random() / 10);
   service = await startService();
-  items = service.app.get(DataSource).getRepository(Item);
+  items = service.app.get(DataSource).getRepository(ItemEntity);
   gateway = await Gateway.start(service.port);
 });
 
@@ -114,7 +114,7 @@ it('has the types of the document: what an operation takes, what it returns, and
 
   const { data } = await createItem({ client, body: { name: 'x' } });
   const { value } = await walk(listItems, { client }).next();
-  for (const item of [data, value] satisfies (ItemDto | void)[]) {
+  for (const item of [data, value] satisfies (Item | void)[]) {
     // @ts-expect-error -- no such property.
     expect(item?.colour).toBeUndefined();
   }

@@ -42,17 +42,46 @@ export class Visitor {
     await this.page.screenshot({ path: `test-output/screenshots/${name}.png` });
   }
 
-  /** Barriers for people who see little, or use no mouse: rule and element of each. @param rules - all, unless given */
-  async barriers(rules?: readonly string[]): Promise<string[]> {
+  /** Leaves a picture of the whole page. @param name - with the width and the colours added */
+  async picture(name: string): Promise<void> {
+    const isDark = await this.page.evaluate<boolean>('matchMedia("(prefers-color-scheme: dark)").matches');
+    const file = `${name}-${this.page.viewportSize()?.width}-${isDark ? 'dark' : 'light'}.png`;
+    await this.page.screenshot({ path: `test-output/screenshots/${file}`, fullPage: true });
+  }
+
+  /**
+   * Barriers for people who see little, or use no mouse: rule and element of each.
+   *
+   * @param except - rules that are not checked
+   */
+  async barriers(except: readonly string[] = []): Promise<string[]> {
     // Not as a script of the page: its policy allows none but its own.
     await this.page.evaluate(AXE);
-    const options = rules ? { runOnly: [...rules] } : {};
+    const options = { rules: Object.fromEntries(except.map((rule) => [rule, { enabled: false }])) };
     return this.page.evaluate(async (given) => {
       type Results = { violations: { id: string; nodes: { target: string[] }[] }[] };
       const { axe } = globalThis as unknown as { axe: { run(options: object): Promise<Results> } };
       const { violations } = await axe.run(given);
       return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
     }, options);
+  }
+
+  /** A computed style of an element. @param property - such as `fontFamily` */
+  style(element: Locator, property: string): Promise<string | undefined> {
+    return element.evaluate((found, name) => {
+      const window = globalThis as unknown as { getComputedStyle(of: unknown): Record<string, string> };
+      return window.getComputedStyle(found)[name];
+    }, property);
+  }
+
+  /** Where elements are in the window, in pixels. */
+  boxes(parent: Locator, ...selectors: string[]): Promise<{ x: number; y: number; right: number; bottom: number }[]> {
+    return Promise.all(
+      selectors.map(async (selector) => {
+        const { x = NaN, y = NaN, width = NaN, height = NaN } = (await parent.locator(selector).first().boundingBox()) ?? {};
+        return { x, y, right: x + width, bottom: y + height };
+      }),
+    );
   }
 
   async openConsole(): Promise<void> {
@@ -83,6 +112,7 @@ export class Visitor {
     if (!(await block.locator('.opblock-body').isVisible())) {
       await block.locator('.opblock-summary-control').click();
       await block.locator('.execute').waitFor();
+      await block.locator('.common').waitFor();
     }
     return block;
   }

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type Answer, Api } from './api.js';
+import { type Answer, Api, type ProblemBody } from './api.js';
 
 export interface Media {
   schema: { $ref: string };
@@ -21,16 +21,21 @@ export interface Operation {
   parameters?: { name: string; schema: object; examples?: Record<string, { value: string }> }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, { description: string; headers: Record<string, Header>; content?: Record<string, Media> }>;
-  security?: { token: string[] }[];
+  security?: object[];
+  'x-required-scopes'?: string[];
 }
 
 export interface Schema {
-  properties: Record<string, { type: string | string[]; example?: unknown; enum?: unknown[]; format?: string }>;
+  properties: Record<
+    string,
+    { type: string | string[]; example?: unknown; examples?: unknown[]; enum?: unknown[]; format?: string }
+  >;
   required?: string[];
 }
 
 export interface Document {
   openapi: string;
+  info: Record<'contact' | 'license', object>;
   security: unknown;
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
@@ -76,6 +81,11 @@ export class Contract {
     return operation;
   }
 
+  /** Every `errors[].code` that a problem can have. */
+  get errorCodes(): unknown[] {
+    return this.document.components.schemas['RequestFault']?.properties['code']?.examples ?? [];
+  }
+
   /** The schema of an operation's request body. */
   bodyOf(operation: Operation): Schema {
     return this.schemaOf(operation.requestBody);
@@ -90,7 +100,9 @@ export class Contract {
   /** Errors of a value against the schema of a media type. */
   faultsOf({ schema }: Media, value: unknown): unknown[] {
     const validate = this.schemas.getSchema(`openapi.json${schema.$ref}`);
-    return validate ? faultsBy(validate, value) : [`${schema.$ref} leads nowhere`];
+    const { errors = [] } = Object(value) as Partial<ProblemBody>;
+    const unlisted = errors.filter(({ code }) => schema.$ref.endsWith('/Problem') && !this.errorCodes.includes(code));
+    return validate ? [...faultsBy(validate, value), ...unlisted] : [`${schema.$ref} leads nowhere`];
   }
 
   /** Errors of a response: an undocumented status, media type, header or body. */

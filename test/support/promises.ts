@@ -200,9 +200,9 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       for (const described of operations) {
         const { method, operation } = described;
         const target = requestFor(described).target;
-        const scopes = operation.security?.[0]?.token ?? [];
+        const scopes = operation['x-required-scopes'] ?? [];
         expect(scopes.length).toBeGreaterThan(0);
-        expect(operation.description).toContain(`Needs the scope \`${scopes.join('` and `')}\`, if`);
+        expect(operation.description).toContain(`A token that is restricted to scopes needs \`${scopes.join('` and `')}\`.`);
         const restricted = await service.newClient('restricted', { scopes: ['something:else'] });
         const challenge = `Bearer realm="items", error="insufficient_scope", scope="${scopes.join(' ')}"`;
         expect((await restricted.call(method, target)).headers.get('WWW-Authenticate')).toBe(challenge);

@@ -20,6 +20,7 @@ const rows: Row[] = [
   ['refuses', 'another server', {}, { servers: [{ url: '/api' }] }],
   ['refuses', 'a token for what was public', { security: [] }, {}],
   ['accepts', 'the security that it inherited', {}, { security: [{ token: [] }] }],
+  ['refuses', 'other scopes', { 'x-required-scopes': ['a'] }, { 'x-required-scopes': ['b'] }],
   ['refuses', 'a parameter that is required now', parameter({}), parameter({ required: true })],
   ['refuses', 'a new required parameter', {}, parameter({ required: true })],
   ['accepts', 'another text of a parameter', parameter({}), parameter({ description: 'Rows. '.repeat(99) })],

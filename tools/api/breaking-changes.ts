@@ -15,9 +15,10 @@ interface Context {
 
 interface Secured {
   security?: readonly object[];
+  'x-required-scopes'?: readonly string[];
 }
 
-/** The rules of Redocly compare the security that an operation states: writes what it inherits into it. */
+/** Writes the inherited security and the scopes into each operation, because the rules of Redocly compare only these. */
 function securityOfEachOperation() {
   let inherited: readonly object[] = [];
   return {
@@ -25,13 +26,23 @@ function securityOfEachOperation() {
       enter: (document: Secured) => void (inherited = document.security ?? []),
       leave: (document: Secured) => void delete document.security,
     },
-    Operation: { enter: (operation: Secured) => void (operation.security ??= structuredClone(inherited)) },
+    Operation: {
+      enter(operation: Secured) {
+        const { security = inherited, 'x-required-scopes': scopes } = operation;
+        operation.security = security.map((schemes) =>
+          Object.fromEntries(Object.entries(schemes).map(([name, roles]) => [name, scopes ?? (roles as string[])])),
+        );
+      },
+    },
   };
 }
 
-/** Redocly finds parameters again by how similar they are, and their texts make up the most of them. */
-function parametersWithoutTexts() {
+/** Removes texts, by which Redocly would match parameters, and the hint `bearerFormat`, which is only for documentation. */
+function withoutTexts() {
   return {
+    SecurityScheme: {
+      leave: (scheme: { bearerFormat?: string }) => void delete scheme.bearerFormat,
+    },
     Parameter: {
       leave(parameter: { description?: string; example?: unknown; examples?: unknown }) {
         delete parameter.description;
@@ -64,7 +75,7 @@ const contentSchema = {
 export default () => ({
   id: 'items',
   decorators: {
-    oas3: { 'security-of-each-operation': securityOfEachOperation, 'parameters-without-texts': parametersWithoutTexts },
+    oas3: { 'security-of-each-operation': securityOfEachOperation, 'without-texts': withoutTexts },
   },
   diff: {
     oas3: {

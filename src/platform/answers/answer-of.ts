@@ -51,7 +51,7 @@ export function AnswerOf<Body extends object>(body: Type<Body>): ResponseClass<B
     }
   }
 
-  const createdAt = { type: String, format: 'date-time', description: 'When it was created, UTC.', example: EXAMPLE_TIME };
+  const createdAt = { type: String, format: 'date-time', description: 'Time of creation, UTC.', example: EXAMPLE_TIME };
   for (const [name, documentation] of Object.entries<ApiPropertyOptions>({ ...properties, createdAt })) {
     ApiProperty(forResponse(documentation))(DocumentedResponse.prototype, name);
   }

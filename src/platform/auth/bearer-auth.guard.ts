@@ -23,7 +23,7 @@ const unauthorized = defineProblemType({
   status: 401,
   title: 'Missing or invalid token',
   remedy:
-    'Send a valid access token in the header `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked. The operator of the service issues new tokens.',
+    'Send a valid access token: `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked; the operator issues new ones.',
 });
 
 const MISSING = { headers: { 'WWW-Authenticate': challenge() } };

@@ -11,7 +11,7 @@ const insufficientScope = defineProblemType({
   status: 403,
   title: 'Insufficient scope',
   remedy:
-    'The token does not have the scopes that this operation needs; `WWW-Authenticate` lists them. Use another token, or ask the operator of the service for a token with these scopes.',
+    'The token lacks a scope that this operation needs; `WWW-Authenticate` lists them. Use a token with these scopes: the operator issues one.',
 });
 
 /** @param scopes - required by the operation */

@@ -98,8 +98,7 @@ const invalidValue = defineProblemType({
   name: 'invalid-value',
   status: 400,
   title: 'Invalid value',
-  remedy:
-    'A value of the request is missing, out of range, or not valid for the type in which it is stored. Correct the value and send the request again.',
+  remedy: 'The database refused a value of the request: it is missing, out of range or invalid. Fix it and retry.',
 });
 
 /** A change that violates a unique, foreign-key or exclusion constraint. */

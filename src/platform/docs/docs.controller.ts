@@ -1,10 +1,11 @@
-import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
+import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Public } from '../auth/token-policy.decorator.js';
 import { PROBLEMS_PATH } from '../http/problem-type.js';
 import { Hidden } from '../openapi/route-documentation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
-import { consolePage, landingPage, problemsPage } from './pages.js';
+import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 
 /** Documentation: pages for people, and the OpenAPI document for programs. */
 @Public()
@@ -25,11 +26,32 @@ export class DocsController {
 
   @Get(PROBLEMS_PATH)
   problems(): string {
-    return problemsPage(this.document.get().info.title);
+    return problemsPage(this.document.get());
   }
 
   @Get('openapi.json')
   openApiDocument(): OpenAPIObject {
     return this.document.get();
+  }
+
+  /** These paths without a slash at the end have a route above. */
+  @Get(['docs{/}', `${PROBLEMS_PATH}{/}`, 'openapi.json{/}'])
+  @Redirect('', HttpStatus.PERMANENT_REDIRECT)
+  withoutSlash(@Req() { path }: Request): { url: string } {
+    // Relative, because a proxy may serve this below a path.
+    return { url: `../${path.split('/').at(-2)}` };
+  }
+
+  /** Browsers request it for pages that have no icon, such as `openapi.json`. */
+  @Get('favicon.ico')
+  @Header('Content-Type', 'image/svg+xml')
+  favicon(): string {
+    return ICON;
+  }
+
+  @Get('robots.txt')
+  @Header('Content-Type', 'text/plain')
+  robots(): string {
+    return 'User-agent: *\nDisallow: /\n';
   }
 }

@@ -1,36 +1,67 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { FAULT_CODES } from '../http/problem.js';
 import { problemTypes } from '../http/problem-type.js';
+import { problemExamples } from '../openapi/describe-operations.js';
+import { mediaTypesOf } from '../openapi/operations.js';
 
-const read = (name: string) => readFileSync(new URL(`assets/${name}.html`, import.meta.url), 'utf8');
-const TEMPLATES = { layout: read('layout'), landing: read('landing'), console: read('console'), problems: read('problems') };
+const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');
+const TEMPLATES = {
+  layout: read('layout.html'),
+  landing: read('landing.html'),
+  console: read('console.html'),
+  problems: read('problems.html'),
+};
 
-/** What the service is and where to go on. */
+/** The icon of all pages, as SVG. */
+export const ICON = read('icon.svg');
+
+/** The title of the service, links to its other pages, and commands that create and list. */
 export function landingPage({ info, paths }: OpenAPIObject): string {
   const { title: service, version } = info;
   const summary = 'summary' in info ? String(info.summary) : '';
   const path = Object.keys(paths).find((each) => paths[each]?.get && !each.includes('{')) ?? '/';
-  return page(service, '', './', fill('landing', { service, summary, version, path }));
+  const [body] = mediaTypesOf(paths[path]?.post?.requestBody);
+  const creation = body ? [` --json '${JSON.stringify(body.example).replaceAll("'", String.raw`'\''`)}'`] : [];
+  const commands = [...creation, ''].map(
+    (options) =>
+      `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ${path}</code></pre><button type="button">Copy</button></div>`,
+  );
+  return page(service, '', './', fill('landing', { service, summary, version, commands: commands.join('\n') }));
 }
 
-/** Swagger UI, which `assets/console.js` starts on this service's own document. */
+/** Swagger UI, which `assets/console.js` starts on the document of this service. */
 export function consolePage(service: string): string {
   return page(service, 'Console', './', fill('console', {}));
 }
 
-/** Explains every registered problem type, each under its name as fragment. */
-export function problemsPage(service: string): string {
+/** Explains every registered problem type, each under its name as fragment, and every code. */
+export function problemsPage(document: OpenAPIObject): string {
   const types = problemTypes();
+  const examples = problemExamples(document);
   const index = types.map(({ name, status, title }) => `<li><a href="#${name}"><code>${status}</code> ${html(title)}</a></li>`);
   const sections = types.map(
     ({ name, status, title, remedy }) => `<section id="${name}">
 <h2>${html(title)}</h2>
 <p class="kind">Status ${status}, type <a href="#${name}"><code>${name}</code></a></p>
 <p>${html(remedy)}</p>
+<pre tabindex="0"><code>${escaped(JSON.stringify(examples.get(name), null, 2))}</code></pre>
 </section>`,
   );
-  const values = { index: index.join('\n'), sections: sections.join('\n') };
-  return page(service, 'Problems', '../', fill('problems', values));
+  const meanings = new Map<string, string>(Object.entries(FAULT_CODES));
+  const codes = errorCodes(document).map(
+    (code) =>
+      `<dt><code>${html(code)}</code></dt><dd>${html(meanings.get(code) ?? 'A rule of an operation; `detail` has the fix.')}</dd>`,
+  );
+  const values = { index: index.join('\n'), sections: sections.join('\n'), codes: codes.join('\n') };
+  return page(document.info.title, 'Problems', '../', fill('problems', values));
+}
+
+/** Every `errors[].code`, as the document lists them. */
+function errorCodes({ components }: OpenAPIObject): string[] {
+  const { RequestFault: fault } = components?.schemas ?? {};
+  const code = fault && 'properties' in fault ? fault.properties['code'] : undefined;
+  return code && 'examples' in code ? (code.examples as string[]) : [];
 }
 
 /**
@@ -43,15 +74,18 @@ function page(service: string, name: string, root: './' | '../', body: string): 
   return fill('layout', { title, service, root, body, [`current:${name}`]: ' aria-current="page"' });
 }
 
-/** A template with texts in place of its `{{names}}`, and HTML in place of its `{{{names}}}`. */
+/** Replaces `{{names}}` by text and `{{{names}}}` by HTML. */
 function fill(template: keyof typeof TEMPLATES, values: Readonly<Record<string, string>>): string {
   const replace = (_match: string, raw: string | undefined, name = '') =>
     raw === undefined ? html(values[name] ?? '') : (values[name] ?? '');
   return TEMPLATES[template].replaceAll(/{{({)?([\w:]+)}}}?/g, replace);
 }
 
-/** Text as HTML, for between tags; of Markdown it may hold `code`. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** Escapes text; Markdown's `code` becomes an element. */
 function html(text: string): string {
-  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return escaped.replaceAll(/`([^`]*)`/g, '<code>$1</code>');
+  return escaped(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>');
 }

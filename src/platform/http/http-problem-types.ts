@@ -5,7 +5,8 @@ export const badRequest = defineProblemType({
   name: 'bad-request',
   status: 400,
   title: 'Bad request',
-  remedy: 'The request line, a header or the URL is not valid HTTP. Check what your HTTP client sends on the wire.',
+  remedy: 'The request line, a header or the URL is not valid HTTP. Check what your HTTP client sends.',
+  example: 'The request is not valid HTTP.',
 });
 
 export const invalidBody = defineProblemType({
@@ -13,7 +14,7 @@ export const invalidBody = defineProblemType({
   status: 400,
   title: 'Invalid body',
   remedy:
-    'The request body is not a valid JSON object for this operation. Each entry of `errors` points at one fault (`pointer`, a JSON Pointer), names it (`code`) and says what to write instead (`detail`). Fix all of them and send the request again.',
+    'The request body is not valid for this operation. Each entry of `errors` has the position (`pointer`, a JSON Pointer), the kind (`code`) and the fix (`detail`) of one error. Fix all of them and retry.',
 });
 
 export const invalidParameters = defineProblemType({
@@ -21,7 +22,7 @@ export const invalidParameters = defineProblemType({
   status: 400,
   title: 'Invalid parameters',
   remedy:
-    'A query, path or header parameter is not valid, not known or given more than once. Each entry of `errors` names one (`parameter`), its fault (`code`) and what to write instead (`detail`); of a filter also the faulty part, in characters from its start (`start`, and `end`, which is exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
+    'A query, path or header parameter is invalid, unknown or repeated. Each entry of `errors` has the name (`parameter`), the kind (`code`) and the fix (`detail`) of one error, and for a filter its position in characters (`start`, and `end`, exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
 /** No such path. */
@@ -29,49 +30,54 @@ export const notFound = defineProblemType({
   name: 'not-found',
   status: 404,
   title: 'Not found',
-  remedy: 'Nothing is at this path. Paths are case-sensitive and have no trailing slash; `/openapi.json` lists them.',
+  remedy: 'This path does not exist. Paths are case-sensitive, without a trailing slash; `/openapi.json` lists them.',
+  example: 'Nothing is at this path.',
 });
 
 export const methodNotAllowed = defineProblemType({
   name: 'method-not-allowed',
   status: 405,
   title: 'Method not allowed',
-  remedy: 'The path exists, but not with this method. The `Allow` header lists the methods that it has.',
+  remedy: 'The path does not support this method. The `Allow` header lists the methods that it supports.',
+  example: 'This path can be called with GET, HEAD.',
 });
 
 export const requestTimeout = defineProblemType({
   name: 'request-timeout',
   status: 408,
   title: 'Request timeout',
-  remedy: 'The request did not arrive whole in time. Send it again, faster.',
+  remedy: 'The request was not complete within the time limit. Retry on a faster connection.',
+  example: 'The request did not arrive in time.',
 });
 
 export const contentTooLarge = defineProblemType({
   name: 'content-too-large',
   status: 413,
   title: 'Content too large',
-  remedy: 'The request body is larger than 64 KiB. Send less.',
+  remedy: 'The request body is larger than 64 KiB. Send a smaller one.',
 });
 
 export const headerFieldsTooLarge = defineProblemType({
   name: 'header-fields-too-large',
   status: 431,
   title: 'Request header fields too large',
-  remedy: 'The request line and headers together are larger than 16 KiB. Send fewer or shorter headers, or a shorter URL.',
+  remedy: 'The request line and headers are larger than 16 KiB together. Send fewer or shorter headers, or a shorter URL.',
+  example: 'The request line and headers are too large.',
 });
 
 export const internalError = defineProblemType({
   name: 'internal-error',
   status: 500,
   title: 'Internal error',
-  remedy: 'The service failed. Retrying may help; if it does not, report the `requestId`, under which the log tells the cause.',
+  remedy: 'The service failed. Retry; if it fails again, send the `requestId` to the operator, who finds the cause in the log.',
+  example: 'The service failed.',
 });
 
 export const serviceUnavailable = defineProblemType({
   name: 'service-unavailable',
   status: 503,
   title: 'Service unavailable',
-  remedy: 'The service or its database cannot answer now. Retry after the number of seconds in the `Retry-After` header.',
+  remedy: 'The service or its database is not available. Retry after the seconds in the `Retry-After` header.',
 });
 
 const byStatus = new Map(

@@ -6,7 +6,7 @@ import { HIDDEN } from '../openapi/route-documentation.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { invalidRequest } from './invalid-request.js';
 import { isDecodable } from './percent-encoding.js';
-import { UNKNOWN_NAME } from './problem.js';
+import { type FaultCode, UNKNOWN_NAME } from './problem.js';
 import { hasJsonBody, readJson } from './read-json.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
@@ -64,7 +64,7 @@ function parseQuery(text: string): ParsedUrlQuery {
   return query;
 }
 
-function refuse(parameters: readonly string[], code: string, detail: string): void {
+function refuse(parameters: readonly string[], code: FaultCode, detail: string): void {
   if (parameters.length > 0) {
     throw invalidRequest(parameters.map((parameter) => ({ parameter, code, detail })));
   }

@@ -7,6 +7,8 @@ export interface ProblemType {
   readonly title: string;
   /** The cause and the fix for the client, in full sentences. */
   readonly remedy: string;
+  /** A `detail` for the documentation; the title by default. */
+  readonly example?: string;
   /** Name of a constraint or unique index whose violation gives this problem. */
   readonly constraint?: string;
 }

@@ -1,6 +1,34 @@
 import { hideCredentials } from '../auth/hide-credentials.js';
 import { type ProblemType, problemTypeUri } from './problem-type.js';
 
+/** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */
+export const FAULT_CODES = {
+  blank: 'It has only white space.',
+  character: 'It contains U+0000 or a lone surrogate.',
+  charset: 'The body is not UTF-8.',
+  content_encoding: 'The body is compressed.',
+  cursor: 'It is not a `nextCursor` of this list with this filter.',
+  encoding: 'It is not percent-encoded UTF-8.',
+  key: 'It is not a valid `Idempotency-Key`.',
+  limit: 'The filter is too long or too slow.',
+  media_type: 'The body has no `Content-Type: application/json`.',
+  not_object: 'The body is not a JSON object.',
+  range: 'It is too small or too large.',
+  repeated: 'It is given more than once.',
+  required: 'It is missing.',
+  syntax: 'The body is not JSON, or the filter is not CEL.',
+  too_deep: 'The body is nested too deeply.',
+  too_long: 'It has too many characters.',
+  too_many: 'The query has too many parameters.',
+  type: 'It has the wrong type, or is not one of the allowed values.',
+  unknown: 'The operation has no such property or parameter.',
+  unknown_field: 'The filter names a field that does not exist.',
+  unsupported: 'The filter uses a part of CEL that is not supported.',
+  value: 'The filter compares a field with a value that it cannot have.',
+} as const;
+
+export type FaultCode = keyof typeof FAULT_CODES;
+
 /** An invalid value: a stable code, and how to fix it. */
 export interface ValueFault {
   code: string;

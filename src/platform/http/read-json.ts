@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import getRawBody from 'raw-body';
 import { badRequest, contentTooLarge } from './http-problem-types.js';
 import { invalidRequest } from './invalid-request.js';
-import { Problem } from './problem.js';
+import { type FaultCode, Problem } from './problem.js';
 
 /** Maximum body size in bytes. */
 const BODY_LIMIT = 64 * 1024;
@@ -85,7 +85,7 @@ function checkDepth(body: object): void {
   }
 }
 
-function faulty(code: string, detail: string): Problem {
+function faulty(code: FaultCode, detail: string): Problem {
   return invalidRequest([{ pointer: '', code, detail }]);
 }
 

@@ -19,7 +19,7 @@ export function Idempotent(): MethodDecorator {
       name: IDEMPOTENCY_KEY,
       required: false,
       description:
-        'Makes retries safe: a request with the same key and body runs once, and retries get the stored response for 24 hours. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Each token has its own keys.',
+        'Makes retries safe: for 24 hours, the same request with the same key is carried out once and gets the same response. Use a new random value, such as a UUID, for each new request. Keys are separate for each token.',
       schema: { type: 'string', minLength: 1, maxLength: KEY_MAXIMUM_LENGTH, pattern: '^[!-~]+$' },
     }),
   );

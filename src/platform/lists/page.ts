@@ -29,7 +29,7 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
       type: String,
       maxLength: order ? ORDERED_CURSOR_MAXIMUM_LENGTH : CURSOR_MAXIMUM_LENGTH,
       example: encodeCursor({ id: '0190163d-8694-739b-aea5-966c26f8ad91', scope: '', value: '' }, ''),
-      description: 'Pass it as `cursor` to get the next page. Absent on the last page.',
+      description: 'The `cursor` of the next page. Absent on the last page.',
     })
     declare nextCursor?: string;
   }

@@ -6,7 +6,7 @@ import { OperatorError } from '../config/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
 import { notFound } from '../http/http-problem-types.js';
 import { invalidRequest } from '../http/invalid-request.js';
-import { problemTypeUri } from '../http/problem-type.js';
+import { type ProblemType, problemTypes, problemTypeUri } from '../http/problem-type.js';
 import { jsonPointer, Problem, type RequestFault, UNKNOWN_NAME, PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem.js';
 import { contentTooLargeProblem } from '../http/read-json.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
@@ -20,7 +20,11 @@ import { operationIdOf, operationOf } from './route-documentation.js';
 /** Name of the one security scheme: every operation that is not public takes a bearer credential. */
 export const BEARER = 'token';
 
-const CREDENTIAL = 'An access token of this service, or a JWT of the identity provider if the operator has set one.';
+/** Extension of an operation: the scopes that a restricted token needs. */
+const REQUIRED_SCOPES = 'x-required-scopes';
+
+const CREDENTIAL =
+  'An access token of this service, `items_…`: the operator issues one with `token issue`, and the first start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.';
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
 type Headers = Record<string, { $ref: string }>;
@@ -56,20 +60,21 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
   }
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lines = byScope.map(([scope, needing]) => `- ${scope}: ${needing.map(({ call }) => call).join(', ')}`);
-  const scopes = lines.length === 0 ? [] : [`It may be restricted to scopes:\n\n${lines.join('\n')}`];
+  const scopes = lines.length === 0 ? [] : [`A token can be restricted to scopes:\n\n${lines.join('\n')}`];
   Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
   return described;
 }
 
-/** Names the scopes also in words, because Swagger UI does not show those of bearer credentials. */
+/** Names the scopes also in words, because Swagger UI does not show extensions. */
 function describeSecurity(operation: Operation, route: Route): void {
   const scopes = scopesOf(route);
   if (tokenPolicyOf(route) === 'public') {
     operation.security = [];
   } else if (scopes.length > 0) {
     const names = scopes.map(code).join(' and ');
-    const note = `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}, if the token is restricted to scopes.`;
-    operation.security = [{ [BEARER]: [...scopes] }];
+    const note = `A token that is restricted to scopes needs ${names}.`;
+    // Linters accept scopes in `security` only for OAuth 2.
+    Object.assign(operation, { [REQUIRED_SCOPES]: scopes });
     operation.description = [operation.description ?? [], note].flat().join('\n\n');
   }
 }
@@ -103,22 +108,19 @@ function answersOf(route: Route, path: string, fault: RequestFault, common: Head
     !isPublic && [rateLimitedProblem(100, 60, 12), retry],
     scopes.length > 0 && [insufficientScopeProblem(scopes), { ...common, ...CHALLENGE }],
     [databaseUnavailable(), retry],
-    ...problems.map((type): ProblemAnswer => [new Problem(type, `${type.title}.`), common]),
-    path.includes('{') && [new Problem(notFound, 'There is nothing with this path.'), common],
+    ...problems.map((type): ProblemAnswer => [exampleProblem(type), common]),
+    path.includes('{') && [exampleProblem(notFound), common],
   ];
   return answers.filter((answer) => answer !== false);
 }
 
 /** The response of one status: with several types of problem, one example for each. */
 function describe(answers: readonly ProblemAnswer[], path: string): Operation['responses'][string] {
-  // A path that could be called: braces are no part of a URI.
-  const instance = path.replaceAll(/[{}]/g, '');
-  const examples = answers.map(([problem]) => problemBody(problem, instance, REQUEST_ID));
+  const examples = answers.map(([problem]) => exampleBody(problem, path));
   const named = answers.map(([{ type }], index) => [type.name, { summary: type.title, value: examples[index] }]);
-  // Relative links, as the pages may lie below a path of a proxy.
-  const links = answers.map(([{ type }]) => `[${type.title}](${problemTypeUri(type).slice(1)})`);
   return {
-    description: links.join(', or: '),
+    // Not as links, which generated code would show as text. The console makes links of them.
+    description: answers.map(([{ type }]) => `${type.title} (${code(problemTypeUri(type))})`).join(', or '),
     headers: Object.assign({}, ...answers.map(([, headers]) => headers)) as Headers,
     content: {
       [PROBLEM_MEDIA_TYPE]: {
@@ -127,6 +129,36 @@ function describe(answers: readonly ProblemAnswer[], path: string): Operation['r
       },
     },
   };
+}
+
+function exampleProblem(type: ProblemType): Problem {
+  // A constraint's problem has its remedy as detail.
+  return new Problem(type, type.example ?? (type.constraint === undefined ? `${type.title}.` : type.remedy));
+}
+
+/** @param path - of an operation; braces are not allowed in a URI */
+function exampleBody(problem: Problem, path: string) {
+  return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID);
+}
+
+interface ProblemMedia {
+  readonly example?: { readonly type?: string };
+  readonly examples?: Readonly<Record<string, { readonly value: { readonly type?: string } }>>;
+}
+
+/** An example body of every registered problem type, by name: the one in the document, if an operation has that problem. */
+export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
+  const [path = '/'] = Object.keys(document.paths);
+  const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
+  const documented = (media as ProblemMedia[]).flatMap(
+    ({ example, examples = {} }) => example ?? Object.values(examples).map(({ value }) => value),
+  );
+  return new Map(
+    problemTypes().map((type) => {
+      const found = documented.find((example) => example.type === problemTypeUri(type));
+      return [type.name, found ?? exampleBody(exampleProblem(type), path)];
+    }),
+  );
 }
 
 /** That a property is missing which the body needs, where there is one. */

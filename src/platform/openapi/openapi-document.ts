@@ -1,15 +1,29 @@
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ValidationTypes } from 'class-validator';
+import { FAULT_CODES } from '../http/problem.js';
 import { nameOf, parametersOf, type Route } from '../routes/route.js';
+import { codeOf } from '../validation/input-faults.js';
+import { rulesOf } from '../validation/rule.js';
 import { completeBodies } from './complete-bodies.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { documentRules } from './documented-properties.js';
 import type { Operation } from './operations.js';
-import { headers, schemas } from './platform-components.js';
+import { headers, platformSchemas } from './platform-components.js';
 import { operationIdOf, sectionsOf } from './route-documentation.js';
 
-/** What the document says of the service as a whole: a sentence of plain text as `summary`, Markdown as `description`. */
-export type ApiDescription = Record<'title' | 'summary' | 'description' | 'version', string>;
+/** What the document says about the service as a whole. */
+export interface ApiDescription {
+  readonly title: string;
+  /** One sentence of plain text. */
+  readonly summary: string;
+  /** Markdown. The console shows the first section above the operations, the others below them. */
+  readonly description: string;
+  readonly version: string;
+  readonly contact: { readonly name: string };
+  /** The `identifier` is an SPDX expression. */
+  readonly license: { readonly name: string; readonly identifier: string };
+}
 
 /** The OpenAPI 3.1 document of all features. What the platform adds to every route is added here to every operation. */
 @Injectable()
@@ -22,21 +36,24 @@ export class OpenApiDocument {
     const builder = new DocumentBuilder()
       .setOpenAPIVersion('3.1.0')
       .addServer('/')
-      .addBearerAuth({ type: 'http', scheme: 'bearer' }, BEARER)
+      .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
       .addSecurityRequirements(BEARER);
     sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
     const base = builder.build();
-    // The builder does not know `summary` yet, which is of OpenAPI 3.1.
+    // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
     Object.assign(base.info, info);
-    for (const { type, data } of routes.flatMap(parametersOf)) {
-      if (type && data === undefined) {
-        documentRules(type);
-      }
-    }
+    const inputs = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
+    inputs.forEach(documentRules);
+    const rules = inputs.flatMap(rulesOf).filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
+    const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.map(({ name = '' }) => codeOf(name))])].toSorted();
     const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
     const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
     const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
-    document.components = { ...document.components, schemas: { ...document.components?.schemas, ...schemas }, headers };
+    document.components = {
+      ...document.components,
+      schemas: { ...document.components?.schemas, ...platformSchemas(codes) },
+      headers,
+    };
     this.operations = describeOperations(document, routes);
     completeBodies(document);
     this.document = document;

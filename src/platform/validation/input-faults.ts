@@ -26,13 +26,18 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
     const own = Object.entries(constraints).flatMap(([name, message]) =>
       wrongElements(error, name).map((element) => ({
         path: [...path, ...element],
-        code: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        code: codeOf(name),
         // class-validator's own messages start with the property.
         detail: message.replace(`each value in ${property} `, '').replace(`${property} `, ''),
       })),
     );
     return [...own, ...faultsOf(children, path)];
   });
+}
+
+/** The code of a rule: `is_int` for class-validator's `isInt`. */
+export function codeOf(rule: string): string {
+  return rule.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Paths of the elements that break an `each` rule; one empty path for a rule of the property itself. */

@@ -14,7 +14,7 @@ export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
     Transform(({ value }: { value: unknown }) =>
       typeof value === 'string' ? parse(value) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
     ),
-    Rule('parsed', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
+    Rule('type', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
   );
 }
 

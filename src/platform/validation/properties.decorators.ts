@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { isUuid } from '../database/id.js';
+import type { FaultCode } from '../http/problem.js';
 import { codePoints } from './code-points.js';
 import { Converted } from './parsed.decorator.js';
 import { Rule } from './rule.js';
@@ -15,7 +16,7 @@ export interface PropertyOptions<Example> {
   optional?: boolean;
 }
 
-type ValueRule<Value> = readonly [code: string, detail: string, test: (value: Value) => boolean];
+type ValueRule<Value> = readonly [code: FaultCode, detail: string, test: (value: Value) => boolean];
 
 /** Validates and documents a property. A value that is missing or of another type gets only that error, `detail`. */
 function Property<Value>(

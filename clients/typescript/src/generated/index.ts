@@ -2,4 +2,4 @@
 // @ts-nocheck
 
 export { createItem, listItems, type Options } from './sdk.gen.js';
-export type { ClientOptions, CreateItemData, CreateItemDto, CreateItemError, CreateItemErrors, CreateItemResponse, CreateItemResponses, ItemDto, ItemPage, ListItemsData, ListItemsError, ListItemsErrors, ListItemsResponse, ListItemsResponses, Problem, RequestFault } from './types.gen.js';
+export type { ClientOptions, CreateItemData, CreateItemError, CreateItemErrors, CreateItemResponse, CreateItemResponses, Item, ItemPage, ListItemsData, ListItemsError, ListItemsErrors, ListItemsResponse, ListItemsResponses, NewItem, Problem, RequestFault } from './types.gen.js';

@@ -23,7 +23,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
  *
  * Newest first. Items that are created while you read the pages cause neither duplicates nor gaps.
  *
- * Needs the scope `items:read`, if the token is restricted to scopes.
+ * A token that is restricted to scopes needs `items:read`.
  */
 export const listItems = <ThrowOnError extends boolean = true>(options: Options<ListItemsData, ThrowOnError>): RequestResult<ListItemsResponses, ListItemsErrors, ThrowOnError> => options.client.get<ListItemsResponses, ListItemsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -34,7 +34,7 @@ export const listItems = <ThrowOnError extends boolean = true>(options: Options<
 /**
  * Create an item
  *
- * Needs the scope `items:write`, if the token is restricted to scopes.
+ * A token that is restricted to scopes needs `items:write`.
  */
 export const createItem = <ThrowOnError extends boolean = true>(options: Options<CreateItemData, ThrowOnError>): RequestResult<CreateItemResponses, CreateItemErrors, ThrowOnError> => options.client.post<CreateItemResponses, CreateItemErrors, ThrowOnError>({
     security: [{ name: 'Idempotency-Key', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],

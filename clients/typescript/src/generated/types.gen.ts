@@ -5,7 +5,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
-export type ItemDto = {
+export type Item = {
     /**
      * Identifier, assigned by the service. Opaque.
      */
@@ -19,7 +19,7 @@ export type ItemDto = {
      */
     description?: string;
     /**
-     * When it was created, UTC.
+     * Time of creation, UTC.
      */
     createdAt: string;
 };
@@ -28,14 +28,14 @@ export type ItemPage = {
     /**
      * The items of this page, newest first.
      */
-    items: Array<ItemDto>;
+    items: Array<Item>;
     /**
-     * Pass it as `cursor` to get the next page. Absent on the last page.
+     * The `cursor` of the next page. Absent on the last page.
      */
     nextCursor?: string;
 };
 
-export type CreateItemDto = {
+export type NewItem = {
     /**
      * Name of the item.
      */
@@ -51,11 +51,11 @@ export type CreateItemDto = {
  */
 export type Problem = {
     /**
-     * Identifies the kind of problem and leads to its explanation.
+     * Identifies the kind of problem: the path of its explanation.
      */
     type: string;
     /**
-     * Short summary of the kind.
+     * Summary of the kind.
      */
     title: string;
     /**
@@ -63,7 +63,7 @@ export type Problem = {
      */
     status: number;
     /**
-     * What is wrong this time and how to fix it.
+     * What is wrong in this request, and how to fix it.
      */
     detail: string;
     /**
@@ -71,29 +71,29 @@ export type Problem = {
      */
     instance: string;
     /**
-     * Names this request in the log of the service, and in its trace if the service makes traces; also in `X-Request-Id`.
+     * Identifies the request in the log and trace of the service; also in `X-Request-Id`.
      */
     requestId: string;
     /**
-     * Every fault of the request.
+     * All errors of the request.
      */
     errors?: Array<RequestFault>;
 };
 
 /**
- * One fault of a request.
+ * One error of a request.
  */
 export type RequestFault = {
     /**
-     * JSON Pointer (RFC 6901) into the request body.
+     * JSON Pointer (RFC 6901) into the request body; empty for the whole body.
      */
     pointer?: string;
     /**
-     * Name of the query, path or header parameter; empty for the query as a whole.
+     * Name of the query, path or header parameter; empty for the whole query.
      */
     parameter?: string;
     /**
-     * The rule that is broken.
+     * The kind of error: `/docs/problems#codes` lists all.
      */
     code: string;
     /**
@@ -101,11 +101,11 @@ export type RequestFault = {
      */
     detail: string;
     /**
-     * Where in the value of a filter, in characters (Unicode code points) from its start.
+     * Start of the error in a filter, in characters (Unicode code points).
      */
     start?: number;
     /**
-     * Where that ends, exclusive.
+     * Its end, exclusive.
      */
     end?: number;
 };
@@ -123,16 +123,18 @@ export type ListItemsData = {
          */
         cursor?: string;
         /**
-         * Filters the list with a subset of CEL (Common Expression Language, cel.dev). A blank filter matches all rows. Fields:
+         * Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank means all. Fields:
          *
-         * - `id`: a UUID, written `"0190163d-8694-739b-aea5-966c26f8ad91"`
+         * - `id`: written `"0190163d-8694-739b-aea5-966c26f8ad91"`
          * - `name`: text, written `"…"`
-         * - `description`: text, written `"…"`; `== null` matches rows without it
+         * - `description`: text, written `"…"` or `null`
          * - `createdAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`
          *
-         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Write `.lowerAscii()` before any of these to convert ASCII letters to lower case. Combine conditions with `&&`, `||`, `!` and `( )`. Texts are compared by code point; there are no wildcards.
+         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; there are no wildcards.
          *
-         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. An invalid filter, or one that takes too long, gets 400 with its position (`start`, `end`) and the fix. Percent-encode the filter, for example with `curl -G --data-urlencode`.
+         * Where `description` is null, `description.contains("…")` is neither true nor false, and so is `!description.contains("…")`: to list these rows too, write `description == null || !description.contains("…")`.
+         *
+         * At most 2000 characters, 32 conditions and 4 searches with `contains`, `icontains` or `endsWith`. An invalid or too slow filter gets 400, with the position of the error (`start`, `end`) and its fix. Percent-encode the filter: `curl -G --data-urlencode` does.
          */
         filter?: string;
     };
@@ -141,23 +143,23 @@ export type ListItemsData = {
 
 export type ListItemsErrors = {
     /**
-     * [Invalid parameters](docs/problems#invalid-parameters)
+     * Invalid parameters (`/docs/problems#invalid-parameters`)
      */
     400: Problem;
     /**
-     * [Missing or invalid token](docs/problems#unauthorized)
+     * Missing or invalid token (`/docs/problems#unauthorized`)
      */
     401: Problem;
     /**
-     * [Insufficient scope](docs/problems#insufficient-scope)
+     * Insufficient scope (`/docs/problems#insufficient-scope`)
      */
     403: Problem;
     /**
-     * [Rate limited](docs/problems#rate-limited)
+     * Rate limited (`/docs/problems#rate-limited`)
      */
     429: Problem;
     /**
-     * [Service unavailable](docs/problems#service-unavailable)
+     * Service unavailable (`/docs/problems#service-unavailable`)
      */
     503: Problem;
 };
@@ -174,10 +176,10 @@ export type ListItemsResponses = {
 export type ListItemsResponse = ListItemsResponses[keyof ListItemsResponses];
 
 export type CreateItemData = {
-    body: CreateItemDto;
+    body: NewItem;
     headers?: {
         /**
-         * Makes retries safe: a request with the same key and body runs once, and retries get the stored response for 24 hours. Use a new random value, such as a UUID, for each new request; there is no example, because it would be used twice. Each token has its own keys.
+         * Makes retries safe: for 24 hours, the same request with the same key is carried out once and gets the same response. Use a new random value, such as a UUID, for each new request. Keys are separate for each token.
          */
         'Idempotency-Key'?: string;
     };
@@ -188,31 +190,31 @@ export type CreateItemData = {
 
 export type CreateItemErrors = {
     /**
-     * [Invalid body](docs/problems#invalid-body)
+     * Invalid body (`/docs/problems#invalid-body`)
      */
     400: Problem;
     /**
-     * [Missing or invalid token](docs/problems#unauthorized)
+     * Missing or invalid token (`/docs/problems#unauthorized`)
      */
     401: Problem;
     /**
-     * [Insufficient scope](docs/problems#insufficient-scope)
+     * Insufficient scope (`/docs/problems#insufficient-scope`)
      */
     403: Problem;
     /**
-     * [Content too large](docs/problems#content-too-large)
+     * Content too large (`/docs/problems#content-too-large`)
      */
     413: Problem;
     /**
-     * [Idempotency key reused](docs/problems#idempotency-key-reused)
+     * Idempotency key reused (`/docs/problems#idempotency-key-reused`)
      */
     422: Problem;
     /**
-     * [Rate limited](docs/problems#rate-limited)
+     * Rate limited (`/docs/problems#rate-limited`)
      */
     429: Problem;
     /**
-     * [Service unavailable](docs/problems#service-unavailable)
+     * Service unavailable (`/docs/problems#service-unavailable`)
      */
     503: Problem;
 };
@@ -223,7 +225,7 @@ export type CreateItemResponses = {
     /**
      * The created item.
      */
-    201: ItemDto;
+    201: Item;
 };
 
 export type CreateItemResponse = CreateItemResponses[keyof CreateItemResponses];

@@ -74,17 +74,24 @@ function inCharacters({ code, start, end, message }: FilterError, expression: st
 
 /** The Markdown description of the filter parameter. */
 export function describeFilter({ fields }: FilterDefinition): string {
-  const lines = Object.entries(fields).map(([name, field]) => `- \`${name}\`: ${describeField(field)}`);
+  const lines = Object.entries(fields).map(([name, field]) => `- \`${name}\`: ${describeField(name, field)}`);
+  const [absent] = Object.entries(fields).find(([, { type, nullable }]) => type === 'string' && nullable) ?? [];
   return [
-    'Filters the list with a subset of CEL (Common Expression Language, cel.dev). A blank filter matches all rows. Fields:',
+    'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank means all. Fields:',
     lines.join('\n'),
-    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search texts with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Write `.lowerAscii()` before any of these to convert ASCII letters to lower case. Combine conditions with `&&`, `||`, `!` and `( )`. Texts are compared by code point; there are no wildcards.',
-    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. An invalid filter, or one that takes too long, gets 400 with its position (\`start\`, \`end\`) and the fix. Percent-encode the filter, for example with \`curl -G --data-urlencode\`.`,
-  ].join('\n\n');
+    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; there are no wildcards.',
+    absent === undefined
+      ? []
+      : `Where \`${absent}\` is null, \`${absent}.contains("…")\` is neither true nor false, and so is \`!${absent}.contains("…")\`: to list these rows too, write \`${absent} == null || !${absent}.contains("…")\`.`,
+    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. An invalid or too slow filter gets 400, with the position of the error (\`start\`, \`end\`) and its fix. Percent-encode the filter: \`curl -G --data-urlencode\` does.`,
+  ]
+    .flat()
+    .join('\n\n');
 }
 
-function describeField(field: FilterField): string {
+function describeField(name: string, field: FilterField): string {
   const { noun, example } = notationOf(field);
-  const alone = field.type === 'bool' ? ', or a condition by itself' : '';
-  return `${noun}, written \`${example}\`${alone}${field.nullable ? '; `== null` matches rows without it' : ''}`;
+  const alone = field.type === 'bool' ? '; also a condition by itself' : '';
+  // The response describes the key.
+  return `${name === 'id' ? '' : `${noun}, `}written \`${example}\`${field.nullable ? ' or `null`' : ''}${alone}`;
 }

@@ -1,4 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
+import type { FaultCode } from '../../http/problem.js';
 import { codePoints } from '../../validation/code-points.js';
 
 /** Maximum length in characters (code points). */
@@ -36,7 +37,7 @@ export interface Span {
 }
 
 /** Stable within `/v1`. */
-export type FilterErrorCode = 'syntax' | 'limit' | 'unknown_field' | 'type' | 'value' | 'unsupported';
+export type FilterErrorCode = Extract<FaultCode, 'syntax' | 'limit' | 'unknown_field' | 'type' | 'value' | 'unsupported'>;
 
 /** An invalid filter. The message, which follows the word "filter", includes the fix. */
 export class FilterError extends Error implements Span {
