@@ -30,11 +30,11 @@ import { PlatformModule } from './platform/platform.module.js';
 import { routesOf } from './platform/routes/route.js';
 
 /**
- * Makes an application serve requests as this service does, whether `NestFactory` or `Test.createTestingModule` made it. It opens
- * nothing: the database is used from `app.init()` or `app.listen()` on.
+ * Configures an application that `NestFactory` or `Test.createTestingModule` created. The database is opened by `app.init()` or
+ * `app.listen()`.
  *
  * @param app - with the platform and the features
- * @throws OperatorError when a module is wrong, with all that must be fixed
+ * @throws OperatorError if modules are invalid, with all errors
  */
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const configuration = app.get(Configuration);
@@ -58,10 +58,10 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
 }
 
 /**
- * The configured application. It has opened nothing yet: no port, no database.
+ * Creates the configured application, without opening a port or the database.
  *
  * @param root - the module with the platform and the features
- * @throws OperatorError when a module is wrong, with all that must be fixed
+ * @throws OperatorError if modules are invalid, with all errors
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const output = new LogOutput(process.stdout.fd);
@@ -74,7 +74,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 }
 
 /**
- * The running application: listening on its port, using its database once that is there, ending well on SIGTERM and SIGINT.
+ * Starts the application: listens, connects to the database in the background, and shuts down gracefully on SIGTERM and SIGINT.
  *
  * @throws OperatorError when the tokens file is wrong, or a port or the embedded database cannot be used
  */
@@ -83,7 +83,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
     const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
-    // A start that is to fail must not create the embedded database first.
+    // A start that fails must not create the embedded database first.
     await take('PORT', configuration.PORT, tryToListen);
     await app.init();
     if (app.get(Drain).hasBegun) {
@@ -107,7 +107,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   }
 }
 
-/** Registers the routes of a module behind those of all others: the platform has a route for every path. */
+/** Registers the routes of a module after all others, because the platform has a route for every path. */
 function putLast(type: Type, modules: ModulesContainer): void {
   for (const [key, module] of [...modules].filter(([, { metatype }]) => metatype === type)) {
     modules.delete(key);
@@ -115,7 +115,7 @@ function putLast(type: Type, modules: ModulesContainer): void {
   }
 }
 
-/** The application's providers without a server, for commands: their results own standard output, so the log goes to standard error. */
+/** Creates the providers without a server, for commands. Results go to standard output, so the log goes to standard error. */
 export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
   const logger = await NestLogger.create(configuration, process.stderr);
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));

@@ -18,7 +18,8 @@ import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 const [, file = '', command] = process.argv;
 
 // Usage lines can be pasted: the scripts of npm have the names of commands, and need two dashes before what follows.
-const program = new Command(process.env['npm_lifecycle_event'] === command ? 'npm run --silent' : `node ${relative('', file)}`)
+const isScript = command !== undefined && process.env['npm_lifecycle_event'] === command;
+const program = new Command(isScript ? 'npm run --silent' : `node ${relative('', file)}`)
   .configureHelp({ commandUsage: (of) => new Help().commandUsage(of).replace(/^npm run --silent \w+/, '$& --') })
   .description('Operates the Items Service. Results go to standard output, messages to standard error.')
   .version(SERVICE_VERSION)
@@ -29,11 +30,11 @@ addTokenCommands(program.command('token').description('manage access tokens'), w
 
 program
   .command('migrate')
-  .description('apply the migrations that the database does not have yet')
+  .description('apply pending migrations')
   .action(() =>
     withContext(async (app) => {
       const applied = await app.get(Database).migrate().catch(explain);
-      const result = applied === 0 ? 'The database has all migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
+      const result = applied === 0 ? 'No pending migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
       process.stderr.write(`${result}\n`);
     }),
   );

@@ -13,7 +13,7 @@ try {
   reportFailure(error);
 }
 
-/** No code handles an error. The requests under way are served to their end, as on SIGTERM; the exit code is 1. */
+/** Shuts down gracefully after an unhandled error, as on SIGTERM, with exit code 1. */
 function endAfterRejection(error: unknown): void {
   new Logger('Process').fatal({ msg: 'unhandled rejection: the service ends', err: error });
   process.once('exit', () => {

@@ -208,7 +208,7 @@ describe('an access token', () => {
     const id = await idOf('rotated once');
     await rotate(id);
     const next = (await tokens.list()).at(-1)?.id ?? '';
-    await expect(rotate(id)).rejects.toThrow(`is replaced by ${next} already`);
+    await expect(rotate(id)).rejects.toThrow(`is already replaced by ${next}`);
     await tokens.revoke({ id: next }, TESTER);
     await expect(rotate(next)).rejects.toThrow('is revoked. Rotate');
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');

@@ -196,7 +196,7 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   outputs.set('print-outs', `${inspect(configuration, { showHidden: true })} ${JSON.stringify({ configuration })}`);
 
   const away = await startReporting({ ...urls, LOG_LEVEL: 'trace' });
-  const failures = ['database not ready', 'replica not ready', 'rate limit storage away'];
+  const failures = ['database not ready', 'replica not ready', 'Redis unavailable, counting per process'];
   await eventually(() => failures.every((message) => away.service.has(message)));
   for (const credential of credentials) await send(away.service.origin, list(credential));
   await endAfterAll('the service without its database', away);

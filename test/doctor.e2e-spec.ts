@@ -31,9 +31,10 @@ it('names all faults of the settings at once, and looks no further', async () =>
 });
 
 it.each([
-  [{ PORT: '3000', METRICS_PORT: '3000', FILTER_TIMEOUT: '4.1' }, /^fail ports: .*\nwarn time-outs: .*TIMEOUT to 4 at most.*$/],
+  [{ PORT: '3000', METRICS_PORT: '3000' }, /^fail configuration: [^]*\n {2}METRICS_PORT must differ from PORT\n/],
+  [{ FILTER_TIMEOUT: '4.1' }, /^warn timeouts: .* → Set FILTER_TIMEOUT to 4 at most\.$/],
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
-  [{ SHUTDOWN_TIMEOUT: '15' }, /^warn time-outs: .*SHUTDOWN_TIMEOUT to 16 or more.*$/],
+  [{ SHUTDOWN_TIMEOUT: '15' }, /^warn timeouts: .* → Set SHUTDOWN_TIMEOUT to 16 or more\.$/],
   [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: \/dev\/null\/data cannot be used: a part of its path is a file .*$/],
   [
     { DATA_DIR: '/proc/data' },
@@ -51,7 +52,7 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
   expect(readdirSync(database.environment.DATA_DIR)).toEqual(files);
 
   const waiting = await doctor({ ...database.environment, MIGRATE_ON_START: 'false' });
-  expect(waiting.faults).toMatch(/^warn database\.migrations: run migrate, to apply CreateAccessTokens\d+, .*→ Run migrate\.$/);
+  expect(waiting.faults).toMatch(/^warn database\.migrations: pending: CreateAccessTokens\d+, .*→ Run migrate\.$/);
 
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...database.environment, ...variables });

@@ -157,13 +157,13 @@ const TIME = 'timestamp("2026-01-01T00:00:00Z")';
 
 /** A filter, in which the faulty part stands between two ¦; then the code and a part of the advice. */
 const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice: string][] = [
-  ['items', 'name ¦=¦ "x"', 'syntax', 'is invalid from "=" on; did you mean `==`?'],
-  ['items', 'name ¦items_1234567890¦', 'syntax', 'is invalid from "items_12" on'],
+  ['items', 'name ¦=¦ "x"', 'syntax', 'has an unexpected "="; did you mean `==`?'],
+  ['items', 'name ¦items_1234567890¦', 'syntax', 'has an unexpected "items_12"'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
   ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
-  ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'is invalid from ";" on'],
-  ['items', '¦😀¦', 'syntax', 'is invalid from "😀" on'],
-  ['items', 'name == "x" &&¦¦', 'syntax', 'ends too early'],
+  ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'has an unexpected ";"'],
+  ['items', '¦😀¦', 'syntax', 'has an unexpected "😀"'],
+  ['items', 'name == "x" &&¦¦', 'syntax', 'ends unexpectedly'],
   ['items', 'name == ¦"x¦', 'syntax', 'Unterminated string'],
   ['items', String.raw`name == "¦\uD800¦"`, 'syntax', 'surrogate'],
   ['items', '¦__proto__¦ == "x"', 'syntax', 'Reserved'],

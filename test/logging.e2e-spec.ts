@@ -64,7 +64,7 @@ it('logs the cause of an error once, in a separate line, with source positions i
   expect(await service.end('SIGTERM')).toBe(0);
   const lines = service.log.filter(({ requestId, level }) => requestId === body.requestId && level !== 'debug');
   expect(lines).toMatchObject([
-    { level: 'warn', context: 'Problem', msg: 'The database cannot be reached now.' },
+    { level: 'warn', context: 'Problem', msg: 'The database is not available.' },
     { level: 'info', msg: 'request', status: 503 },
   ]);
   const connecting = service.log.find(({ msg }) => msg === 'database not ready');

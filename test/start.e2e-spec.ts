@@ -22,7 +22,9 @@ describe('the first start', () => {
     expect(existsSync(join(DATA_DIR, 'postgresql'))).toBe(false);
 
     const first = await ServiceProcess.start({ DATA_DIR, RATE_LIMITT: 'canary', REDIS_URI: 'canary' });
-    expect(messages(first)).toMatch(/(?=.*REDIS_URI \(REDIS_URL\?\))(?=.*RATE_LIMITT \(RATE_LIMIT\?\))/);
+    expect(messages(first)).toMatch(
+      /(?=.*REDIS_URI \(did you mean REDIS_URL\?\))(?=.*RATE_LIMITT \(did you mean RATE_LIMIT\?\))/,
+    );
     expect(messages(first)).not.toContain('canary');
     await eventually(() => first.has('first start'));
     const [{ quickstart = {} } = {}] = first.linesOf('first start') as { quickstart?: Record<string, string> }[];
@@ -113,7 +115,7 @@ describe('a start that cannot succeed', () => {
     const { code, stderr } = await runServiceToEnd({
       NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(older)}"`,
     });
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node 24\.99\.0, .*`npm run start:prod`/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node\.js 24\.99\.0, .*`npm run start:prod`/)]);
   });
 
   it.each(['PORT', 'METRICS_PORT'])('says that the port of %s is in use, before it creates a database', async (variable) => {

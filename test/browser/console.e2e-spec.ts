@@ -61,7 +61,7 @@ describe('the console', () => {
     await page.locator('button.authorize').first().click();
     const scheme = await page.locator('.modal-ux .auth-container').innerText();
     for (const part of [
-      'items_…: the first start prints one',
+      'items_…: the operator issues one with token issue',
       'token issue',
       'Or a JWT',
       'items:read: GET /v1/items',

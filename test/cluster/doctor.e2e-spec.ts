@@ -62,7 +62,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
       DATABASE_URL: await create('behind', `UPDATE migrations SET name = 'AddColours1' WHERE name LIKE 'AddTokenR%'`),
       MIGRATE_ON_START: 'false',
     }),
-    /^warn database\.migrations: run migrate, to apply AddTokenRotation\d+; of a newer version: AddColours1 → Run migrate\.$/,
+    /^warn database\.migrations: pending: AddTokenRotation\d+; of a newer version: AddColours1 → Run migrate\.$/,
   ],
   [
     'tables that do not fit',
@@ -74,7 +74,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     () => preload('const now = Date.now; Date.now = () => now() + 5000'),
     /^warn database\.clock: the database is -[45]\d{3} ms ahead.*NTP.*$/,
   ],
-  ['Redis away', () => ({ REDIS_URL: `redis://${AWAY}` }), /^fail limiter\.connection: .*ECONNREFUSED.*→ Set REDIS_URL.*$/],
+  ['Redis away', () => ({ REDIS_URL: `redis://${AWAY}` }), /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/],
   [
     'a Redis that repeats the password',
     async () => ({ REDIS_URL: `redis://user:canary@127.0.0.1:${await refusingRedis()}` }),

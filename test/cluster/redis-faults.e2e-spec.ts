@@ -71,8 +71,8 @@ it('starts without Redis, is ready, counts alone, and shares once Redis is avail
   const service = await ServiceProcess.startReady({ ...shared.environment, PORT: '0' });
   expect(await admittedOfBurst(new HttpClient(service.origin, token, true), shared.limit)).toBe(shared.part);
   await redis.restart();
-  await eventually(() => service.linesOf('rate limit storage back').length === 1);
-  expect(service.linesOf('rate limit storage away')).toHaveLength(1);
+  await eventually(() => service.linesOf('Redis available again').length === 1);
+  expect(service.linesOf('Redis unavailable, counting per process')).toHaveLength(1);
   // For that time, the process also keeps to its share.
   await delay(shared.window + 2500);
   expect(await admittedOfBurst(new HttpClient(service.origin, fresh, true), shared.limit + 10)).toBe(shared.limit);

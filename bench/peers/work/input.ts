@@ -34,7 +34,7 @@ export function readPageQuery(parameters: Readonly<Record<string, unknown>>): Pa
   }
   const { limit = String(DEFAULT), cursor, filter = '' } = parameters as Record<string, string | undefined>;
   if (!/^[1-9][0-9]{0,2}$/.test(limit) || Number(limit) > MAXIMUM) {
-    return invalidParameter('limit', 'range', `must be a whole number from 1 to ${MAXIMUM}, in plain digits`);
+    return invalidParameter('limit', 'range', `must be an integer from 1 to ${MAXIMUM}, in decimal digits`);
   }
   const word = FILTER.exec(filter)?.[1];
   if (filter !== '' && word === undefined) {

@@ -74,7 +74,7 @@ export class AccessTokensService {
   async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution): Promise<string> {
     const { token, row, replacedExpiresAt } = await this.database.transaction(async () => {
       const old = await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-      const fault = old?.replacedBy ? `replaced by ${old.replacedBy} already` : old && endOf(old);
+      const fault = old?.replacedBy ? `already replaced by ${old.replacedBy}` : old && endOf(old);
       if (!old || fault) {
         throw new OperatorError(
           `The token ${id} is ${fault ?? 'unknown'}. Rotate a token that is in use, see \`token list\`, or issue a new one.`,

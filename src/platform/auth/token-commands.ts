@@ -58,6 +58,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     .action(async ({ json = false }: { json?: boolean }) => {
       const tokens = (await withTokens((service) => service.list())).map(describe);
       print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
+      if (tokens.length === 0) {
+        confirm('There are no tokens. Create one with `token issue --name <name>`.');
+      }
     });
 
   attributed(
@@ -74,7 +77,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       const [replacement, old] = await Promise.all([tokens.get({ digest: digestOf(issued) }), tokens.get({ id })]);
       confirm(
         `Issued token ${replacement.id} "${old.name}", ${validity(replacement.expiresAt)}. It cannot be displayed again. ` +
-          `The token ${id}, which it replaces, is ${validity(old.expiresAt)}.`,
+          `The replaced token ${id} is ${validity(old.expiresAt)}.`,
       );
     });
   });
@@ -90,7 +93,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     await withTokens(async (tokens) => {
       if (!(await tokens.revoke(which, by))) {
         throw new OperatorError(
-          'The database has no such token in use, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
+          'No active token matches, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
         );
       }
       const { id, name } = await tokens.get(which);
@@ -100,7 +103,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
 
   token
     .command('generate')
-    .description('print a new token to declare in AUTH_TOKENS_FILE; the database does not know it')
+    .description('print a new token for AUTH_TOKENS_FILE; it is not stored')
     .action(() => print(generateToken()));
 }
 
@@ -159,7 +162,7 @@ const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
   CREATED: ({ createdAt }) => minuteOf(createdAt),
   EXPIRES: ({ expiresAt }) => (expiresAt ? minuteOf(expiresAt) : 'never'),
   'LAST USED': ({ lastUsedOn }) => lastUsedOn ?? 'never',
-  REVOKED: ({ revokedAt }) => (revokedAt ? minuteOf(revokedAt) : 'no'),
+  REVOKED: ({ revokedAt, replacedBy }) => (revokedAt ? minuteOf(revokedAt) : replacedBy === null ? 'no' : 'rotated'),
   SCOPES: ({ scopes }) => scopes?.join(' ') ?? 'all',
 };
 

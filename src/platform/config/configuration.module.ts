@@ -14,7 +14,7 @@ export class ConfigurationModule {
     Object.defineProperties(service, { toJSON: print, [inspect.custom]: print });
     const misspelled = misspelledVariables(configuration);
     if (misspelled.length > 0) {
-      new Logger('Configuration').warn(`Variables that nothing reads: ${misspelled.join(', ')}`);
+      new Logger('Configuration').warn(`Unknown variables: ${misspelled.join(', ')}`);
     }
   }
 }

@@ -18,7 +18,13 @@ export const CUT_OFF = 0.9;
  */
 export class Configuration {
   @DecimalInteger(0, 65_535) readonly PORT: number = 3000;
-  @DecimalInteger(0, 65_535) readonly METRICS_PORT: number = 9464;
+  @DecimalInteger(0, 65_535)
+  @Rule(
+    'order',
+    'must differ from PORT',
+    (value, configuration) => value === 0 || value !== (configuration as Configuration).PORT,
+  )
+  readonly METRICS_PORT: number = 9464;
   @Seconds(0.1, 3600) readonly KEEP_ALIVE_TIMEOUT: number = 65;
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
   @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
@@ -69,7 +75,7 @@ export class Configuration {
   @Flag() readonly CHECK_RESPONSES: boolean = false;
 }
 
-/** True also when one of the two is not a number: that is an error of its own. */
+/** True also if one of the two is not a number, which is a separate error. */
 function endsBeforeCutOff(delay: unknown, configuration: object): boolean {
   return !(Number(delay) >= (configuration as Configuration).SHUTDOWN_TIMEOUT * CUT_OFF);
 }

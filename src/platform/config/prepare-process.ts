@@ -12,11 +12,11 @@ process.report.excludeEnv = true;
 process.on('uncaughtException', reportFailure);
 process.on('unhandledRejection', reportFailure);
 
-// Older releases lack parts that are used in places that are seldom reached.
+// Older releases lack APIs that rare code paths use.
 if (Number.parseInt(process.versions.node, 10) < 26) {
   const remedy =
-    'Start it with npm (`npm run start:prod`), which uses the Node that the project brings along, or install a newer one.';
-  reportFailure(new OperatorError(`This is Node ${process.versions.node}, and the service needs 26 or newer. ${remedy}`));
+    'Use the npm scripts (`npm run start:prod`, `npm run doctor`, `npm run --silent token --`), which run on the Node.js 26 that `npm ci` installs, or install Node.js 26.';
+  reportFailure(new OperatorError(`This is Node.js ${process.versions.node}, and the service needs 26 or newer. ${remedy}`));
 }
 
 // Process 1 of a container has no default reaction to signals: until the application handles them, they end the process here.

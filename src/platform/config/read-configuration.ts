@@ -46,7 +46,7 @@ export const platformVariables = variables(Configuration);
  * Reads and checks the configuration once, for the whole process. A variable that is empty counts as unset.
  *
  * @param environment - usually `process.env`
- * @throws OperatorError naming all faults at once, those of the features' variables as well, and never a value
+ * @throws OperatorError with all errors, including those of the features' variables, without their values
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const instances = [...classes].map((type) => instanceOf(type, environment));
@@ -65,17 +65,17 @@ function instanceOf<T extends object>(type: Type<T>, environment: NodeJS.Process
   return plainToInstance(type, Object.fromEntries(given.map((name) => [name, environment[name]])));
 }
 
-/** Runs something for which this is the configuration: what it makes of modules does not read the environment. */
+/** Runs a function with this configuration: modules that it creates do not read the environment. */
 export function withConfiguration<T>(configuration: Configuration, run: () => T): T {
   return scope.run(configuration, run);
 }
 
-/** Names in the environment of a configuration that differ little from that of a variable, each with that. */
+/** Names in the environment that are similar to the name of a variable, each with that name. */
 export function misspelledVariables(configuration: Configuration): string[] {
   const known = [...classes].flatMap((type) => Object.keys(new type()));
   return Object.keys(environments.get(configuration) ?? {}).flatMap((name) => {
     const meant = closestMatch(name.toUpperCase(), known, { maxDistance: name.length < 6 ? 1 : 2 });
-    return meant === undefined || known.includes(name) ? [] : [`${name} (${meant}?)`];
+    return meant === undefined || known.includes(name) ? [] : [`${name} (did you mean ${meant}?)`];
   });
 }
 

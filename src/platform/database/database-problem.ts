@@ -9,7 +9,7 @@ import { serviceUnavailable } from '../http/http-problem-types.js';
 import { defineProblemType, problemTypeOf } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 
-/** SQLSTATE of a statement that was cancelled, by its time limit or by an administrator. */
+/** SQLSTATE of a statement that was canceled, by its time limit or by an administrator. */
 export const QUERY_CANCELED = '57014';
 
 /** SQLSTATE of a serialization failure, or of a read on a replica that conflicts with recovery. Can be retried. */
@@ -87,10 +87,10 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 export function databaseBusy(): Problem {
-  return databaseUnavailable(undefined, 'The database is busy now.');
+  return databaseUnavailable(undefined, 'The database is busy.');
 }
 
-export function databaseUnavailable(cause?: unknown, detail = 'The database cannot be reached now.'): Problem {
+export function databaseUnavailable(cause?: unknown, detail = 'The database is not available.'): Problem {
   return new Problem(serviceUnavailable, detail, { headers: { 'Retry-After': '5' }, cause });
 }
 

@@ -118,7 +118,9 @@ export class Database implements OnApplicationShutdown {
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
-        throw new MigrationsPendingError(`The database lacks migrations: run "migrate" to apply ${migrations.join(', ')}.`);
+        throw new MigrationsPendingError(
+          `The database lacks ${migrations.length} migrations: run "migrate" (\`npm run migrate\`).`,
+        );
       }
       await this.migrate();
     };

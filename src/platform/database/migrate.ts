@@ -34,7 +34,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   }
 }
 
-/** Polls, because a statement that waits on the server could not be cancelled from here. */
+/** Polls, because a statement that waits on the server could not be canceled from here. */
 async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const rows = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [MIGRATION_LOCK])) as [{ locked: boolean }];

@@ -23,15 +23,15 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   // While a replica is away, lists are read from the primary.
   const replica = (url: string) => open(url).then(() => []);
   return [
-    connectionCheck('connection', server),
+    connectionCheck('connection', server, 'fail', ' Behind PgBouncer, set DATABASE_DIRECT_URL.'),
     ...replicas.map((url, index) => connectionCheck(`replica.${index + 1}`, () => replica(url), 'warn')),
   ];
 }
 
-function connectionCheck(name: string, connect: () => Promise<Check[]>, severity: Check['severity'] = 'fail'): Check {
+function connectionCheck(name: string, connect: () => Promise<Check[]>, severity: Check['severity'] = 'fail', more = ''): Check {
   return {
     name: `database.${name}`,
-    advice: 'Correct the URL, start the server, or see its log; for PgBouncer, set DATABASE_DIRECT_URL.',
+    advice: `Correct the URL, start the server, or see its log.${more}`,
     severity,
     run: async () => ({ fine: true, found: 'connected', next: await connect() }),
   };
@@ -68,7 +68,7 @@ function serverChecks(dataSource: DataSource): Check[] {
       'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves an index out.',
       `bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
-        CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed' END AS found
+        CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
     // The service takes the time from its own machine; the database serves all replicas as a reference.
@@ -110,7 +110,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       if (pending.length === 0) {
         return { fine: true, found: `nothing to apply${others}`, next: [tables] };
       }
-      const found = `run migrate${MIGRATE_ON_START ? ', or start the service' : ''}, to apply ${pending.join(', ')}${others}`;
+      const found = `pending: ${pending.join(', ')}${others}`;
       return { fine: MIGRATE_ON_START, found, next: [rights] };
     },
   };

@@ -21,12 +21,12 @@ interface Result {
   readonly advice?: string;
 }
 
-const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
+const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** Defines the command `doctor`. */
 export function makeDoctorCommand(doctor: Command, createContext: CreateContext): void {
   doctor
-    .description('check the configuration and the systems that it names, and print how to fix faults; changes nothing')
+    .description('check the configuration and dependencies, and suggest fixes; changes nothing')
     .option('--json', 'print JSON instead of lines of text')
     .option('--strict', 'exit with code 1 on warnings, not only on failures')
     .action(async ({ json = false, strict = false }: { json?: boolean; strict?: boolean }) => {
@@ -73,7 +73,7 @@ function textOf(results: readonly Result[]): string {
   const line = ({ name, status, found, advice }: Result) => {
     const text = advice === undefined ? found : `${found}\n→ ${advice}`;
     const indented = text.replaceAll('\n', `\n${' '.repeat(width + 8)}`);
-    return `${styleText(COLOURS[status], status.padEnd(4))}  ${name.padEnd(width)}  ${indented}`;
+    return `${styleText(COLORS[status], status.padEnd(4))}  ${name.padEnd(width)}  ${indented}`;
   };
   return results.map(line).join('\n');
 }

@@ -7,24 +7,23 @@ import type { Check } from './check.js';
 
 /** Whether the settings suit each other, and the systems that they name, except the database. */
 export function serviceChecks(settings: Configuration): Check[] {
-  const { PORT, METRICS_PORT, SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
+  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
   const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, REDIS_URL = '', RATE_LIMIT_REPLICAS: replicas } = settings;
   // A request that arrives when SHUTDOWN_DELAY ends may still take a connection and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
-  const timeOuts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
+  const timeouts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
+  const advice = [
+    ...(FILTER_TIMEOUT > statement ? [`Set FILTER_TIMEOUT to ${statement} at most.`] : []),
+    ...(SHUTDOWN_TIMEOUT < shutdown ? [`Set SHUTDOWN_TIMEOUT to ${shutdown} or more.`] : []),
+  ];
   const redis = parseRedisUrl(REDIS_URL);
   return [
     {
-      name: 'ports',
-      advice: 'Set METRICS_PORT to another port.',
-      run: () => ({ fine: PORT !== METRICS_PORT || PORT === 0, found: `PORT ${PORT}, METRICS_PORT ${METRICS_PORT}` }),
-    },
-    {
-      name: 'time-outs',
-      advice: `Set FILTER_TIMEOUT to ${statement} at most, and SHUTDOWN_TIMEOUT to ${shutdown} or more.`,
+      name: 'timeouts',
+      advice: advice.join(' '),
       severity: 'warn',
-      run: () => ({ fine: FILTER_TIMEOUT <= statement && SHUTDOWN_TIMEOUT >= shutdown, found: timeOuts }),
+      run: () => ({ fine: advice.length === 0, found: timeouts }),
     },
     {
       name: 'auth.issuer-keys',
@@ -39,7 +38,7 @@ export function serviceChecks(settings: Configuration): Check[] {
     },
     {
       name: 'limiter.connection',
-      advice: 'Set REDIS_URL to a Redis that all replicas reach: until then, each replica counts alone.',
+      advice: `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each replica counts only its own requests.`,
       severity: redis ? 'fail' : 'warn',
       run: async () => {
         if (!redis) {

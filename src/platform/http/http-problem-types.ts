@@ -31,7 +31,7 @@ export const notFound = defineProblemType({
   status: 404,
   title: 'Not found',
   remedy: 'This path does not exist. Paths are case-sensitive, without a trailing slash; `/openapi.json` lists them.',
-  example: 'Nothing is at this path.',
+  example: 'The path does not exist.',
 });
 
 export const methodNotAllowed = defineProblemType({
@@ -62,7 +62,7 @@ export const headerFieldsTooLarge = defineProblemType({
   status: 431,
   title: 'Request header fields too large',
   remedy: 'The request line and headers are larger than 16 KiB together. Send fewer or shorter headers, or a shorter URL.',
-  example: 'The request line and headers are too large.',
+  example: 'The request line and headers exceed 16 KiB.',
 });
 
 export const internalError = defineProblemType({

@@ -43,7 +43,7 @@ export function configureHttpServer(server: Server, connections: Connections, me
     const requestId = randomUUID();
     unreadable.inc({ status: String(status) });
     logger.log({ msg: 'request refused', requestId, status, type: type.name });
-    const body = problemJson(new Problem(type, 'The request could not be read.'), '/', requestId);
+    const body = problemJson(new Problem(type, type.example ?? type.title), '/', requestId);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
       `Content-Type: ${PROBLEM_MEDIA_TYPE}`,

@@ -161,7 +161,7 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   );
 }
 
-/** That a property is missing which the body needs, where there is one. */
+/** An example error: a missing required property, if the body has one. */
 function exampleFault({ requestBody }: Operation, schemas: Schemas): RequestFault {
   const schema = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
   const [required] = 'required' in schema ? schema.required : [];

@@ -172,7 +172,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.isAway = true;
       this.failedKey = key;
       this.changes.inc({ to: 'process' });
-      this.logger.warn({ msg: 'rate limit storage away', err });
+      this.logger.warn({ msg: 'Redis unavailable, counting per process', err });
     }
   };
 
@@ -188,7 +188,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.slowInRow = 0;
       this.backSince = performance.now();
       this.changes.inc({ to: 'redis' });
-      this.logger.log({ msg: 'rate limit storage back' });
+      this.logger.log({ msg: 'Redis available again' });
     }
   }
 }

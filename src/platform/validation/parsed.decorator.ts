@@ -31,7 +31,7 @@ export function DecimalInteger(minimum: number, maximum: number): PropertyDecora
     Converted((text) => (/^(?:0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text)),
     Rule(
       'range',
-      `must be a whole number from ${minimum} to ${maximum}, in plain digits`,
+      `must be an integer from ${minimum} to ${maximum}, in decimal digits`,
       (value) => typeof value === 'number' && value >= minimum && value <= maximum,
     ),
   );

@@ -22,7 +22,7 @@ export function feature({ name, singular, with: list }: { name: string; singular
     const has = (operation: string) => operations.has(operation);
     const values = { words, ...names, has, hasAny: operations.size > 0, timestamp: timestampAfter(tree) };
     const template = applyTemplates({ ...strings, ...values });
-    logger.info(`One of the ${names.plural} is called ${names.singular}. Next: its fields, in the files below.`);
+    logger.info(`Singular: ${names.singular}. Next, add fields to these files.`);
     register(names, tree);
     return chain([mergeWith(apply(url('./files'), [template])), format]);
   };

@@ -14,8 +14,8 @@ it.each([
 it.each([
   ['sheep', undefined, 'npm run generate -- sheep --singular <name>'],
   ['sheep', 'sheep', 'such as service-sheep'],
-  ['platform', 'plat', '"platform" has another meaning already'],
-  ['promises', undefined, '"promise" has another meaning already'],
+  ['platform', 'plat', '"platform" is reserved'],
+  ['promises', undefined, '"promise" is reserved'],
   ['order_lines', undefined, '"order_lines" is not valid: use'],
   ['2fa-codes', undefined, 'words joined by hyphens, each with a letter first'],
   ['widgets', '../widget', '"../widget" is not valid'],

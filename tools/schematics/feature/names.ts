@@ -26,7 +26,7 @@ export function namesOf(plural: string, given?: string): Names {
       throw new Error(`"${name}" is not valid: use ${rule}, like order-lines.`);
     }
     if (TAKEN.test(name) || strings.classify(name) in globalThis || plural === given) {
-      throw new Error(`"${name}" has another meaning already. Choose another name, such as service-${plural}.`);
+      throw new Error(`"${name}" is reserved. Choose another name, such as service-${plural}.`);
     }
   }
   return { plural, singular };

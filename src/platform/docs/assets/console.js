@@ -1,4 +1,4 @@
-// Starts Swagger UI on the document of this service, in the colours of the system.
+// Starts Swagger UI on the document of this service, in the colors of the system.
 
 const root = new URL('.', document.baseURI);
 

@@ -117,14 +117,14 @@ const LONGEST_QUOTE = 8;
 
 function unreadable(code: string, summary: string, expression: string, { start, end }: Span): string {
   if (start >= expression.length) {
-    return 'ends too early: its end is missing';
+    return 'ends unexpectedly: a value or a closing character is missing';
   }
   if (!['unexpected_character', 'unexpected_token', 'expected_token'].includes(code)) {
-    return `is invalid: ${summary}`;
+    return `has a syntax error: ${summary}`;
   }
   const [first = ''] = expression.slice(start);
   const found = expression.slice(start, Math.max(end, start + first.length));
   const replacement = REPLACEMENTS[found.toLowerCase()];
   const advice = replacement ? `; did you mean \`${replacement}\`?` : '';
-  return `is invalid from ${JSON.stringify(found.slice(0, LONGEST_QUOTE))} on${advice}`;
+  return `has an unexpected ${JSON.stringify(found.slice(0, LONGEST_QUOTE))}${advice}`;
 }
