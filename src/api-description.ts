@@ -1,6 +1,6 @@
 import type { ApiDescription } from './platform/openapi/openapi-document.js';
 
-/** What the landing page, the console and `openapi.json` say about the service as a whole. */
+/** Texts for the landing page, the console and `openapi.json`. */
 export const apiDescription: ApiDescription = {
   title: 'Items Service',
   summary: 'Manages a collection of items: list them page by page, create new ones.',

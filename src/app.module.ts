@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ItemsModule } from './items/items.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 
-/** The platform and the features on it. A new feature is one more line here. */
+/** The platform and the features. Add a line for each new feature. */
 @Module({
   imports: [PlatformModule, ItemsModule],
 })

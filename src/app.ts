@@ -76,7 +76,7 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 /**
  * Starts the application: listens, connects to the database in the background, and shuts down gracefully on SIGTERM and SIGINT.
  *
- * @throws OperatorError when the tokens file is wrong, or a port or the embedded database cannot be used
+ * @throws OperatorError if the tokens file is invalid, or a port or the embedded database cannot be used
  */
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const app = await createApp(configuration, root);
@@ -127,7 +127,7 @@ async function tryToListen(port: number): Promise<void> {
   await once(server.close(), 'close');
 }
 
-/** @throws OperatorError when another process listens on that port */
+/** @throws OperatorError if another process listens on that port */
 async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);

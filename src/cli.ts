@@ -1,4 +1,4 @@
 import './platform/config/prepare-process.js';
 
-// Not before that has run.
+// Imported dynamically, after the preparation.
 await import('./commands.js');

@@ -17,7 +17,7 @@ import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 
 const [, file = '', command] = process.argv;
 
-// Usage lines can be pasted: the scripts of npm have the names of commands, and need two dashes before what follows.
+// For usage lines that can be pasted: npm scripts have the names of commands, and need two dashes before arguments.
 const isScript = command !== undefined && process.env['npm_lifecycle_event'] === command;
 const program = new Command(isScript ? 'npm run --silent' : `node ${relative('', file)}`)
   .configureHelp({ commandUsage: (of) => new Help().commandUsage(of).replace(/^npm run --silent \w+/, '$& --') })
@@ -58,8 +58,8 @@ program
 await program.parseAsync().catch(reportFailure);
 
 /**
- * Runs something with the application's providers, without a server. Only `migrate` changes the schema. No command reads the tokens
- * file, which a job that runs one need not mount.
+ * Runs a function with the application's providers, without a server. Only `migrate` changes the schema. Commands do not read the
+ * tokens file, so that jobs need not mount it.
  */
 async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   const environment = { ...loadEnvironment(), MIGRATE_ON_START: 'false', AUTH_TOKENS_FILE: undefined };
@@ -78,7 +78,7 @@ function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Pro
   });
 }
 
-/** The operator can fix errors of the database. */
+/** Turns database errors into errors for the operator. */
 function explain(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;

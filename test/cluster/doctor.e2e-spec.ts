@@ -74,7 +74,11 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     () => preload('const now = Date.now; Date.now = () => now() + 5000'),
     /^warn database\.clock: the database is -[45]\d{3} ms ahead.*NTP.*$/,
   ],
-  ['Redis away', () => ({ REDIS_URL: `redis://${AWAY}` }), /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/],
+  [
+    'Redis away',
+    () => ({ REDIS_URL: `redis://${AWAY}` }),
+    /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/,
+  ],
   [
     'a Redis that repeats the password',
     async () => ({ REDIS_URL: `redis://user:canary@127.0.0.1:${await refusingRedis()}` }),

@@ -73,7 +73,7 @@ it('writes nothing on a dry run', async () => {
 it('writes formatted and registered features, with the latest migration and openapi.json', async () => {
   const before = await snapshot();
   const { code, output } = run('npm', 'run', '--silent', 'generate', '--', 'order-lines');
-  expect([code, output]).toEqual([0, expect.stringContaining('One of the order-lines is called order-line.')]);
+  expect([code, output]).toEqual([0, expect.stringContaining('Singular: order-line.')]);
   const files = await snapshot();
   expect(changed(before, files).toSorted()).toEqual(['openapi.json', ...filesOf('order-lines', 'order-line')].toSorted());
   expect(files.has('src/order-lines/migrations/4102444800001-create-order-lines.ts')).toBe(true);
@@ -102,7 +102,7 @@ it('writes formatted and registered features, with the latest migration and open
 
 it.each([
   ['items', [], 'src/items/items.module.ts exists already: choose another name, or remove it first.'],
-  ['pages', [], '"page" has another meaning already. Choose another name, such as service-pages.'],
+  ['pages', [], '"page" is reserved. Choose another name, such as service-pages.'],
   ['widgets', ['--with', 'get,put'], 'Data path "/with" must match pattern "^(get|update|delete)(,(get|update|delete))*$"'],
   ['widgets', ['--singluar', 'widget'], 'Unknown option "singluar"'],
 ])('rejects an invalid feature, and leaves nothing behind: %s %j', async (name, options, message) => {

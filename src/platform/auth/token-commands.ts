@@ -18,7 +18,7 @@ type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Pr
 
 const DURATION = 'a duration such as 90d, 24h or 30m';
 
-/** Makes the commands for access tokens parts of the command `token`. */
+/** Adds the commands for access tokens to the command `token`. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
     withDatabase((app) => run(app.get(AccessTokensService), app));
@@ -124,7 +124,7 @@ function tokenName(text: string): string {
   return text;
 }
 
-/** Reads milliseconds, infinitely many from `never`. */
+/** Parses a duration to milliseconds, `never` to `Infinity`. */
 function durationParser(special: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
   return (text) => {
     const milliseconds = text === 'never' ? Infinity : parseDuration(text);
@@ -135,7 +135,7 @@ function durationParser(special: string, isAllowed: (milliseconds: number) => bo
   };
 }
 
-/** Does not repeat a wrong id, which may be a mistyped token. */
+/** The error does not repeat the text, which may be a mistyped token. */
 function tokenId(text: string): string {
   if (!isUuid(text)) {
     throw new OperatorError(
@@ -145,7 +145,6 @@ function tokenId(text: string): string {
   return text;
 }
 
-/** A token with a mistyped scope would be of no use. */
 function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): void {
   const unknown = scopes.find((scope) => !known.has(scope));
   if (unknown !== undefined) {
@@ -166,7 +165,7 @@ const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
   SCOPES: ({ scopes }) => scopes?.join(' ') ?? 'all',
 };
 
-/** What may be printed of a token. */
+/** The public part of a token. */
 function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
   const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
   return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };

@@ -9,12 +9,12 @@ export const SERVICE_NAME = 'items';
 
 export const { version: SERVICE_VERSION } = createRequire(import.meta.url)('#package.json') as { version: string };
 
-/** When requests that are still in flight are cut off, as a part of `SHUTDOWN_TIMEOUT`: the rest is for what comes after them. */
+/** Fraction of `SHUTDOWN_TIMEOUT` after which pending requests are aborted. The rest is for closing connections and exporting spans. */
 export const CUT_OFF = 0.9;
 
 /**
- * The variables of the platform. Each property is the environment variable of that name, its initialiser is the default, and
- * durations are seconds. `docs/operations.md` explains all; a test keeps it and `.env.example` equal to this list.
+ * The environment variables of the platform, with their defaults. Durations are in seconds. `docs/operations.md` describes them; a
+ * test compares it and `.env.example` with this class.
  */
 export class Configuration {
   @DecimalInteger(0, 65_535) readonly PORT: number = 3000;
@@ -42,7 +42,7 @@ export class Configuration {
   @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;
   @DecimalInteger(1, 86_400) readonly RATE_LIMIT_WINDOW: number = 60;
   @Secret() @Form('redisUrl') readonly REDIS_URL: string | undefined = undefined;
-  /** Braces would choose the slot of Redis Cluster in which a key lies. */
+  /** Braces would choose the slot of a key in Redis Cluster. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';
   @DecimalInteger(1, 10_000) readonly RATE_LIMIT_REPLICAS: number = 1;
@@ -85,7 +85,6 @@ function Needs(other: keyof Configuration): PropertyDecorator {
   return Rule('needs', `needs ${other}`, isMet);
 }
 
-/** Whether log lines of the level `info` are written. */
 export function logsInfo({ LOG_LEVEL }: Configuration): boolean {
   return ['info', 'debug', 'trace'].includes(LOG_LEVEL);
 }

@@ -1,14 +1,14 @@
-// Imported before everything else, some of which an older Node could not even load.
+// Imported before everything else, because an older Node.js cannot load some of it.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { OperatorError } from './operator-error.js';
 import { reportFailure } from './report-failure.js';
 
-// Node's diagnostic reports would show every variable of the environment, and with them the passwords of the database and of Redis.
+// Node's diagnostic reports contain all environment variables, and thus the passwords of the database and Redis.
 process.report.excludeEnv = true;
 
-// Node would end the process, too, but print all properties of the error: the parameters of a statement, for example.
+// By default, Node prints all properties of the error, such as the parameters of a statement.
 process.on('uncaughtException', reportFailure);
 process.on('unhandledRejection', reportFailure);
 
@@ -19,7 +19,7 @@ if (Number.parseInt(process.versions.node, 10) < 26) {
   reportFailure(new OperatorError(`This is Node.js ${process.versions.node}, and the service needs 26 or newer. ${remedy}`));
 }
 
-// Process 1 of a container has no default reaction to signals: until the application handles them, they end the process here.
+// Process 1 of a container ignores signals by default: until the application handles them, they end the process here.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, (_name: NodeJS.Signals, number: number) => {
     if (process.listenerCount(signal) === 1) {
@@ -31,5 +31,4 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 // A first page takes 5 to 13 % less processor time without it, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// Code that Node compiled once need not be compiled again.
 module.enableCompileCache(fileURLToPath(new URL('.cache', import.meta.url)));

@@ -23,10 +23,10 @@ const print = {
 };
 
 /**
- * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values known to `ConfigService`. They are
- * checked together with those of the platform, before the application is made.
+ * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values available in `ConfigService`. They are
+ * validated together with those of the platform, before the application is created.
  *
- * @param type - its properties are variables: their names, rules of class-validator or of the platform, and defaults
+ * @param type - each property is a variable, with its name, validation decorators and default
  */
 export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   classes.add(type);
@@ -35,7 +35,7 @@ export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
     const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
     return configuration instanceof type ? configuration : instanceOf(type, environments.get(configuration) ?? {});
   };
-  // The token under which Nest injects what the factory makes, as `registerAs` sets it.
+  // The injection token, as `registerAs` sets it.
   return Object.assign(read, { KEY: type });
 }
 
@@ -43,7 +43,7 @@ export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
 export const platformVariables = variables(Configuration);
 
 /**
- * Reads and checks the configuration once, for the whole process. A variable that is empty counts as unset.
+ * Reads and validates the configuration. An empty variable counts as unset.
  *
  * @param environment - usually `process.env`
  * @throws OperatorError with all errors, including those of the features' variables, without their values
@@ -79,7 +79,7 @@ export function misspelledVariables(configuration: Configuration): string[] {
   });
 }
 
-/** The environment of the process, completed from a file `.env` in the working directory if there is one. */
+/** The environment of the process, with variables of a file `.env` in the working directory. */
 export function loadEnvironment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) {
     loadEnvFile('.env');

@@ -8,7 +8,7 @@ export function reportFailure(error: unknown): never {
   process.exit(1);
 }
 
-/** The text printed for an error: how to fix it if the operator can, otherwise its stack and those of its causes. */
+/** The message of an {@link OperatorError}, or the stacks of other errors and their causes. */
 export function failureText(error: unknown): string {
   return error instanceof OperatorError ? hideCredentials(error.message) : stacks(describeError(error));
 }

@@ -25,19 +25,19 @@ const FORMS = {
   network: ['an address or network like 10.0.0.0/8', isNetwork],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
 
-/** Marks a variable that may hold a password: no print-out shows it. */
+/** Marks a variable that may contain a password, which is never printed. */
 export function Secret(): PropertyDecorator {
   return (target, name) => Reflect.defineMetadata(SECRET, true, target, name);
 }
 
-/** The variables of an object as print-outs may show them: of a {@link Secret} only whether it is set. */
+/** The variables of an object for printing: of a {@link Secret}, only whether it is set. */
 export function printable(variables: object): Record<string, unknown> {
   const show = (name: string, value: unknown) =>
     Reflect.hasMetadata(SECRET, variables, name) && !isUnset(value) ? '[set]' : value;
   return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, show(name, value)]));
 }
 
-/** Whether this is the value of a variable, or of a list, that is not set. */
+/** Whether the value is that of an unset variable or list. */
 export function isUnset(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.length === 0);
 }
@@ -66,7 +66,7 @@ export function Form(form: keyof typeof FORMS): PropertyDecorator {
   return Variable(detail, (text) => (test(text) ? text : undefined));
 }
 
-/** Texts of this form, separated by commas; the property becomes a list. */
+/** A comma-separated list of this form; the property becomes a list. */
 export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
   const [detail, test] = FORMS[form];
   return Variable(`a comma-separated list, each part ${detail}`, (text) => {
@@ -75,19 +75,19 @@ export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
   });
 }
 
-/** @param parse - returns undefined for a text that is refused */
+/** @param parse - returns undefined for an invalid text */
 function Variable(detail: string, parse: (text: string) => unknown): PropertyDecorator {
   return Parsed((text) => parse(text) ?? new RefusedValue({ code: 'form', detail: `must be ${detail}` }));
 }
 
-/** Other spellings mean other things to other programs (`010.0.0.0`, `10/8`), and all addresses at once are no proxy. */
+/** Rejects ambiguous spellings (`010.0.0.0`, `10/8`) and networks of all addresses. */
 function isNetwork(text: string): boolean {
   const [, address = '', length = '1'] = /^([\d.]+|[\da-f:.]+)(?:\/([1-9]\d{0,2}))?$/i.exec(text) ?? [];
   const longest = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
   return Number(length) <= longest;
 }
 
-/** Whether what is fetched from a URL comes from there. */
+/** Whether a URL authenticates its host. */
 export function isTrustworthyUrl(text: string): boolean {
   const url = URL.parse(text);
   const isHere = /^(?:localhost|127(?:\.[0-9]+){3}|\[::1\])$/.test(url?.hostname ?? '');
@@ -104,7 +104,7 @@ function isReadableFile(path: string): boolean {
   }
 }
 
-/** Whether `pg` will understand it: a database must be named, or `pg` would take one by the name of the user. */
+/** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {
   const { protocol = '', pathname = '', username = '', password = '' } = URL.parse(text) ?? {};
   return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1 && [pathname, username, password].every(isDecodable);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { OperatorError } from '../config/operator-error.js';
 
-/** Codes of Node's errors, of PGlite's (the `errno` of Emscripten) and of SQLite's (13), what they mean, and how to fix it. */
+/** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), with their meaning and fix. */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
@@ -52,10 +52,10 @@ export async function createDirectory(directory: string): Promise<void> {
 
 /**
  * @param existing - the directory to look at: part of the path, or below it
- * @throws DataDirectoryError when this is no directory, or files cannot be created in it
+ * @throws DataDirectoryError if it is not a directory, or files cannot be created in it
  */
 export async function requireWritable(directory: string, existing = directory): Promise<void> {
-  // The dot makes an error of a file.
+  // With the dot, a file is an error.
   await access(`${existing}/.`, constants.W_OK | constants.X_OK).catch((error: unknown) => {
     throw new DataDirectoryError(directory, error);
   });

@@ -25,9 +25,9 @@ export class EmbeddedDatabase {
    * Opens the database in a directory.
    *
    * @param mayCreate - creates the database if the directory has none
-   * @throws DataDirectoryInUseError when another process has it open
-   * @throws DataDirectoryError when it cannot be read, written or opened
-   * @throws OperatorError when there is none
+   * @throws DataDirectoryInUseError if another process has it open
+   * @throws DataDirectoryError if it cannot be read, written or opened
+   * @throws OperatorError if there is none
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
     if (!mayCreate && !existsSync(clusterIn(directory))) {
@@ -36,13 +36,13 @@ export class EmbeddedDatabase {
     let lock: DatabaseSync | undefined;
     try {
       await createDirectory(directory);
-      // SQLite and PGlite would not say why they cannot open their files.
+      // The errors of SQLite and PGlite do not name the reason.
       await requireWritable(directory);
       if (existsSync(clusterIn(directory))) {
         await requireWritable(directory, clusterIn(directory));
       }
       lock = new DatabaseSync(join(directory, 'lock'));
-      // A lock of the operating system, which ends with the process that holds it, also by `kill -9`.
+      // An operating system lock, which is released when the process ends, even by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
       return new EmbeddedDatabase(await openCluster(directory), lock);
     } catch (error) {
@@ -54,7 +54,7 @@ export class EmbeddedDatabase {
     }
   }
 
-  /** Pool options that make `pg` talk to this database, over the one connection that it has, which must stay when it is idle. */
+  /** Options for `pg` with the only connection to this database, which must stay open when idle. */
   poolOptions(): PoolConfig {
     return Object.assign(createPgConfig(this.pglite), { max: 1, idleTimeoutMillis: 0 });
   }
@@ -80,7 +80,7 @@ async function openCluster(directory: string): Promise<PGlite> {
       await remove();
     }
   }
-  // What a server has, too, for `CREATE EXTENSION`.
+  // For `CREATE EXTENSION`, as on a server.
   const pglite = new ByteExactPGlite(cluster, { extensions: { pg_trgm } });
   await pglite.waitReady;
   return pglite;

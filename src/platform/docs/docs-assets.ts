@@ -5,7 +5,7 @@ import express, { type RequestHandler, type Response, Router } from 'express';
 
 export const DOCS_ASSETS_PATH = '/docs/assets';
 
-/** Files of the installed package of Swagger UI: nothing is loaded from elsewhere. */
+/** Served from the installed package, so that pages load nothing from other hosts. */
 const SWAGGER_UI = ['/swagger-ui.css', '/swagger-ui-bundle.js'];
 
 const OPTIONS = {
@@ -14,7 +14,7 @@ const OPTIONS = {
   setHeaders: (response: Response) => response.setHeader('Cache-Control', 'public, max-age=3600'),
 };
 
-/** The files that the pages of the documentation need. */
+/** Serves the scripts and styles of the documentation pages. */
 export function docsAssets(): RequestHandler {
   const { resolve } = createRequire(import.meta.url);
   return Router()

@@ -34,7 +34,7 @@ export class DocsController {
     return this.document.get();
   }
 
-  /** These paths without a slash at the end have a route above. */
+  /** Redirects a trailing slash to the routes above. */
   @Get(['docs{/}', `${PROBLEMS_PATH}{/}`, 'openapi.json{/}'])
   @Redirect('', HttpStatus.PERMANENT_REDIRECT)
   withoutSlash(@Req() { path }: Request): { url: string } {

@@ -35,7 +35,7 @@ export function consolePage(service: string): string {
   return page(service, 'Console', './', fill('console', {}));
 }
 
-/** Explains every registered problem type, each under its name as fragment, and every code. */
+/** Explains every problem type, with its name as fragment, and every code. */
 export function problemsPage(document: OpenAPIObject): string {
   const types = problemTypes();
   const examples = problemExamples(document);
@@ -65,9 +65,9 @@ function errorCodes({ components }: OpenAPIObject): string[] {
 }
 
 /**
- * A whole page, made of files of this origin: the Content-Security-Policy allows no inline code or style.
+ * A page of files from this origin, because the Content-Security-Policy allows no inline code or style.
  *
- * @param root - where `/` of the service is, which may lie below a path of a proxy: every link is relative
+ * @param root - relative path of `/`: all links are relative, because a proxy may add a path prefix
  */
 function page(service: string, name: string, root: './' | '../', body: string): string {
   const title = name === '' ? service : `${name} – ${service}`;

@@ -2,7 +2,7 @@
 export interface Finding {
   readonly fine: boolean;
   readonly found: string;
-  /** Checks that are possible now. */
+  /** Checks that depend on this one. */
   readonly next?: readonly Check[];
 }
 
@@ -11,8 +11,8 @@ export interface Check {
   /** Scripts rely on it, so it must not change. */
   readonly name: string;
   readonly advice: string;
-  /** `fail`, the default: the service does not work, or loses what it promises; `warn`: it works worse, or will stop working. */
+  /** `fail` (default): the service does not work, or breaks a guarantee. `warn`: it works with a disadvantage or a risk. */
   readonly severity?: 'warn' | 'fail';
-  /** An error counts as not fine; so does more than ten seconds. */
+  /** An error, or more than ten seconds, counts as not fine. */
   run(): Promise<Finding> | Finding;
 }

@@ -20,7 +20,7 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
     const direct = directUrl && connectionCheck('direct', () => migrations(directUrl));
     return [...serverChecks(dataSource), direct || migrationsCheck(dataSource, settings)];
   };
-  // While a replica is away, lists are read from the primary.
+  // While a replica is unavailable, lists are read from the primary.
   const replica = (url: string) => open(url).then(() => []);
   return [
     connectionCheck('connection', server, 'fail', ' Behind PgBouncer, set DATABASE_DIRECT_URL.'),
@@ -37,7 +37,7 @@ function connectionCheck(name: string, connect: () => Promise<Check[]>, severity
   };
 }
 
-/** Makes checks that are SQL, which selects a {@link Finding}. */
+/** Checks that select a {@link Finding} with SQL. */
 function selecting(dataSource: DataSource) {
   return (name: string, severity: 'warn' | 'fail', advice: string, sql: string): Check => {
     const run = async () => (await dataSource.query<[Finding]>(`SELECT ${sql}`))[0];
@@ -82,7 +82,7 @@ function serverChecks(dataSource: DataSource): Check[] {
   ];
 }
 
-/** Whether the database has the migrations of this version; if so, whether its tables fit, otherwise, whether they can be applied. */
+/** Checks for pending migrations. Without any, checks the tables; otherwise, the rights to apply them. */
 function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
   const rights = selecting(dataSource)(
     'rights.migrate',

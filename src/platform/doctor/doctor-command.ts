@@ -53,13 +53,13 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
   return results;
 }
 
-/** Runs checks at once, and then those that these made possible. @returns their results, in order */
+/** Runs checks concurrently, then the checks that depend on them. @returns their results in order */
 async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
     const { name, advice, severity = 'fail' } = check;
     const run = within(10_000, (async () => check.run())());
     const { fine, found, next = [] } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
-    // Terminals obey control characters.
+    // Control characters could change the terminal.
     const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
     const result: Result = { name, status: fine ? 'ok' : severity, found: text, ...(!fine && { advice }) };
     return [result, ...(await examine(next))];

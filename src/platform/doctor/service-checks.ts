@@ -5,12 +5,12 @@ import { createRedis } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import type { Check } from './check.js';
 
-/** Whether the settings suit each other, and the systems that they name, except the database. */
+/** Checks the timeouts, the keys of the issuer, and Redis. */
 export function serviceChecks(settings: Configuration): Check[] {
   const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
   const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, REDIS_URL = '', RATE_LIMIT_REPLICAS: replicas } = settings;
-  // A request that arrives when SHUTDOWN_DELAY ends may still take a connection and a statement.
+  // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
   const timeouts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
   const advice = [
@@ -44,10 +44,10 @@ export function serviceChecks(settings: Configuration): Check[] {
         if (!redis) {
           return { fine: replicas === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${replicas}` };
         }
-        // It tries again until the process ends, and the first error says most.
+        // ioredis retries until the process ends; the first error is the most specific.
         const connection = createRedis(redis).on('error', () => undefined);
         await Promise.all([once(connection, 'ready'), connection.connect()]);
-        // An ACL may forbid it.
+        // An ACL may forbid INFO.
         const info = await connection.info().catch(String);
         return { fine: true, found: 'connected', next: [redisServerCheck(info)] };
       },

@@ -2,8 +2,8 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { mediaTypesOf, operationsOf, resolveSchema, type Schema, type Schemas } from './operations.js';
 
 /**
- * Says of bodies what their classes imply: a request body has no other properties than those declared, because validation
- * refuses them; and every body has an example, put together from the examples of its properties.
+ * Closes request bodies, because validation rejects unknown properties, and gives each body an example made of the examples of its
+ * properties.
  */
 export function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
@@ -19,7 +19,7 @@ export function completeBodies(document: OpenAPIObject): void {
   }
 }
 
-/** @param above - schemas that contain this one: a class that contains itself has no end */
+/** @param above - schemas that contain this one, to stop at recursive classes */
 function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
   const schema = resolveSchema(reference, schemas);
   const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);

@@ -17,7 +17,7 @@ import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas
 import type { headers } from './platform-components.js';
 import { operationIdOf, operationOf } from './route-documentation.js';
 
-/** Name of the one security scheme: every operation that is not public takes a bearer credential. */
+/** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';
 
 /** Extension of an operation: the scopes that a restricted token needs. */
@@ -36,10 +36,10 @@ const CHALLENGE: Headers = { 'WWW-Authenticate': ref('WwwAuthenticate') };
 type ProblemAnswer = readonly [Problem, Headers];
 
 /**
- * Adds to every operation what the platform responds on its behalf, the problems of its own, and the scopes that it needs.
+ * Adds the platform's responses, the operation's own problems, and the required scopes to every operation.
  *
- * @returns the operations by the handlers of their routes
- * @throws OperatorError when operations share a handler or its name, which is their id
+ * @returns the operations by handler
+ * @throws OperatorError if operations share a handler or its name, which is the operation id
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Operation> {
   const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
@@ -65,7 +65,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
   return described;
 }
 
-/** Names the scopes also in words, because Swagger UI does not show extensions. */
+/** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
 function describeSecurity(operation: Operation, route: Route): void {
   const scopes = scopesOf(route);
   if (tokenPolicyOf(route) === 'public') {
@@ -92,13 +92,13 @@ function describeResponses(operation: Operation, path: string, route: Route, sch
   }
 }
 
-/** @param common - headers of responses that got past the rate limit, where there is one */
+/** @param common - headers of responses after the rate limit check, if there is one */
 function answersOf(route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesBody = takes(RouteParamtypes.BODY, route);
   const retry = { ...common, 'Retry-After': ref('RetryAfter') };
-  // A route without `@Operation` cannot declare what the database may refuse.
+  // A route without `@Operation` cannot declare the database's problems.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const answers: (ProblemAnswer | false)[] = [
     [invalidRequest([fault]), common],
@@ -114,12 +114,12 @@ function answersOf(route: Route, path: string, fault: RequestFault, common: Head
   return answers.filter((answer) => answer !== false);
 }
 
-/** The response of one status: with several types of problem, one example for each. */
+/** The response of one status, with an example for each type of problem. */
 function describe(answers: readonly ProblemAnswer[], path: string): Operation['responses'][string] {
   const examples = answers.map(([problem]) => exampleBody(problem, path));
   const named = answers.map(([{ type }], index) => [type.name, { summary: type.title, value: examples[index] }]);
   return {
-    // Not as links, which generated code would show as text. The console makes links of them.
+    // Paths instead of Markdown links, for generated code. The console turns them into links.
     description: answers.map(([{ type }]) => `${type.title} (${code(problemTypeUri(type))})`).join(', or '),
     headers: Object.assign({}, ...answers.map(([, headers]) => headers)) as Headers,
     content: {
@@ -132,7 +132,7 @@ function describe(answers: readonly ProblemAnswer[], path: string): Operation['r
 }
 
 function exampleProblem(type: ProblemType): Problem {
-  // A constraint's problem has its remedy as detail.
+  // The detail of a constraint's problem is its remedy.
   return new Problem(type, type.example ?? (type.constraint === undefined ? `${type.title}.` : type.remedy));
 }
 
@@ -146,7 +146,7 @@ interface ProblemMedia {
   readonly examples?: Readonly<Record<string, { readonly value: { readonly type?: string } }>>;
 }
 
-/** An example body of every registered problem type, by name: the one in the document, if an operation has that problem. */
+/** An example body of each problem type by name, taken from an operation of the document if one has that problem. */
 export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   const [path = '/'] = Object.keys(document.paths);
   const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));

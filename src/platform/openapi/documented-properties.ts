@@ -2,10 +2,10 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
 import { rulesOf } from '../validation/rule.js';
 
-/** What a class says of its properties with `@ApiProperty`, or a rule that does it, by their names; inherited ones, too. */
+/** The `@ApiProperty` options of a class by property, including inherited ones. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
   const target = prototype as object;
-  // Each behind a colon.
+  // Each name has a colon as prefix.
   const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
   const optionsOf = (name: string) => Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
   return Object.fromEntries(names.map((name) => [name.slice(1), optionsOf(name.slice(1))]));
@@ -13,17 +13,17 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
 
 const WHITELISTED = 'whitelisted';
 
-/** Marks a class for responses whose objects are made with the properties that it documents by now, and no others. */
+/** Marks a response class whose objects contain only the properties that it documents now. */
 export function markWhitelisted(type: Type<object>): void {
   Reflect.defineMetadata(WHITELISTED, Object.keys(documentedProperties(type)).length, type);
 }
 
-/** Whether the objects of a class are made so: those of a class that extends one and documents more are not. */
+/** Whether a class is marked. A subclass that documents more properties is not. */
 export function isWhitelisted(type: Type<object>): boolean {
   return Reflect.getMetadata(WHITELISTED, type) === Object.keys(documentedProperties(type)).length;
 }
 
-/** What class-validator's decorators say of the type of a property. */
+/** The type of a property as class-validator's decorators imply it. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isString: { type: 'string' },
   isInt: { type: 'integer' },

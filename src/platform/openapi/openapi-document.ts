@@ -12,7 +12,7 @@ import type { Operation } from './operations.js';
 import { headers, platformSchemas } from './platform-components.js';
 import { operationIdOf, sectionsOf } from './route-documentation.js';
 
-/** What the document says about the service as a whole. */
+/** Title and description of the API. */
 export interface ApiDescription {
   readonly title: string;
   /** One sentence of plain text. */
@@ -25,13 +25,13 @@ export interface ApiDescription {
   readonly license: { readonly name: string; readonly identifier: string };
 }
 
-/** The OpenAPI 3.1 document of all features. What the platform adds to every route is added here to every operation. */
+/** The OpenAPI 3.1 document of all features, with the platform's part of every operation. */
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
   private operations: ReadonlyMap<Route['handler'], Operation> = new Map();
 
-  /** @param routes - of the application, which the boot checks have let through */
+  /** @param routes - routes that passed the startup checks */
   build(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
     const builder = new DocumentBuilder()
       .setOpenAPIVersion('3.1.0')
@@ -66,7 +66,7 @@ export class OpenApiDocument {
     return this.document;
   }
 
-  /** What a handler responds with by status; nothing for one that the document leaves out. */
+  /** The documented responses of a handler by status; empty for a hidden handler. */
   responsesOf(handler: Route['handler']): Operation['responses'] {
     return this.operations.get(handler)?.responses ?? {};
   }

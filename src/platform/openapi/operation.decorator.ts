@@ -6,8 +6,8 @@ import { OPERATION, type OperationOptions } from './route-documentation.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
- * Documents a route. Its operation id is the name of its method, which must be unique in the service. Responses that
- * come from the platform (400, 401, 403, 413, 422, 429, 503) and their headers are added by `OpenApiDocument`.
+ * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds the
+ * platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;

@@ -13,7 +13,7 @@ const header = (description: string, example?: string) => ({
 /**
  * Schemas of the platform's own responses.
  *
- * @param codes - that errors can have; as examples, because a new one must not break clients
+ * @param codes - codes of errors, listed as examples because a new code must not break clients
  */
 export const platformSchemas = (codes: readonly string[]): NonNullable<Components['schemas']> => ({
   Problem: {

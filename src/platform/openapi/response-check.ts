@@ -9,12 +9,12 @@ import { isFile } from './response.interceptor.js';
 
 const NO_BODY: Schema = { type: 'null' };
 
-/** What was wrong with responses of this process, for tests that do not look at all of them. */
+/** All undocumented responses of this process, for tests. */
 export const wrongResponses = new Set<string>();
 
 let ajv: ReturnType<typeof loadAjv> | undefined;
 
-/** At the first check, so that production does not load it. */
+/** Loaded at the first check, so that production does not load it. */
 async function loadAjv() {
   const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
   return formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
@@ -22,7 +22,7 @@ async function loadAjv() {
 
 const validators = new WeakMap<Schema, ValidateFunction>();
 
-/** Fails when a handler with an `@Operation` responds with something else than that documents. */
+/** Fails if the response of a handler with `@Operation` does not match its documentation. */
 export async function checkResponse(
   document: OpenApiDocument,
   context: ExecutionContext,

@@ -7,7 +7,7 @@ import { mediaTypesOf, resolveSchema, type Schema, type Schemas } from './operat
 type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;
 
-/** Leaves out of a response what its operation does not document, so that no column is sent by accident. */
+/** Removes undocumented properties from responses, so that no column is sent by accident. */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
   private readonly copies = new Map<unknown, Copy>();
@@ -19,7 +19,7 @@ export class ResponseInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (this.configuration.CHECK_RESPONSES) {
-      // What is not documented must get as far as the check.
+      // Undocumented properties must reach the check.
       return next.handle();
     }
     const handler = context.getHandler();
@@ -34,9 +34,9 @@ export class ResponseInterceptor implements NestInterceptor {
   }
 }
 
-/** Copies the properties that any of the schemas documents. An object that may have any property stays as it is. */
+/** Copies the properties that any of the schemas documents. Objects with arbitrary properties are not copied. */
 export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): Copy {
-  // Compiled at its first use, as a class may contain itself.
+  // Compiled at first use, because a class may contain itself.
   const within = (found: readonly Schema[]): Copy => {
     let copy: Copy | undefined;
     return (value) => (copy ??= whitelistOf(found, schemas))(value);
@@ -63,7 +63,7 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
   };
 }
 
-/** Whether a body is sent as it is, and not as JSON. */
+/** Whether a body is sent unchanged instead of as JSON. */
 export function isFile(body: unknown): boolean {
   return typeof body === 'string' || ArrayBuffer.isView(body) || body instanceof StreamableFile;
 }

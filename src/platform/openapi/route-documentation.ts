@@ -3,63 +3,59 @@ import { ApiExcludeController, ApiTags } from '@nestjs/swagger';
 import type { ProblemType } from '../http/problem-type.js';
 import { metadataOf, type Route } from '../routes/route.js';
 
-/** Metadata key of {@link Hidden}. */
 export const HIDDEN = 'hidden';
 
-/** A controller for operators and browsers, which the OpenAPI document leaves out. It may be called with any query. */
+/** Excludes a controller from the OpenAPI document, and accepts any query. For operators and browsers. */
 export function Hidden(): ClassDecorator {
   return applyDecorators(ApiExcludeController(), SetMetadata(HIDDEN, true));
 }
 
-/** Whether a route is of a {@link Hidden} controller. */
 export function isHidden(route: Pick<Route, 'controller' | 'handler'>): boolean {
   return metadataOf(HIDDEN, route) === true;
 }
 
-/** A part of the document and of the console: a tag of OpenAPI, with operations of one or several controllers. */
+/** A tag of the OpenAPI document: a section of the console. */
 export interface SectionOptions {
-  /** One or two words, the heading: `Widgets`. */
+  /** One or two words: `Widgets`. */
   title: string;
-  /** What this is about, for readers who have never heard of it. Markdown. */
+  /** Explains the section to new readers, in Markdown. */
   description: string;
 }
 
 const SECTION = 'section';
 
-/** Puts the operations of a controller into a section. Controllers may share one: give each the same object. */
+/** Puts the operations of a controller into a section. To share a section, pass the same object to several controllers. */
 export function Section(options: SectionOptions): ClassDecorator {
   return applyDecorators(SetMetadata(SECTION, options), ApiTags(options.title));
 }
 
-/** The sections of all documented routes, in the order of these. */
+/** The sections of all documented routes, in their order. */
 export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
   const sections = routes.flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
   return [...new Map(sections.map((section) => [section.title, section])).values()];
 }
 
-/** What only the route itself can say about an operation; everything else in the document is derived. */
+/** Documentation of an operation that cannot be derived from the route. */
 export interface OperationOptions {
   summary: string;
   description?: string;
-  /** Class of the successful response, or `[LoanDto]` for a list: clients get its properties with `@ApiProperty`. None for no body. */
+  /** Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for no body. */
   response?: Type<object> | [Type<object>];
-  /** What the successful response is. */
   responseDescription?: string;
-  /** Status of the successful response, which this sets as well; 200 unless given. */
+  /** Status of the successful response, which this also sets; 200 by default. */
   status?: HttpStatus;
-  /** Types of the problems that the handler raises beside those of the platform. */
+  /** Problem types that the handler throws. */
   problems?: readonly ProblemType[];
 }
 
-/** Metadata key of `@Operation`. */
 export const OPERATION = 'operation';
 
-/** What `@Operation` says of a route; undefined for a route without. */
+/** The options of the route's `@Operation`, if any. */
 export function operationOf(route: Pick<Route, 'controller' | 'handler'>): OperationOptions | undefined {
   return metadataOf(OPERATION, route) as OperationOptions | undefined;
 }
 
-/** The operation id of a route: its name where it has an `@Operation`, otherwise Nest's own, with the controller before it. */
+/** The operation id: the method name with `@Operation`, otherwise Nest's default with the controller name. */
 export function operationIdOf(route: Route): string {
   return operationOf(route) ? route.name : `${route.controller.name}_${route.name}`;
 }
