@@ -232,7 +232,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
 
     afterEach(async () => {
       expect(await reader.page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
-      expect(reader.complaints).toEqual([]);
+      expect([reader.complaints, reader.refusals]).toEqual([[], []]);
       await reader.page.context().close();
     });
 
