@@ -97,7 +97,8 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     const token = await app.get(AccessTokensService).issueFirst();
     if (token !== undefined) {
       const list = `curl -H 'Authorization: Bearer ${token}' ${origin}/v1/items`;
-      const create = `${list} --json '{"name": "Blue bicycle", "description": "Seven gears, one bell."}'`;
+      const item = '{"name": "Blue bicycle", "description": "Seven gears, one bell."}';
+      const create = `${list} -H 'Content-Type: application/json' -d '${item}'`;
       logger.log({ msg: 'first start', quickstart: { ...addresses, token, create, list } satisfies Quickstart });
     }
     return app;
@@ -127,16 +128,19 @@ async function tryToListen(port: number): Promise<void> {
   await once(server.close(), 'close');
 }
 
-/** @throws OperatorError if another process listens on that port */
+/** By code of Node's errors, with the fix. */
+const PORT_FAULTS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use. Stop the process that listens on it,',
+  EACCES: `needs a privilege that user ${process.getuid?.()} does not have. Grant it,`,
+};
+
+/** @throws OperatorError if the port cannot be used */
 async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);
   } catch (error) {
-    if (Error.isError(error) && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new OperatorError(
-        `Port ${port} is in use. Stop the process that listens on it, or choose another port with ${variable}.`,
-      );
-    }
-    throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const fault = PORT_FAULTS[code];
+    throw fault === undefined ? error : new OperatorError(`Port ${port} ${fault} or choose another port with ${variable}.`);
   }
 }

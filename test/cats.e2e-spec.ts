@@ -67,7 +67,12 @@ describe('an ordinary module', () => {
     ['POST', '', { name: 'x\0', age: 3, nicknames: ['\ud800'] }, ['/name character', '/nicknames/0 character']],
     ['POST', '/clothed', { name: 'x', age: 3 }, ['/collar required']],
     ['POST', '/clothed', { name: 'x', age: 3, collar: [] }, ['/collar type']],
-    ['POST', '/clothed', { name: 'x', age: 3, collar: { colour: 7, a: 1 } }, ['/collar/a unknown', '/collar/colour is_string']],
+    [
+      'POST',
+      '/clothed',
+      { name: 'x', age: 3, collar: { colour: 7, a: 1 } },
+      ['/collar/a unknown', '/collar/colour is_lowercase', '/collar/colour is_string'],
+    ],
     ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
     ['GET', '?colour=red&colour=blue', undefined, ['colour repeated']],
   ])('reports every error of %s %s %j', async (method, path, body, faults) => {

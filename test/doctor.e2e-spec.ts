@@ -35,7 +35,10 @@ it.each([
   [{ FILTER_TIMEOUT: '4.1' }, /^warn timeouts: .* → Set FILTER_TIMEOUT to 4 at most\.$/],
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
   [{ SHUTDOWN_TIMEOUT: '15' }, /^warn timeouts: .* → Set SHUTDOWN_TIMEOUT to 16 or more\.$/],
-  [{ DATA_DIR: '/dev/null/data' }, /^fail data-directory: \/dev\/null\/data cannot be used: a part of its path is a file .*$/],
+  [
+    { DATA_DIR: '/dev/null/data' },
+    /^fail data-directory: \/dev\/null\/data cannot be used: a part of its path is not a directory .*$/,
+  ],
   [
     { DATA_DIR: '/proc/data' },
     /^fail data-directory: \/proc\/data has no database yet: it needs 64 MiB, and the disk has 0 MiB left .*$/,
@@ -53,6 +56,8 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
 
   const waiting = await doctor({ ...database.environment, MIGRATE_ON_START: 'false' });
   expect(waiting.faults).toMatch(/^warn database\.migrations: pending: CreateAccessTokens\d+, .*→ Run migrate\.$/);
+  const fresh = await doctor(database.environment);
+  expect(fresh.found['database.migrations']).toMatch(/^pending: CreateAccessTokens\d+, .*; run migrate, or start the service$/);
 
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...database.environment, ...variables });

@@ -35,6 +35,7 @@ import { Item } from '../src/items/item.entity.js';
 import { StatementObservers } from '../src/platform/database/database-metrics.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
+import { Contract } from './support/contract.js';
 import { eventually, type Service, startService } from './support/service.js';
 
 // What Nest engineers use in addition to controllers and repositories, from well-known packages.
@@ -200,6 +201,7 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
   for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
+  expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
 });
 
 it('notifies subscribers', async () => {

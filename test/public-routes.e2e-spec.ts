@@ -26,7 +26,9 @@ describe('the page at /', () => {
     }
     // A script leads it to this service.
     const json = '{"name":"Blue bicycle","description":"Seven gears, one bell."}';
-    expect(page).toContain(`<code>curl -H "Authorization: Bearer $TOKEN" --json '${json}' /v1/items</code>`);
+    expect(page).toContain(
+      `<code>curl -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '${json}' /v1/items</code>`,
+    );
     expect(page).toContain('<code>curl -H "Authorization: Bearer $TOKEN" /v1/items</code>');
   });
 

@@ -51,7 +51,7 @@ describe('the first start', () => {
     expect(await first.end('SIGTERM')).toBe(0);
 
     const second = await ServiceProcess.start({ DATA_DIR });
-    expect(messages(second)).not.toContain('items_');
+    expect([second.has('first start'), second.output.stdout.includes('items_')]).toEqual([false, false]);
     expect((await second.client(token).list()).body.items).toEqual([body, created]);
     expect(await second.end('SIGINT')).toBe(0);
   });
@@ -62,7 +62,7 @@ describe('the first start', () => {
     const [, token = ''] = /Token +(items_\w{36})$/m.exec(service.output.stdout) ?? [];
     const [, address = ''] = /Address +(http:\/\/localhost:\d+)$/m.exec(service.output.stdout) ?? [];
     const commands = service.output.stdout.split('\n').filter((line) => line.startsWith('    curl '));
-    expect(commands).toEqual([expect.stringContaining(' --json '), expect.stringMatching(/\/v1\/items$/)]);
+    expect(commands).toEqual([expect.stringContaining(' -d '), expect.stringMatching(/\/v1\/items$/)]);
     for (const command of commands) expect(command).toContain(`curl -H 'Authorization: Bearer ${token}' ${address}/v1/items`);
     expect(await service.end('SIGTERM')).toBe(0);
   });
@@ -132,8 +132,8 @@ describe('a start that cannot succeed', () => {
   it.each([
     ['/proc/x', 'no directory can be created there. Mount a volume there'],
     ['/sys/x', `user ${process.getuid?.()} has no permission to write there. Give the directory to this user`],
-    ['/dev/null', 'a part of its path is a file. Move the file'],
-    ['/dev/null/x', 'a part of its path is a file. Move the file'],
+    ['/dev/null', 'a part of its path is not a directory. Move it'],
+    ['/dev/null/x', 'a part of its path is not a directory. Move it'],
   ])('says that DATA_DIR=%s cannot be used: %s', async (DATA_DIR, fault) => {
     const message = `The data directory ${DATA_DIR} cannot be used: ${fault}, or choose another directory with DATA_DIR.\n`;
     for (const end of [await runServiceToEnd({ DATA_DIR }), await runCli(['migrate'], { DATA_DIR })]) {
@@ -144,7 +144,8 @@ describe('a start that cannot succeed', () => {
 
 /** Sends the request of a curl command, since curl may not be installed. @returns the body of the response */
 async function run(command: string): Promise<unknown> {
-  const [, header = '', url = '', json] = /^curl -H '([^']+)' (\S+)(?: --json '([^']+)')?$/.exec(command) ?? [];
+  const [, header = '', url = '', json] =
+    /^curl -H '([^']+)' (\S+)(?: -H 'Content-Type: application\/json' -d '([^']+)')?$/.exec(command) ?? [];
   const [name = '', value = ''] = header.split(': ');
   const post = json === undefined ? {} : { method: 'POST', body: json };
   const headers = { [name]: value, 'Content-Type': 'application/json' };

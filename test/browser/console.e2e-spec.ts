@@ -333,7 +333,7 @@ it('all pages lead to each other, and calls arrive, below a path of a proxy', as
   const root = `${proxy.origin}/catalogue/items/`;
   await page.goto(root);
   const [create = '', list = ''] = await page.locator('.command code').allInnerTexts();
-  expect(create).toMatch(/^curl -H "Authorization: Bearer \$TOKEN" --json '\{.*\}' http/);
+  expect(create).toMatch(/^curl -H "Authorization: Bearer \$TOKEN" -H 'Content-Type: application\/json' -d '\{.*\}' http/);
   expect(list).toBe(`curl -H "Authorization: Bearer $TOKEN" ${root}v1/items`);
   const run = async (line: string) => {
     const { stdout } = await promisify(execFile)('bash', ['-c', line], { env: { ...process.env, TOKEN: token } });

@@ -182,7 +182,10 @@ function table(tokens: readonly Description[]): string {
 }
 
 function validity(expiresAt: Date | null): string {
-  return expiresAt ? `valid until ${minuteOf(expiresAt)}` : 'valid until it is revoked';
+  if (expiresAt === null) {
+    return 'valid until it is revoked';
+  }
+  return expiresAt.getTime() > Date.now() ? `valid until ${minuteOf(expiresAt)}` : 'no longer valid';
 }
 
 function minuteOf(time: Date): string {

@@ -9,7 +9,7 @@ const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix:
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
   [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
-  [['ENOTDIR', 'EEXIST'], 'a part of its path is a file', 'Move the file'],
+  [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
   [['ENOENT'], 'no directory can be created there', 'Mount a volume there'],
 ];
 

@@ -118,9 +118,7 @@ export class Database implements OnApplicationShutdown {
   async connect(): Promise<void> {
     const onPending = async (migrations: readonly string[]) => {
       if (!this.configuration.MIGRATE_ON_START) {
-        throw new MigrationsPendingError(
-          `The database lacks ${migrations.length} migrations: run "migrate" (\`npm run migrate\`).`,
-        );
+        throw new MigrationsPendingError(`The database lacks migrations, such as ${migrations[0]}: run "migrate".`);
       }
       await this.migrate();
     };

@@ -30,14 +30,16 @@ export class EmbeddedDatabase {
    * @throws OperatorError if there is none
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
+    // The errors of SQLite and PGlite do not name the reason.
+    if (existsSync(directory)) {
+      await requireWritable(directory);
+    }
     if (!mayCreate && !existsSync(clusterIn(directory))) {
       throw new OperatorError(`The data directory ${directory} has no database yet. Run "migrate", or start the service.`);
     }
     let lock: DatabaseSync | undefined;
     try {
       await createDirectory(directory);
-      // The errors of SQLite and PGlite do not name the reason.
-      await requireWritable(directory);
       if (existsSync(clusterIn(directory))) {
         await requireWritable(directory, clusterIn(directory));
       }

@@ -45,6 +45,7 @@ export class DocsController {
   /** Browsers request it for pages that have no icon, such as `openapi.json`. */
   @Get('favicon.ico')
   @Header('Content-Type', 'image/svg+xml')
+  @Header('Cache-Control', 'public, max-age=3600')
   favicon(): string {
     return ICON;
   }

@@ -22,7 +22,10 @@ export function landingPage({ info, paths }: OpenAPIObject): string {
   const summary = 'summary' in info ? String(info.summary) : '';
   const path = Object.keys(paths).find((each) => paths[each]?.get && !each.includes('{')) ?? '/';
   const [body] = mediaTypesOf(paths[path]?.post?.requestBody);
-  const creation = body ? [` --json '${JSON.stringify(body.example).replaceAll("'", String.raw`'\''`)}'`] : [];
+  const [named] = Object.values(body?.examples ?? {});
+  const example: unknown = body?.example ?? (named && 'value' in named ? named.value : undefined);
+  const json = JSON.stringify(example ?? null).replaceAll("'", String.raw`'\''`);
+  const creation = example === undefined ? [] : [` -H 'Content-Type: application/json' -d '${json}'`];
   const commands = [...creation, ''].map(
     (options) =>
       `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ${path}</code></pre><button type="button">Copy</button></div>`,

@@ -110,7 +110,8 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       if (pending.length === 0) {
         return { fine: true, found: `nothing to apply${others}`, next: [tables] };
       }
-      const found = `pending: ${pending.join(', ')}${others}`;
+      const advice = MIGRATE_ON_START ? '; run migrate, or start the service' : '';
+      const found = `pending: ${pending.join(', ')}${others}${advice}`;
       return { fine: MIGRATE_ON_START, found, next: [rights] };
     },
   };

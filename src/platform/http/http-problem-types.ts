@@ -39,7 +39,7 @@ export const methodNotAllowed = defineProblemType({
   status: 405,
   title: 'Method not allowed',
   remedy: 'The path does not support this method. The `Allow` header lists the methods that it supports.',
-  example: 'This path can be called with GET, HEAD.',
+  example: 'The path /v1/items/1 allows GET, HEAD.',
 });
 
 export const requestTimeout = defineProblemType({

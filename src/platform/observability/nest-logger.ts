@@ -57,7 +57,7 @@ export class NestLogger implements LoggerService {
       return new NestLogger(pino(options, output));
     }
     const { prettyFactory } = await import('pino-pretty');
-    const ignore = 'service,context,method,path,status,durationMs,quickstart';
+    const ignore = 'service,context,method,path,status,durationMs,name,quickstart';
     const format = prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
     return new NestLogger(pino(options, { write: (line) => output.write(format(line)) }));
   }
@@ -83,13 +83,13 @@ function fieldsOf(message: unknown): object {
 }
 
 /** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
-function messageFormat({ context, method, path, msg, status, durationMs, quickstart }: Record<string, unknown>): string {
+function messageFormat({ context, method, path, msg, status, durationMs, name, quickstart }: Record<string, unknown>): string {
   if (quickstart) {
     return quickstartBlock(quickstart as Quickstart);
   }
   const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
   const origin = typeof context === 'string' ? `${context}:` : undefined;
-  const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time];
+  const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time, name];
   return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 }
 

@@ -141,21 +141,15 @@ function exampleBody(problem: Problem, path: string) {
   return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID);
 }
 
-interface ProblemMedia {
-  readonly example?: { readonly type?: string };
-  readonly examples?: Readonly<Record<string, { readonly value: { readonly type?: string } }>>;
-}
-
 /** An example body of each problem type by name, taken from an operation of the document if one has that problem. */
 export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   const [path = '/'] = Object.keys(document.paths);
   const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
-  const documented = (media as ProblemMedia[]).flatMap(
-    ({ example, examples = {} }) => example ?? Object.values(examples).map(({ value }) => value),
-  );
+  const named = media.flatMap(({ examples = {} }) => Object.values(examples) as { value?: unknown }[]);
+  const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
   return new Map(
     problemTypes().map((type) => {
-      const found = documented.find((example) => example.type === problemTypeUri(type));
+      const found = documented.find((example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type));
       return [type.name, found ?? exampleBody(exampleProblem(type), path)];
     }),
   );

@@ -1,4 +1,5 @@
-import { getMetadataStorage, ValidateBy, type ValidationArguments } from 'class-validator';
+import { plainToInstance } from 'class-transformer';
+import { getMetadataStorage, ValidateBy, type ValidationArguments, ValidationTypes } from 'class-validator';
 
 /**
  * A class-validator constraint whose name is the `code` in a problem's `errors`.
@@ -20,4 +21,18 @@ export function Rule(code: string, detail: string, test: (value: unknown, siblin
 /** The class-validator rules of a class, including inherited ones, without groups. */
 export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
+}
+
+/** Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class. */
+export function collectRules(type: new () => object, found = new Map<unknown, ReturnType<typeof rulesOf>>()) {
+  if (!found.has(type)) {
+    const rules = rulesOf(type);
+    found.set(type, rules);
+    for (const { propertyName } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
+      // Only class-transformer knows the class that `@Type()` names.
+      const { [propertyName]: nested } = plainToInstance(type, { [propertyName]: [{}] }) as Record<string, object[]>;
+      nested?.forEach((value) => collectRules(value.constructor as new () => object, found));
+    }
+  }
+  return found;
 }

@@ -67,7 +67,7 @@ function compact(responses) {
     return having
       .first()
       .getIn(['headers', name])
-      .update('description', (text) => text + statuses);
+      .update('description', (text = '') => text + statuses);
   });
   const listed = responses.map((response, status) =>
     problems.has(status) ? first.clear().set('description', withLinks(response.get('description'))) : response.delete('headers'),
@@ -95,7 +95,7 @@ const ResponseFirst = ({ React: { createElement, useEffect, useRef } }) => ({
       const element = useRef(null);
       const id = response.getIn(['headers', 'x-request-id']);
       useEffect(() => {
-        if (!seen.has(id)) {
+        if (id === undefined || !seen.has(id)) {
           seen.add(id);
           element.current.scrollIntoView({ block: 'nearest' });
         }
