@@ -13,7 +13,7 @@ export class AccessToken {
   @Column('bytea')
   declare digest: Buffer;
 
-  /** Last four characters of the token, to recognise it; null for tokens issued before these were stored. */
+  /** Last four characters of the token, to recognize it; null for tokens issued before these were stored. */
   @Column('text', { name: 'last_four', nullable: true })
   declare lastFour: string | null;
 

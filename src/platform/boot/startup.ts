@@ -10,7 +10,7 @@ import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 import { checkPaths } from './boot-checks.js';
 
-/** Starts the background work of a server when Nest initialises. Commands do not run it. */
+/** Starts the background work of a server when Nest initializes. Commands do not run it. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
   /** Version of the service, for traces; undefined in commands. */

@@ -6,7 +6,7 @@ import { describeError } from '../observability/describe-error.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { isUnavailable } from './database-problem.js';
 
-/** Key of the advisory lock that serialises migrations of replicas that start at once. */
+/** Key of the advisory lock that serializes migrations of replicas that start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
 /** Milliseconds between two attempts to get that lock. */

@@ -75,7 +75,7 @@ function serverChecks(dataSource: DataSource): Check[] {
     check(
       'clock',
       'warn',
-      'Synchronise both machines with NTP: items get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
+      'Synchronize both machines with NTP: items get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
       `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
         FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
     ),

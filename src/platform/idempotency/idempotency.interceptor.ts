@@ -62,7 +62,7 @@ function keyOf(request: Request): string | undefined {
   return key;
 }
 
-/** SHA-256 that identifies a request. Property order is ignored, because clients may serialise the same JSON differently. */
+/** SHA-256 that identifies a request. Property order is ignored, because clients may serialize the same JSON differently. */
 function digestOf({ method, originalUrl, body }: Request): Buffer {
   const canonicalJson = JSON.stringify(body, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
