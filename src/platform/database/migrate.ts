@@ -62,7 +62,7 @@ async function applyAll(executor: MigrationExecutor): Promise<number> {
     }
     const [failed] = await executor.getPendingMigrations();
     const reason = describeError(error).message;
-    const remedy = 'Fix it and run "migrate" again. Earlier migrations have been applied.';
+    const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
     throw new OperatorError(`The migration ${failed?.name} failed: ${reason}. ${remedy}`, { cause: error });
   }
   for (const { name } of pending) {

@@ -31,7 +31,7 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
 function connectionCheck(name: string, connect: () => Promise<Check[]>, severity: Check['severity'] = 'fail', more = ''): Check {
   return {
     name: `database.${name}`,
-    advice: `Correct the URL, start the server, or see its log.${more}`,
+    advice: `Correct the URL (host, database, user, sslmode), start the server, or see its log.${more}`,
     severity,
     run: async () => ({ fine: true, found: 'connected', next: await connect() }),
   };
@@ -87,7 +87,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
   const rights = selecting(dataSource)(
     'rights.migrate',
     MIGRATE_ON_START ? 'fail' : 'warn',
-    'GRANT CREATE ON SCHEMA … TO the role, or run migrate as the role that owns the tables.',
+    'Run GRANT CREATE ON SCHEMA <schema> TO <role>, or run migrate as the role that owns the tables.',
     `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
         (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
       format('%s in schema %s', current_user, current_schema()) AS found`,

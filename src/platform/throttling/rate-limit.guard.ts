@@ -9,7 +9,7 @@ const rateLimited = defineProblemType({
   status: 429,
   title: 'Rate limited',
   remedy:
-    'The token has reached its request limit. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every response contains the number of requests left.',
+    'The token has reached its request limit. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every authenticated response contains the number of requests left.',
 });
 
 /** @param window - in seconds, as is `retryAfter` */
