@@ -25,7 +25,7 @@ import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitte
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
@@ -96,6 +96,12 @@ class ShapesDto {
   @ValidateNested({ each: true })
   @Type(() => CircleDto)
   declare shapes: CircleDto[];
+
+  // Fails for objects without the property.
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Transform(({ value }: { value: { color: string }[] }) => value.map(({ color }) => color.trim()))
+  declare colors?: string[];
 
   @IsOptional()
   @IsDate()

@@ -54,7 +54,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'a role that may not migrate',
     async () => ({ DATABASE_URL: (await create('elsewhere')).replace('postgres@', 'barred@') }),
-    /^warn database\.extensions: pg_trgm is not .*\nfail database\.rights\.migrate: barred in schema public → GRANT CREATE.*$/,
+    /^warn database\.extensions: pg_trgm is not .*\nfail database\.rights\.migrate: barred in schema public → Run GRANT CREATE.*$/,
   ],
   [
     'other migrations',

@@ -29,10 +29,19 @@ export function collectRules(type: new () => object, found = new Map<unknown, Re
     const rules = rulesOf(type);
     found.set(type, rules);
     for (const { propertyName } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
-      // Only class-transformer knows the class that `@Type()` names.
-      const { [propertyName]: nested } = plainToInstance(type, { [propertyName]: [{}] }) as Record<string, object[]>;
-      nested?.forEach((value) => collectRules(value.constructor as new () => object, found));
+      nestedClasses(type, propertyName).forEach((nested) => collectRules(nested, found));
     }
   }
   return found;
+}
+
+/** Only class-transformer knows the class that `@Type()` names, so it converts an empty object. */
+function nestedClasses(type: new () => object, property: string): (new () => object)[] {
+  try {
+    const { [property]: nested } = plainToInstance(type, { [property]: [{}] }) as Record<string, unknown>;
+    return [nested].flat().map((value) => (Object(value) as object).constructor as new () => object);
+  } catch {
+    // A transformation of the feature may not accept an empty object.
+    return [];
+  }
 }
