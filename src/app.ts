@@ -53,7 +53,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
-  app.get(Startup).version = apiDescription.version;
+  app.get(Startup).isServer = true;
   return app;
 }
 

@@ -32,7 +32,7 @@ const destination = createServer(({ url, headers }, response) => {
 function startTracing(settings: NodeJS.ProcessEnv): void {
   for (const api of [trace, context, propagation]) api.disable();
   exporter = new InMemorySpanExporter();
-  sdk = startSdk(readConfiguration(settings), '1.0.0', exporter);
+  sdk = startSdk(readConfiguration(settings), exporter);
 }
 
 beforeAll(async () => {

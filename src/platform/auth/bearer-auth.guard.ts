@@ -6,7 +6,7 @@ import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-type.js';
 import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
-import { currentSpan } from '../tracing/traced.js';
+import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from './failure-budget.js';
 import { type Admission, type Principal, type Refusal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';

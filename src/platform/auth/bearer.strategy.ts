@@ -8,7 +8,7 @@ import { Strategy } from 'passport-http-bearer';
 import { Configuration } from '../config/configuration.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { Bulkhead } from '../database/bulkhead.js';
-import { traced } from '../tracing/traced.js';
+import { traced } from '../tracing/tracing.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { clientAddress, FailureBudget, networksOf } from './failure-budget.js';

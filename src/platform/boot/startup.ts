@@ -13,8 +13,8 @@ import { checkPaths } from './boot-checks.js';
 /** Starts the background work of a server when Nest initializes. Commands do not run it. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
-  /** Version of the service, for traces; undefined in commands. */
-  version: string | undefined;
+  /** False in commands. */
+  isServer = false;
 
   constructor(
     private readonly tracing: Tracing,
@@ -28,10 +28,10 @@ export class Startup implements OnApplicationBootstrap {
 
   /** @throws OperatorError if two routes are equal, the tokens file is invalid, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {
-    if (this.version !== undefined) {
+    if (this.isServer) {
       const registered = expressRoutes(this.host.httpAdapter.getInstance());
       checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
-      await this.tracing.start(this.version);
+      await this.tracing.start();
       await this.tokens.start();
       this.jwt.start();
       this.storedResponses.start();

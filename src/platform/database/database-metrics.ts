@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
+import { traceStatement } from '../tracing/tracing.js';
 import { type AppDataSource, poolOf } from './app-data-source.js';
 import type { StatementObserver } from './database-client.js';
 import { type Meaning, meaningOf } from './database-problem.js';
@@ -63,6 +64,7 @@ export class DatabaseMetrics {
       labels: { operation: OPERATIONS, cause: CAUSES },
     });
     statements.add((text) => this.observe(text));
+    statements.add(traceStatement);
   }
 
   /** @param dataSources - of the primary, followed by those of `DATABASE_REPLICA_URLS` */

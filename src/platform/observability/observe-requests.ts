@@ -3,8 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { failSpan } from '../tracing/traced.js';
-import { inRequestSpan } from '../tracing/tracing.js';
+import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
 /** In seconds; 0.25 is the latency objective. */

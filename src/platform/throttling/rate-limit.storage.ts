@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 import type { RedisConnection } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import { within } from '../time/duration.js';
-import { currentSpan, traced } from '../tracing/traced.js';
+import { currentSpan, traced } from '../tracing/tracing.js';
 import { RedisWindow } from './redis-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 

@@ -7,16 +7,16 @@ import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
-import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { type Configuration, SERVICE_NAME, SERVICE_VERSION } from '../config/configuration.js';
 
 /** Minimum milliseconds between two warnings: each batch fails while the collector is away. */
 const WARNING_INTERVAL = 60_000;
 
 /** Starts the OpenTelemetry SDK. The exporter and the resource read their settings from the environment. */
-export function startSdk(settings: Configuration, version: string, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
+export function startSdk(settings: Configuration, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
   const resource = resourceFromAttributes({
     'service.name': SERVICE_NAME,
-    'service.version': version,
+    'service.version': SERVICE_VERSION,
     'service.instance.id': `${hostname()}:${process.pid}`,
     'host.name': hostname(),
   });

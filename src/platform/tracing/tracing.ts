@@ -1,36 +1,33 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
+import {
+  context,
+  INVALID_SPAN_CONTEXT,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Request } from 'express';
-import { DatabaseError } from 'pg';
 import { hideCredentials } from '../auth/hide-credentials.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
-import type { StatementObserver } from '../database/database-client.js';
-import { StatementObservers } from '../database/database-metrics.js';
+import { Problem } from '../http/problem.js';
 import { within } from '../time/duration.js';
-import { currentSpan, failSpan } from './traced.js';
-
-/** Quoted names, parameters, strings, comments and numbers, also unterminated (PostgreSQL manual, "Lexical Structure"). */
-const LEXEMES =
-  /"(?:[^"]|"")*(?:"|$)|\$\d+|(?:\be'(?:[^'\\]|\\.|'')*|'(?:[^']|'')*)(?:'|$)|\$(?<tag>(?:[a-z_]\w*)?)\$.*?(?:\$\k<tag>\$|$)|--[^\n]*|\/\*.*?(?:\*\/|$)|\b\d[\w.]*/gis;
 
 /** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Without it, the OpenTelemetry SDK is not loaded. */
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   private sdk: TracerProvider | undefined;
 
-  constructor(
-    private readonly configuration: Configuration,
-    statements: StatementObservers,
-  ) {
-    statements.add(traceStatement);
-  }
+  constructor(private readonly configuration: Configuration) {}
 
-  async start(serviceVersion: string): Promise<void> {
+  async start(): Promise<void> {
     const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: isDisabled } = this.configuration;
     if (endpoint !== undefined && !isDisabled) {
       const { startSdk } = await import('./start-sdk.js');
-      this.sdk = startSdk(this.configuration, serviceVersion);
+      this.sdk = startSdk(this.configuration);
     }
   }
 
@@ -57,8 +54,68 @@ export function inRequestSpan({ method, headers }: Request, serve: (span?: Span)
   context.with(trace.setSpan(caller, span), serve, undefined, span);
 }
 
-/** Creates a span for each SQL statement of the current request. */
-const traceStatement: StatementObserver = (statement) => {
+/** The active span; undefined if it is not sampled or has ended, so that work after the response is not traced. */
+export function currentSpan(): Span | undefined {
+  const span = trace.getActiveSpan();
+  return span?.isRecording() === true ? span : undefined;
+}
+
+/**
+ * Runs work in a span of the current trace, or without a span if the trace is not sampled.
+ *
+ * @param name - low cardinality, without client input
+ * @param work - may set attributes, but not values of rows, filters or bodies. If it throws, the span fails
+ */
+export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
+  if (!currentSpan()) {
+    return work(trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
+  }
+  return trace.getTracer(SERVICE_NAME).startActiveSpan(name, { kind }, async (span) => {
+    try {
+      return await work(span);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.type.status >= 500) {
+        failSpan(span, error);
+      }
+      throw error;
+    } finally {
+      span.end();
+    }
+  });
+}
+
+/** `fetch` for other services, in a client span that the other service continues (`traceparent`). */
+export function tracedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const method = init.method?.toUpperCase() ?? 'GET';
+  const call = async (span: Span) => {
+    const { origin, pathname, hostname, port, protocol } = new URL(url);
+    span.setAttributes({
+      'http.request.method': method,
+      'url.full': hideCredentials(origin + pathname),
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    });
+    const headers = Object.fromEntries(new Headers(init.headers));
+    propagation.inject(context.active(), headers);
+    const response = await fetch(url, { ...init, headers });
+    span.setAttribute('http.response.status_code', response.status);
+    if (response.status >= 400) {
+      failSpan(span, { name: String(response.status) });
+    }
+    return response;
+  };
+  return traced(method, call, SpanKind.CLIENT);
+}
+
+/** Marks a span as failed with the error's code or name, without its message, which can quote values. */
+export function failSpan(span: Span, error: unknown): void {
+  const { code, name } = (error instanceof Problem ? error.type : Object(error)) as { code?: unknown; name?: string };
+  span.setAttribute('error.type', typeof code === 'string' ? code : (name ?? typeof error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** Creates a span for a SQL statement of the current request. @returns ends it, with the error of the statement if any */
+export function traceStatement(statement: string): (error?: unknown) => void {
   if (!currentSpan()) {
     return () => undefined;
   }
@@ -68,15 +125,14 @@ const traceStatement: StatementObserver = (statement) => {
   return (error) => {
     if (error !== undefined) {
       failSpan(span, error);
-      span.setAttribute('db.response.status_code', error instanceof DatabaseError ? error.code : undefined);
     }
     span.end();
   };
-};
+}
 
-/** The attributes of a statement. Values and comments in its text are replaced by `?`. */
+/** The attributes of a statement. Its text has `?` for numbers and ends at the first string or comment: values are sent as parameters. */
 export function describeStatement(statement: string) {
-  const text = statement.replaceAll(LEXEMES, (lexeme: string) => (/^(?:"|\$\d)/.test(lexeme) ? lexeme : '?'));
+  const text = statement.replace(/(?:'|--|\/\*|\$(?!\d)).*/s, '?').replaceAll(/(?<![\w$])\d[\w.]*/g, '?');
   const operation = /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? '';
   const table = /\b(?:from|into|update|table)\s+(?:only\s+)?"?([a-z_]\w*)/i.exec(text)?.[1];
   return {

@@ -3,7 +3,7 @@ import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet 
 import type { Configuration } from '../../config/configuration.js';
 import { isTrustworthyUrl } from '../../config/variables.decorators.js';
 import type { Metrics } from '../../observability/metrics.js';
-import { tracedFetch } from '../../tracing/traced.js';
+import { tracedFetch } from '../../tracing/tracing.js';
 
 /** Milliseconds: fetch time limit, pause after a fetch, and refresh interval, which is also how long a withdrawn key stays valid. */
 export const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
