@@ -11,7 +11,6 @@ import { Startup } from './platform/boot/startup.js';
 import { Configuration, logsInfo } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
-import { Database } from './platform/database/database.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { configureExpress, securityHeaders } from './platform/http/configure-express.js';
 import { Connections } from './platform/http/connections.js';
@@ -48,7 +47,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
   const routes = routesOf(app);
-  checkModules(routes, app.get(Database).tables);
+  checkModules(routes);
   app.get(OpenApiDocument).build(app, apiDescription, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });

@@ -23,7 +23,7 @@ import {
   Section,
   SqlMigration,
 } from '../src/platform/index.js';
-import { checkOrders } from '../src/platform/lists/order.js';
+import { checkIndexes } from '../src/platform/lists/required-indexes.js';
 import type { ProblemBody } from './support/api.js';
 import { type Service, startService } from './support/service.js';
 
@@ -201,11 +201,11 @@ describe('in the order of a column, within a base condition', () => {
 
   it('does not become ready without the index', async () => {
     const { manager } = notes();
-    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+    await expect(checkIndexes(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('ALTER INDEX notes_topic_rung_at_id_idx RENAME TO another_name');
     await manager.query('CREATE INDEX other_order_idx ON notes (rung_at, id)');
     await manager.query('ANALYZE notes');
-    await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+    await expect(checkIndexes(manager.dataSource)).resolves.toBeUndefined();
     await manager.query('DROP INDEX another_name');
     await manager.query('DROP INDEX other_order_idx');
     const definition = `ON "notes" ("topic" COLLATE "C", "rung_at", "id")`;
@@ -220,7 +220,7 @@ describe('in the order of a column, within a base condition', () => {
       `(topic COLLATE "C", rung_at, id) WHERE note_title = 'a'`,
     ]) {
       await manager.query(`CREATE INDEX useless_idx ON notes ${index}`);
-      await expect(checkOrders(manager.dataSource)).rejects.toThrow(missing);
+      await expect(checkIndexes(manager.dataSource)).rejects.toThrow(missing);
       await manager.query('DROP INDEX useless_idx');
     }
     for (const index of [
@@ -228,7 +228,7 @@ describe('in the order of a column, within a base condition', () => {
       '(topic COLLATE "C", rung_at, id) WHERE hidden_at IS NULL',
     ]) {
       await manager.query(`CREATE INDEX useful_idx ON notes ${index}`);
-      await expect(checkOrders(manager.dataSource)).resolves.toBeUndefined();
+      await expect(checkIndexes(manager.dataSource)).resolves.toBeUndefined();
       await manager.query('DROP INDEX useful_idx');
     }
   });

@@ -20,6 +20,7 @@ import {
 import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
+import { createEmbedded } from './support/test-database.js';
 
 // Typical mistakes of other teams.
 
@@ -170,15 +171,20 @@ it.each<[string, string[]]>([
     'responses',
     ['WrongController.answerItself sends its own response: return the body, and set headers with @Res({ passthrough: true }).'],
   ],
-  [
-    'filters',
-    [
-      "Thing.name names the index things_name_idx, which no registered migration creates: register an IndexMigration with index = 'things_name_idx'",
-    ],
-  ],
 ])('does not start, and names every error: %s', async (_part, faults) => {
   const message = await refusal({ imports: [ThingsModule] });
   for (const fault of faults) expect(message).toContain(`\n- ${fault}`);
+});
+
+it('does not start with a filter whose index does not exist', async () => {
+  @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])] })
+  class FeatureModule {}
+
+  const database = await createEmbedded();
+  await expect(startService({}, database, FeatureModule)).rejects.toThrow(
+    "Thing.name names the index things_name_idx, which does not exist: register an IndexMigration with index = 'things_name_idx'",
+  );
+  await database.drop();
 });
 
 it.each<[string, Type, string]>([

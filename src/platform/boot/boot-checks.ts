@@ -2,10 +2,7 @@ import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
-import type { Tables } from '../database/migrations.module.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
-import { filterDefinitions } from '../lists/filter/define-filter.js';
-import { missingIndexes } from '../lists/filter-columns.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
@@ -14,11 +11,8 @@ const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inpu
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
-export function checkModules(routes: readonly Route[], tables: Tables): void {
-  refuse([
-    ...routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))),
-    ...missingIndexes(filterDefinitions(), tables),
-  ]);
+export function checkModules(routes: readonly Route[]): void {
+  refuse(routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))));
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
     if (isPost && !isIdempotent(route) && tokenPolicyOf(route) !== 'public') {

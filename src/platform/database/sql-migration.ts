@@ -13,7 +13,7 @@ abstract class ForwardMigration implements MigrationInterface {
 
 /** A migration in SQL. Old code must work on the new schema (expand, then contract), because both versions run during a rollout. */
 export abstract class SqlMigration extends ForwardMigration {
-  /** Run in order. Filters can refer to indexes that are created here. */
+  /** Run in order. */
   abstract readonly statements: readonly string[];
 
   async up(runner: QueryRunner): Promise<void> {
@@ -35,7 +35,7 @@ export abstract class IndexMigration extends ForwardMigration {
   /** The SQL after the name in `CREATE INDEX`: `ON items (name)`. */
   abstract readonly definition: string;
   /** Extension that the index needs. If it is not available, the index is skipped with a warning. */
-  protected readonly extension: string | undefined = undefined;
+  readonly extension: string | undefined = undefined;
 
   async up(runner: QueryRunner): Promise<void> {
     const { index, extension } = this;

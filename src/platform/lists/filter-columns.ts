@@ -1,7 +1,5 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, type ColumnType, getMetadataArgsStorage } from 'typeorm';
-import type { Tables } from '../database/migrations.module.js';
-import { IndexMigration, SqlMigration } from '../database/sql-migration.js';
 import { columnOptionsOf, isOf } from '../database/table-name.js';
 import type { FieldType, FilterFields } from './filter/filter-fields.js';
 
@@ -40,32 +38,4 @@ export function checkFields(entity: Type, fields: FilterFields): void {
 
 function fits(column: ColumnOptions | undefined, types: readonly unknown[]): boolean {
   return types.includes(column?.type) && !column?.transformer && !column?.array;
-}
-
-interface Filterable {
-  readonly entity: Type;
-  readonly fields: FilterFields;
-}
-
-/** Filter indexes that no registered migration creates, with the fix; only for entities of registered modules. */
-export function missingIndexes(filters: readonly Filterable[], { entities, migrations }: Tables): string[] {
-  const named = new Set(migrations.flatMap((type) => sqlOf(new type()).split(/[^\w$]+/)));
-  const registered = filters.filter(({ entity }) => entities.includes(entity));
-  return registered.flatMap(({ entity, fields }) =>
-    Object.entries(fields).flatMap(([name, { indexes = [] }]) =>
-      indexes
-        .filter((index) => !named.has(index))
-        .map(
-          (index) =>
-            `${entity.name}.${name} names the index ${index}, which no registered migration creates: register an IndexMigration with index = '${index}', or correct the name. See docs/filtering.md.`,
-        ),
-    ),
-  );
-}
-
-function sqlOf(migration: object): string {
-  if (migration instanceof IndexMigration) {
-    return migration.index;
-  }
-  return migration instanceof SqlMigration ? migration.statements.join(';') : '';
 }

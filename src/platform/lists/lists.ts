@@ -9,9 +9,9 @@ import { encodeCursor, type Position } from './cursor.js';
 import { FilteredReads } from './filtered-reads.js';
 import { findFiltered, sourcesOf } from './find-filtered.js';
 import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-scope.js';
-import { checkOrders } from './order.js';
 import type { Page, Row, Values } from './page.js';
 import { CURSOR_FAULT, type PageQuery } from './page-query.js';
+import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { findFirst, findNewest, type Found } from './rows.js';
 
@@ -25,7 +25,7 @@ export class Lists {
     private readonly filteredReads: FilteredReads,
     metrics: Metrics,
   ) {
-    database.addCheck(checkOrders);
+    database.addCheck(checkIndexes);
     database.addCheck(findIndependentTables);
     this.created = new Counter({
       name: 'items_rows_created_total',

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
-import type { DataSource, EntityMetadata } from 'typeorm';
-import { OperatorError } from '../config/operator-error.js';
-import { columnOptionsOf, quotedTable } from '../database/table-name.js';
+import type { EntityMetadata } from 'typeorm';
+import { columnOptionsOf } from '../database/table-name.js';
 
 type Scalar = string | number | boolean | Date;
 
@@ -26,7 +25,8 @@ export interface Order<Entity = object> {
   readonly within: readonly string[];
 }
 
-const orders: Order[] = [];
+/** All declared orders. */
+export const orders: Order[] = [];
 
 /**
  * Declares an order for `Lists.findPage`. Text is sorted by code point. The application does not become ready without an index on
@@ -70,7 +70,7 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
     : { column, indexed: name, sql: driver.escape(name) };
 }
 
-type ComparedColumn = ReturnType<typeof comparedColumn>;
+export type ComparedColumn = ReturnType<typeof comparedColumn>;
 
 /** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
 export interface Sorting {
@@ -82,7 +82,7 @@ export interface Sorting {
   readonly value: string;
 }
 
-function sortedColumns(metadata: EntityMetadata, order: Order | undefined): ComparedColumn[] {
+export function sortedColumns(metadata: EntityMetadata, order: Order | undefined): ComparedColumn[] {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
 
@@ -96,48 +96,4 @@ export function sortingOf(metadata: EntityMetadata, order: Order | undefined): S
     operator: direction === 'ASC' ? '>' : '<',
     value: order ? `(${columns[0]})::text` : `''`,
   };
-}
-
-/** Columns of B-trees of all rows that are not soft-deleted, such as `title C DESC`. A plan proves nothing about an index for few rows. */
-const INDEXES = `
-  SELECT array(
-    SELECT a.attname || CASE WHEN c.collname <> 'default' THEN ' ' || c.collname ELSE '' END
-      || CASE i.indoption[k] WHEN 0 THEN '' WHEN 3 THEN ' DESC' ELSE ' NULLS' END
-    FROM generate_series(0, i.indnkeyatts - 1) k
-    LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k]
-    LEFT JOIN pg_collation c ON c.oid = i.indcollation[k]
-    ORDER BY k
-  ) AS columns
-  FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
-  WHERE i.indrelid = $1::regclass AND i.indisvalid AND m.amname = 'btree'
-    AND (i.indpred IS NULL OR pg_get_expr(i.indpred, i.indrelid) = '(' || quote_ident($2) || ' IS NULL)')
-    AND NOT EXISTS (SELECT FROM unnest(i.indclass) o JOIN pg_opclass p ON p.oid = o WHERE NOT p.opcdefault)`;
-
-/** Checks that an index serves each declared order. @throws OperatorError with the missing index */
-export async function checkOrders(dataSource: DataSource): Promise<void> {
-  for (const metadata of dataSource.entityMetadatas) {
-    const table = quotedTable(metadata);
-    for (const order of orders.filter(({ entity }) => entity === metadata.target)) {
-      const parameters = [table, metadata.deleteDateColumn?.databaseName];
-      const indexes = await dataSource.query<{ columns: (string | null)[] }[]>(INDEXES, parameters);
-      const fixed = order.within.map((name) => comparedColumn(metadata, name));
-      const sorted = sortedColumns(metadata, order);
-      if (!indexes.some(({ columns }) => serves(columns, fixed, sorted))) {
-        const definition = `ON ${table} (${[...fixed, ...sorted].map(({ sql }) => sql).join(', ')})`;
-        throw new OperatorError(
-          `${metadata.name} is sorted by ${order.column}, which no index supports: register an IndexMigration with definition = '${definition}'.`,
-        );
-      }
-    }
-  }
-}
-
-/** Whether an index starts with the columns of the base condition in any order, followed by the sort columns in one direction. */
-function serves(index: readonly (string | null)[], fixed: readonly ComparedColumn[], sorted: readonly ComparedColumn[]): boolean {
-  const first = new Set(index.slice(0, fixed.length).map((column) => column?.replace(/ (?:DESC|NULLS)$/, '')));
-  const next = index.slice(fixed.length, fixed.length + sorted.length).join();
-  return (
-    fixed.every(({ indexed }) => first.has(indexed)) &&
-    ['', ' DESC'].some((direction) => next === sorted.map(({ indexed }) => indexed + direction).join())
-  );
 }

@@ -24,11 +24,8 @@ export interface FilterDefinition<Entity = object> {
   parse(expression: string): Filter<Entity>;
 }
 
-const definitions: FilterDefinition[] = [];
-
-export function filterDefinitions(): readonly FilterDefinition[] {
-  return definitions;
-}
+/** All declared filters. */
+export const filters: FilterDefinition[] = [];
 
 /**
  * Declares the fields by which lists of an entity can be filtered, for `PageQueryOf`.
@@ -58,7 +55,7 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   };
   Object.values(examples).forEach(parse);
   const definition = { entity, fields, examples, parse };
-  definitions.push(definition);
+  filters.push(definition);
   return definition;
 }
 
