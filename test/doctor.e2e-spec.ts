@@ -67,7 +67,7 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
   await service.end('SIGTERM');
 
   const after = await doctor(database.environment);
-  expect(after.found).toMatchObject({ 'database.migrations': 'nothing to apply', 'database.tables': 'have all columns' });
+  expect(after.found['database.migrations']).toBe('nothing to apply');
   expect([during.faults, after.faults]).toEqual(['', '']);
 });
 

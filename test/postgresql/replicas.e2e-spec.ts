@@ -16,7 +16,6 @@ import { query } from '../support/query.js';
 import { eventually, serverDefaults, startService, TESTER } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
-import { issueToken } from '../support/tokens.js';
 
 // Starts of processes, alone and at the same time, and their shared state.
 
@@ -38,16 +37,6 @@ describe('a failure that no retry fixes stops the start, with its reason:', () =
       1,
       expect.stringMatching(/^The migration CreateItems1767225600001 failed: relation "items" already exists\./),
     ]);
-  });
-
-  it.each([
-    ['a table that is missing', 'DROP TABLE items'],
-    ['a column that is missing', 'ALTER TABLE items DROP COLUMN description'],
-  ])('%s', async (_name, statement) => {
-    await issueToken(database.environment);
-    await run(statement);
-    const { code, stderr } = await runServiceToEnd(database.environment);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^The entity Item does not match the database: .* does not exist/)]);
   });
 
   it('an entity that TypeORM does not accept', async () => {

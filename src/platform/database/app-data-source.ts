@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { DataSource, type EntityMetadata, type EntityTarget, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { databaseUnavailable } from './database-problem.js';
-import { checkTables } from './table-name.js';
 import { transactionOf } from './transactions.js';
 
 /** Milliseconds to wait for connections to close. */
@@ -32,7 +31,7 @@ export class AppDataSource extends DataSource {
   /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
   isReady = false;
   /** Run after the migrations. One that fails keeps the database from becoming ready. */
-  readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [checkTables];
+  readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
 
   /** Connects and runs the checks; disconnects if one fails. @param onPending - applies missing migrations, or throws */
   async open(onPending: (migrations: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, requireWritable } from '../database/data-directory.js';
-import { checkTables } from '../database/table-name.js';
 import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 
@@ -82,7 +81,7 @@ function serverChecks(dataSource: DataSource): Check[] {
   ];
 }
 
-/** Checks for pending migrations. Without any, checks the tables; otherwise, the rights to apply them. */
+/** Checks for pending migrations and, if there are any, the rights to apply them. */
 function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
   const rights = selecting(dataSource)(
     'rights.migrate',
@@ -92,11 +91,6 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
         (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
       format('%s in schema %s', current_user, current_schema()) AS found`,
   );
-  const tables: Check = {
-    name: 'database.tables',
-    advice: 'Restore the tables to the state that the migrations created.',
-    run: () => checkTables(dataSource).then(() => ({ fine: true, found: 'have all columns' })),
-  };
   return {
     name: 'database.migrations',
     advice: 'Run migrate.',
@@ -108,7 +102,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       const newer = (await executor.getExecutedMigrations()).map(({ name }) => name).filter((name) => !known.has(name));
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
-        return { fine: true, found: `nothing to apply${others}`, next: [tables] };
+        return { fine: true, found: `nothing to apply${others}` };
       }
       const advice = MIGRATE_ON_START ? '; run migrate, or start the service' : '';
       const found = `pending: ${pending.join(', ')}${others}${advice}`;
