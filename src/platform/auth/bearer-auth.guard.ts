@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
-import { defineProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { currentSpan } from '../tracing/tracing.js';

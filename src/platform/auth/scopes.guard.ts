@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { defineProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { challenge } from './bearer-auth.guard.js';
 import { requiredPolicy } from './token-policy.decorator.js';

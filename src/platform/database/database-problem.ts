@@ -5,8 +5,7 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
   UpdateValuesMissingError,
 } from 'typeorm';
-import { serviceUnavailable } from '../http/http-problem-types.js';
-import { defineProblemType, problemTypeOf } from '../http/problem-type.js';
+import { defineProblemType, problemTypeOf, serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
 /** SQLSTATE of a statement that was canceled, by its time limit or by an administrator. */

@@ -2,7 +2,7 @@ import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } f
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '../auth/token-policy.decorator.js';
-import { PROBLEMS_PATH } from '../http/problem-type.js';
+import { PROBLEMS_PATH } from '../http/problem-types.js';
 import { Hidden } from '../openapi/route-documentation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, VERSION_NEUTRAL } from '@nestjs/common';
 import { Hidden } from '../openapi/route-documentation.js';
 import { Public } from '../auth/token-policy.decorator.js';
-import { serviceUnavailable } from '../http/http-problem-types.js';
+import { serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { HealthIndicators } from './health-indicators.js';
 

@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { HealthIndicators } from '../health/health-indicators.js';
 import { Metrics } from '../observability/metrics.js';
-import type { Connections } from './connections.js';
+import type { HttpServer } from './http-server.js';
 
 /**
  * Graceful shutdown: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that this replica is not ready, it serves requests and
@@ -12,7 +12,7 @@ import type { Connections } from './connections.js';
 @Injectable()
 export class Drain implements BeforeApplicationShutdown {
   /** Undefined in commands, which have no server. */
-  connections: Connections | undefined;
+  httpServer: HttpServer | undefined;
   hasBegun = false;
   private readonly logger = new Logger('Drain');
 
@@ -26,19 +26,19 @@ export class Drain implements BeforeApplicationShutdown {
 
   /** @param signal - undefined if the application is closed by code */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
-    const { connections, configuration } = this;
-    if (!connections) {
+    const { httpServer, configuration } = this;
+    if (!httpServer) {
       return;
     }
     const timeout = configuration.SHUTDOWN_TIMEOUT * 1000;
     this.hasBegun = true;
     this.indicators.endWith('shutdown');
-    connections.closeAfterResponses();
+    httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
       this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted.');
-      connections.server.closeAllConnections();
+      httpServer.server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
-    connections.server.once('close', () => clearTimeout(deadline));
+    httpServer.server.once('close', () => clearTimeout(deadline));
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       // In case a module hangs.
@@ -48,6 +48,6 @@ export class Drain implements BeforeApplicationShutdown {
     if (signal === 'SIGTERM') {
       await delay(configuration.SHUTDOWN_DELAY * 1000);
     }
-    connections.closeIdle();
+    httpServer.closeIdle();
   }
 }

@@ -2,7 +2,7 @@ import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/token-policy.decorator.js';
 import { Hidden } from '../openapi/route-documentation.js';
-import { methodNotAllowed, notFound } from './http-problem-types.js';
+import { methodNotAllowed, notFound } from './problem-types.js';
 import { Problem } from './problem.js';
 
 /** Handles requests that match no other route. It is guarded like a route: without a token, clients cannot find out which paths exist. */

@@ -2,47 +2,165 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
+import type { RequestHandler, Response } from 'express';
+import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
-import { closeUnread, type Connections } from './connections.js';
-import { badRequest, headerFieldsTooLarge, requestTimeout } from './http-problem-types.js';
 import { isDecodable } from './percent-encoding.js';
+import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from './problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
-/** Sends problems for errors that Node and Express would handle themselves, before any guard. */
-export function configureHttpServer(server: Server, connections: Connections, metrics: Metrics): void {
-  const logger = new Logger('HttpServer');
-  const unreadable = metrics.counter({
-    name: 'items_http_unreadable_requests_total',
-    help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
-    labels: { status: ['400', '408', '431'] },
-  });
+/** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
+const MAX_PENDING = 16;
 
-  // Node would respond without a problem to a missing Host and to an unknown expectation. `100 Continue` is sent only when the body
-  // is read, so that refused clients do not send it.
-  Object.assign(server, { requireHostHeader: false });
-  for (const event of ['checkContinue', 'checkExpectation']) {
-    server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+/** Milliseconds for a body (at most 64 KiB) to arrive after the headers. */
+const BODY_TIME = 15_000;
+
+/** Milliseconds without progress until the connection of a client that does not read its response is closed. */
+const STALL_TIMEOUT = 30_000;
+
+/** Milliseconds between two searches for connections whose client does not read. */
+const PAUSE_INTERVAL = 5000;
+
+/** Milliseconds for the client to read a response whose request body is not read. */
+const LINGER = 1000;
+
+/** By code of Node's errors. */
+const UNREADABLE: Readonly<Record<string, ProblemType>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
+  HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
+};
+
+/** Limits each connection, and sends problems for errors that Node and Express would handle themselves, before any guard. */
+export class HttpServer {
+  private readonly logger = new Logger('HttpServer');
+  /** Open connections with their responses that are not complete. */
+  private readonly connections = new Map<Socket, Set<Response>>();
+  private readonly cut;
+  private readonly unreadable;
+  private isDraining = false;
+
+  constructor(
+    readonly server: Server,
+    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration,
+    metrics: Metrics,
+  ) {
+    this.cut = metrics.counter({
+      name: 'items_http_connections_cut_total',
+      help: 'Connections refused because of MAX_CONNECTIONS, closed with more than 16 pending requests, or closed after 30 s without reading',
+      labels: { limit: ['max-connections', 'pipelined', 'stalled'] },
+    });
+    this.unreadable = metrics.counter({
+      name: 'items_http_unreadable_requests_total',
+      help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
+      labels: { status: ['400', '408', '431'] },
+    });
+    metrics.gauge({ name: 'items_http_connections', help: 'Open connections to the API' }, () => this.connections.size);
+
+    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
+    // Also applies to idle new connections, which load balancers open in advance.
+    server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
+    server.requestTimeout = server.headersTimeout + BODY_TIME;
+    server.maxConnections = MAX_CONNECTIONS;
+    server.setTimeout(STALL_TIMEOUT, this.endSilent);
+    const pausing = setInterval(this.pauseUnread, PAUSE_INTERVAL).unref();
+    server.once('close', () => clearInterval(pausing));
+    server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
+    server.on('connection', (socket: Socket) => {
+      this.connections.set(socket, new Set());
+      socket.once('close', () => this.connections.delete(socket));
+    });
+
+    // Node would respond without a problem to a missing Host and to an unknown expectation. `100 Continue` is sent only when the body
+    // is read, so that refused clients do not send it.
+    Object.assign(server, { requireHostHeader: false });
+    for (const event of ['checkContinue', 'checkExpectation']) {
+      server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+    }
+    server.prependListener('request', normalizeTarget);
+    server.on('clientError', this.refuseUnreadable);
   }
-  // Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode.
-  // With encoded percent signs, such a path is not found.
-  server.prependListener('request', (request: IncomingMessage) => {
-    const { url = '' } = request;
-    const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
-    const [path = ''] = target.split('?', 1);
-    request.url = isDecodable(path) ? target : path.replaceAll('%', '%25') + target.slice(path.length);
-  });
-  server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
-    // The client has gone, or the error follows a request whose response is still pending.
-    if (code === 'HPE_INVALID_EOF_STATE' || !socket.writable || !connections.expectsResponse(socket)) {
+
+  /** First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. */
+  readonly track: RequestHandler = ({ socket }, response, next) => {
+    const pending = this.connections.get(socket);
+    if (!pending || socket.destroyed) {
+      return;
+    }
+    if (pending.size === MAX_PENDING) {
+      socket.destroy();
+      this.cut.inc({ limit: 'pipelined' });
+      return;
+    }
+    if (this.isDraining) {
+      if ([...pending].some(({ shouldKeepAlive }) => !shouldKeepAlive)) {
+        // An earlier response closes the connection: this request must not run.
+        return;
+      }
+      response.shouldKeepAlive = false;
+    }
+    pending.add(response);
+    response.once('close', () => {
+      pending.delete(response);
+      if (pending.size === 0 && !this.server.listening) {
+        socket.destroySoon();
+      }
+    });
+    next();
+  };
+
+  /** From now on, the latest response of each connection carries `Connection: close`. */
+  closeAfterResponses(): void {
+    this.isDraining = true;
+    for (const pending of this.connections.values()) {
+      const latest = [...pending].at(-1);
+      if (latest?.headersSent === false) {
+        latest.shouldKeepAlive = false;
+      }
+    }
+  }
+
+  /** Closes each connection once no response is pending. Node's own method keeps those with no or half a request. */
+  closeIdle(): void {
+    for (const [socket, pending] of this.connections) {
+      if (pending.size === 0) {
+        socket.destroy();
+      }
+    }
+  }
+
+  /** Stops reading from clients that do not read: data that they send would count as progress. */
+  private readonly pauseUnread = (): void => {
+    for (const socket of this.connections.keys()) {
+      if (socket.writableNeedDrain && !socket.isPaused()) {
+        socket.pause().once('drain', () => socket.resume());
+      }
+    }
+  };
+
+  /** New connections are subject to `headersTimeout`; a response that is not ready is not the client's fault. */
+  private readonly endSilent = (socket: Socket): void => {
+    const isStalled = socket.writableLength > 0;
+    if (isStalled) {
+      this.cut.inc({ limit: 'stalled' });
+    }
+    if (isStalled || (socket.bytesWritten > 0 && this.connections.get(socket)?.size === 0)) {
+      socket.destroy();
+    }
+  };
+
+  private readonly refuseUnreadable = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
+    const pending = [...(this.connections.get(socket) ?? [])];
+    // The client has gone, or the error follows a request whose response is still pending or partly sent.
+    const isUnexpected = pending.some(({ headersSent, req }) => headersSent || req.complete);
+    if (code === 'HPE_INVALID_EOF_STATE' || !socket.writable || isUnexpected) {
       socket.destroy();
       return;
     }
-    const type =
-      code === 'ERR_HTTP_REQUEST_TIMEOUT' ? requestTimeout : code === 'HPE_HEADER_OVERFLOW' ? headerFieldsTooLarge : badRequest;
+    const type = UNREADABLE[code] ?? badRequest;
     const { status } = type;
     const requestId = randomUUID();
-    unreadable.inc({ status: String(status) });
-    logger.log({ msg: 'request refused', requestId, status, type: type.name });
+    this.unreadable.inc({ status: String(status) });
+    this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
     const body = problemJson(new Problem(type, type.example ?? type.title), '/', requestId);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -53,5 +171,42 @@ export function configureHttpServer(server: Server, connections: Connections, me
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     closeUnread(socket);
-  });
+  };
+}
+
+/**
+ * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
+ * encoded percent signs, such a path is not found.
+ */
+function normalizeTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+  const [path = ''] = target.split('?', 1);
+  request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
+}
+
+/** If a request's body is not read, Node would read the rest, of any length, to reuse the connection. */
+export function closeBehindUnreadBody(response: ServerResponse): void {
+  const { req: request } = response;
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+  // For a short body in the same packet, Node sets `complete` only after the response.
+  if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
+    return;
+  }
+  response.setHeader('Connection', 'close');
+  const { socket } = request;
+  // Node discards a body that was never read: this marks it as read without reading beyond the buffer.
+  request.read(0);
+  // Node calls this after the last response of a connection.
+  socket.destroySoon = () => {
+    request.pause();
+    closeUnread(socket);
+  };
+}
+
+/** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
+function closeUnread(socket: Socket): void {
+  socket.pause();
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
+import { closeBehindUnreadBody } from './http-server.js';
 
 /** Express with a faster JSON response: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
@@ -17,6 +18,7 @@ export class JsonAdapter extends ExpressAdapter {
 
 /** Sends a JSON text, as `application/json` unless the response has a type. */
 export function sendJson(response: Response, json: string): Response {
+  closeBehindUnreadBody(response);
   if (!response.hasHeader('Content-Type')) {
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }

@@ -3,8 +3,7 @@ import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { describeError } from '../observability/describe-error.js';
-import { closeBehindUnreadBody } from './connections.js';
-import { internalError, typeOfStatus } from './http-problem-types.js';
+import { internalError, typeOfStatus } from './problem-types.js';
 import { sendJson } from './json-adapter.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
@@ -21,7 +20,6 @@ export class ProblemFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    closeBehindUnreadBody(request, response);
     response.statusCode = problem.type.status;
     for (const [name, value] of Object.entries(problem.headers)) {
       response.setHeader(name, value);

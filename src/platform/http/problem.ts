@@ -1,5 +1,5 @@
 import { hideCredentials } from '../auth/hide-credentials.js';
-import { type ProblemType, problemTypeUri } from './problem-type.js';
+import { invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */
 export const FAULT_CODES = {
@@ -84,6 +84,26 @@ export class Problem extends Error {
     this.headers = headers;
     this.errors = errors;
   }
+}
+
+/** Maximum faults in `errors`: a response should not be much longer than its request. */
+const MAXIMUM_FAULTS = 100;
+
+/** Maximum faults in `detail`. */
+const MAXIMUM_SENTENCES = 10;
+
+/** The 400 problem for the faults of a request. */
+export function invalidRequest(faults: readonly RequestFault[]): Problem {
+  const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
+  const detail =
+    faults.length > MAXIMUM_SENTENCES ? `The request has ${faults.length} errors: see "errors".` : faults.map(sentence).join(' ');
+  return new Problem(type, detail, { errors: faults.slice(0, MAXIMUM_FAULTS) });
+}
+
+/** An empty pointer is the whole body; an empty parameter is the whole query. */
+function sentence(fault: RequestFault): string {
+  const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter || 'The query'} ${fault.detail}`;
+  return words.endsWith('?') ? words : `${words}.`;
 }
 
 /** Media type of all errors (RFC 9457). */

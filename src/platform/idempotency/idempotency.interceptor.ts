@@ -2,9 +2,8 @@ import { hash } from 'node:crypto';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { invalidRequest } from '../http/invalid-request.js';
-import { defineProblemType } from '../http/problem-type.js';
-import { Problem } from '../http/problem.js';
+import { invalidRequest, Problem } from '../http/problem.js';
+import { defineProblemType } from '../http/problem-types.js';
 import { StoredResponses } from './stored-responses.js';
 
 /** Identifies a request that the client may repeat (draft-ietf-httpapi-idempotency-key-header). */

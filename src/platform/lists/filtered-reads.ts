@@ -10,10 +10,9 @@ import { hasSessions, send, type Send, type Statement } from '../database/run-st
 import { SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
 import { transactionOf } from '../database/transactions.js';
-import { badRequest } from '../http/http-problem-types.js';
-import { invalidRequest } from '../http/invalid-request.js';
-import { Problem } from '../http/problem.js';
-import { currentRequest } from '../http/request-context.js';
+import { badRequest } from '../http/problem-types.js';
+import { invalidRequest, Problem } from '../http/problem.js';
+import { currentRequest } from '../http/middleware.js';
 import { Metrics } from '../observability/metrics.js';
 import { codePoints } from '../validation/code-points.js';
 

@@ -3,7 +3,7 @@ import { Counter } from 'prom-client';
 import type { EntityManager, Repository } from 'typeorm';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
-import { invalidRequest } from '../http/invalid-request.js';
+import { invalidRequest } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { encodeCursor, type Position } from './cursor.js';
 import { FilteredReads } from './filtered-reads.js';

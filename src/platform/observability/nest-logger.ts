@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { currentRequest } from '../http/request-context.js';
+import { currentRequest } from '../http/middleware.js';
 import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
 import { LogOutput } from './log-output.js';

@@ -4,11 +4,17 @@ import { insufficientScopeProblem } from '../auth/scopes.guard.js';
 import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
 import { OperatorError } from '../config/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound } from '../http/http-problem-types.js';
-import { invalidRequest } from '../http/invalid-request.js';
-import { type ProblemType, problemTypes, problemTypeUri } from '../http/problem-type.js';
-import { jsonPointer, Problem, type RequestFault, UNKNOWN_NAME, PROBLEM_MEDIA_TYPE, problemBody } from '../http/problem.js';
-import { contentTooLargeProblem } from '../http/read-json.js';
+import { notFound, type ProblemType, problemTypes, problemTypeUri } from '../http/problem-types.js';
+import {
+  invalidRequest,
+  jsonPointer,
+  Problem,
+  PROBLEM_MEDIA_TYPE,
+  problemBody,
+  type RequestFault,
+  UNKNOWN_NAME,
+} from '../http/problem.js';
+import { contentTooLargeProblem } from '../http/input.guard.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';

@@ -1,6 +1,6 @@
 import { applyDecorators, type HttpStatus, SetMetadata, type Type } from '@nestjs/common';
 import { ApiExcludeController, ApiTags } from '@nestjs/swagger';
-import type { ProblemType } from '../http/problem-type.js';
+import type { ProblemType } from '../http/problem-types.js';
 import { metadataOf, type Route } from '../routes/route.js';
 
 export const HIDDEN = 'hidden';

@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { defineProblemType } from '../http/problem-type.js';
+import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
 const rateLimited = defineProblemType({

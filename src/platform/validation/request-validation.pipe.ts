@@ -1,10 +1,9 @@
 import { type ArgumentMetadata, Injectable, Logger, type Type, ValidationPipe } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { validate } from 'class-validator';
-import { invalidRequest } from '../http/invalid-request.js';
-import { jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
-import { missingBody } from '../http/read-json.js';
-import { currentRequest } from '../http/request-context.js';
+import { invalidRequest, jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { missingBody } from '../http/input.guard.js';
+import { currentRequest } from '../http/middleware.js';
 import { faultsOf, type InputFault, isObject, nestedFaults, unstorableTexts } from './input-faults.js';
 import { quickCheckOf } from './quick-check.js';
 
