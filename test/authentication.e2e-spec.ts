@@ -1,6 +1,7 @@
+import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
-import { StatementObservers } from '../src/platform/database/database-metrics.js';
+import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -218,11 +219,7 @@ describe('an access token', () => {
     const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
     const given = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
     await tokens.revoke({ id: await idOf('at once 3') }, TESTER);
-    const statements: string[] = [];
-    service.app.get(StatementObservers).add((text) => {
-      statements.push(text.trim().slice(0, 6));
-      return () => undefined;
-    });
+    const { calls } = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mock;
     const verdicts = await Promise.all([generateToken(), ...given].map((token) => tokens.verify(token)));
     const refusals = verdicts.map((verdict) => ('refused' in verdict ? verdict.refused : undefined));
     expect(refusals).toEqual(['unknown', ...names.map((name) => (name === 'at once 3' ? 'revoked' : undefined))]);
@@ -231,6 +228,7 @@ describe('an access token', () => {
       return used.map(({ name }) => name).join();
     };
     await eventually(async () => (await noted()) === names.filter((name) => name !== 'at once 3').join());
+    const statements = calls.map(([text]) => text.trim().slice(0, 6));
     expect(statements.slice(0, 2)).toEqual(['SELECT', 'UPDATE']);
     expect(statements.filter((word) => word === 'UPDATE')).toHaveLength(1);
   });

@@ -1,6 +1,7 @@
+import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { StatementObservers } from '../src/platform/database/database-metrics.js';
+import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { type Service, startService, TESTER } from './support/service.js';
 
@@ -9,16 +10,13 @@ const DISTRIBUTED = { items: 'id', idempotency_keys: 'token_id' } as const;
 
 let service: Service;
 let dataSource: DataSource;
-/** All that the service sent about these tables. */
-const sent = new Set<string>();
+/** Each call has a statement of the service. */
+let sent: jest.SpiedFunction<DatabaseMetrics['observe']>;
 
 beforeAll(async () => {
   service = await startService({ IDEMPOTENCY_TTL: '1', RATE_LIMIT: '1000' });
   dataSource = service.app.get(DataSource);
-  service.app.get(StatementObservers).add((text) => {
-    sent.add(text.replaceAll(/\s+/g, ' ').trim());
-    return () => undefined;
-  });
+  sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
 });
 
 afterAll(() => service.stop());
@@ -84,7 +82,7 @@ it('sends none of them', async () => {
   await service.app.get(StoredResponses).deleteExpired();
   const tokens = service.app.get(AccessTokensService);
   await tokens.rotate((await tokens.list())[0]?.id ?? '', { overlap: 0 }, TESTER);
-  const statements = [...sent];
+  const statements = [...new Set(sent.mock.calls.map(([text]) => text.replaceAll(/\s+/g, ' ').trim()))];
   for (const word of [
     'INSERT INTO "items"',
     'INSERT INTO idempotency_keys',

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Body,
@@ -32,7 +33,7 @@ import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
-import { StatementObservers } from '../src/platform/database/database-metrics.js';
+import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
@@ -267,7 +268,10 @@ describe('a transaction', () => {
   it('sends no statement after its commit', async () => {
     // Jobs send statements at the same time.
     const sent = new AsyncLocalStorage<string[]>();
-    service.app.get(StatementObservers).add((text) => (sent.getStore()?.push(text), () => undefined));
+    const observe = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mockImplementation((text) => {
+      sent.getStore()?.push(text);
+      return () => undefined;
+    });
     const insertAfter = async (microtasks: number) => {
       for (let count = 0; count < microtasks; count += 1) await Promise.resolve();
       await items.insert(named('late'));
@@ -280,6 +284,7 @@ describe('a transaction', () => {
       await late;
       expect(statements.slice(0, -1)).not.toContain('COMMIT');
     }
+    observe.mockRestore();
   });
 
   it('may contain savepoints, of which one is rolled back, and calls back after its commit', async () => {

@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { DatabaseClient, type DatabaseClientConfig, type StatementObserver } from './database-client.js';
+import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
+import type { DatabaseMetrics } from './database-metrics.js';
 
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
@@ -27,7 +28,7 @@ const logger = new Logger('Database');
 export function dataSourceOptions(
   configuration: Configuration,
   location: DatabaseLocation,
-  statementObserver: StatementObserver,
+  metrics: DatabaseMetrics,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
   const server = 'url' in location ? location : undefined;
@@ -42,7 +43,7 @@ export function dataSourceOptions(
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: { ...(server ? serverOptions(configuration, server) : location), Client: DatabaseClient, statementObserver },
+    extra: { ...(server ? serverOptions(configuration, server) : location), Client: DatabaseClient, metrics },
     installExtensions: false,
   };
 }

@@ -1,25 +1,24 @@
 import type { Duplex } from 'node:stream';
 import { Client, type ClientBase, type ClientConfig, type QueryResult } from 'pg';
+import { traceStatement } from '../tracing/tracing.js';
+import type { DatabaseMetrics } from './database-metrics.js';
 import { ConnectionFailedError, READ_ONLY } from './database-problem.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
-/** Called with the text of each SQL statement, without parameters. @returns called when the statement ends, with its error if any */
-export type StatementObserver = (text: string) => (error?: unknown) => void;
-
 /** Pool options that `pg` passes on to its clients. */
 export interface DatabaseClientConfig extends ClientConfig {
-  statementObserver?: StatementObserver;
+  metrics?: DatabaseMetrics;
   hasSessions?: boolean;
 }
 
-/** A `pg` client that reports its statements to an observer, and improves the errors of `pg`. */
+/** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
-  private readonly observe: StatementObserver | undefined;
+  private readonly metrics: DatabaseMetrics | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
-    this.observe = config.statementObserver;
+    this.metrics = config.metrics;
     // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);
   }
@@ -37,13 +36,15 @@ export class DatabaseClient extends Client {
     if (typeof text !== 'string' || typeof request.at(-1) === 'function') {
       return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
     }
-    const end = this.observe?.(text);
+    const endSpan = traceStatement(text);
+    const endMeasurement = this.metrics?.observe(text);
     return new Promise((resolve, reject) => {
       const settle = (failure: Error | null | undefined, result: QueryResult) => {
         // PostgreSQL responds to the commit of a failed transaction with a rollback, not with an error.
         const isUndone = !failure && text === 'COMMIT' && result.command === 'ROLLBACK';
         const error = isUndone ? new Error(NOTHING_WRITTEN) : failure;
-        end?.(error ?? undefined);
+        endSpan(error ?? undefined);
+        endMeasurement?.(error ?? undefined);
         if (!error) {
           resolve(result);
           return;

@@ -2,30 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { traceStatement } from '../tracing/tracing.js';
 import { type AppDataSource, poolOf } from './app-data-source.js';
-import type { StatementObserver } from './database-client.js';
 import { type Meaning, meaningOf } from './database-problem.js';
-
-/** Registry of observers for all statements of this process, for metrics and traces. */
-@Injectable()
-export class StatementObservers {
-  private readonly observers: StatementObserver[] = [];
-
-  /** @param observer - must not throw */
-  add(observer: StatementObserver): void {
-    this.observers.push(observer);
-  }
-
-  readonly observe: StatementObserver = (text) => {
-    const ends = this.observers.map((observer) => observer(text));
-    return (error) => {
-      ends.forEach((end) => {
-        end(error);
-      });
-    };
-  };
-}
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
 const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
@@ -50,7 +28,6 @@ export class DatabaseMetrics {
 
   constructor(
     private readonly metrics: Metrics,
-    statements: StatementObservers,
     private readonly configuration: Configuration,
   ) {
     const duration = 'Duration of SQL statements, by their first word';
@@ -63,8 +40,20 @@ export class DatabaseMetrics {
       help: 'SQL statements that failed, by first word and cause',
       labels: { operation: OPERATIONS, cause: CAUSES },
     });
-    statements.add((text) => this.observe(text));
-    statements.add(traceStatement);
+  }
+
+  /** @returns called when the statement ends, with its error if any */
+  observe(text: string): (error?: unknown) => void {
+    const [word = ''] = /[a-z]+/i.exec(text) ?? [];
+    const name = word.toLowerCase().replace('start', 'begin');
+    const operation = OPERATIONS.find((each) => each === name) ?? 'other';
+    const start = performance.now();
+    return (error) => {
+      this.durations.observe({ operation }, (performance.now() - start) / 1000);
+      if (error !== undefined) {
+        this.errors.inc({ operation, cause: causeOf(error) });
+      }
+    };
   }
 
   /** @param dataSources - of the primary, followed by those of `DATABASE_REPLICA_URLS` */
@@ -96,19 +85,6 @@ export class DatabaseMetrics {
     this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: replicas } }, ({ pool }) =>
       Number(poolNamed(pool) !== undefined),
     );
-  }
-
-  private observe(text: string): ReturnType<StatementObserver> {
-    const [word = ''] = /[a-z]+/i.exec(text) ?? [];
-    const name = word.toLowerCase().replace('start', 'begin');
-    const operation = OPERATIONS.find((each) => each === name) ?? 'other';
-    const start = performance.now();
-    return (error) => {
-      this.durations.observe({ operation }, (performance.now() - start) / 1000);
-      if (error !== undefined) {
-        this.errors.inc({ operation, cause: causeOf(error) });
-      }
-    };
   }
 }
 

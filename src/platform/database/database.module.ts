@@ -4,7 +4,7 @@ import { Pool } from 'pg';
 import { AppDataSource } from './app-data-source.js';
 import type { PostgresDataSourceOptions } from './data-source-options.js';
 import { Database } from './database.js';
-import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import { Migrations } from './migrations.module.js';
 
 /** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
@@ -17,7 +17,7 @@ import { Migrations } from './migrations.module.js';
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
   ],
-  providers: [Database, DatabaseMetrics, StatementObservers, Migrations],
-  exports: [Database, StatementObservers, Migrations],
+  providers: [Database, DatabaseMetrics, Migrations],
+  exports: [Database, Migrations],
 })
 export class DatabaseModule {}

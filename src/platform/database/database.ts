@@ -6,7 +6,7 @@ import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { AppDataSource } from './app-data-source.js';
-import { DatabaseMetrics, StatementObservers } from './database-metrics.js';
+import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
@@ -34,7 +34,6 @@ export class Database implements OnApplicationShutdown {
     @InjectDataSource() private readonly dataSource: AppDataSource,
     private readonly configuration: Configuration,
     private readonly migrations: Migrations,
-    private readonly statements: StatementObservers,
     private readonly metrics: DatabaseMetrics,
     private readonly modules: ModuleRef,
   ) {}
@@ -176,7 +175,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    return { ...dataSourceOptions(this.configuration, location, this.statements.observe), ...this.tables };
+    return { ...dataSourceOptions(this.configuration, location, this.metrics), ...this.tables };
   }
 
   /** @throws Problem 503 while the database is unavailable or lacks migrations */
