@@ -1,6 +1,5 @@
-import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { getRepositoryToken, InjectDataSource } from '@nestjs/typeorm';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource, EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
@@ -12,7 +11,7 @@ import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOption
 import type { EmbeddedDatabase } from './embedded-database.js';
 import { retryWithBackoff } from './retry-with-backoff.js';
 import { applyMigrations } from './migrate.js';
-import { Migrations, type Tables } from './migrations.module.js';
+import { Migrations } from './migrations.module.js';
 import { ReadReplicas } from './read-replicas.js';
 import { runTransaction, transactionOf } from './transactions.js';
 
@@ -35,7 +34,6 @@ export class Database implements OnApplicationShutdown {
     private readonly configuration: Configuration,
     private readonly migrations: Migrations,
     private readonly metrics: DatabaseMetrics,
-    private readonly modules: ModuleRef,
   ) {}
 
   get isEmbedded(): boolean {
@@ -157,25 +155,14 @@ export class Database implements OnApplicationShutdown {
     await this.embedded?.close();
   }
 
-  get tables(): Tables {
-    // `@nestjs/typeorm` collects the entities of all applications in the process.
-    const entities = [this.dataSource.options.entities ?? []].flat().filter((entity) => {
-      try {
-        return this.modules.get(getRepositoryToken(entity as Type), { strict: false }) !== undefined;
-      } catch {
-        return false;
-      }
-    });
-    return { entities: entities as Type[], migrations: this.migrations.all };
-  }
-
   private async becomeReady(): Promise<void> {
     await this.connect();
     this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
   }
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    return { ...dataSourceOptions(this.configuration, location, this.metrics), ...this.tables };
+    const { entities = [] } = this.dataSource.options;
+    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: this.migrations.all };
   }
 
   /** @throws Problem 503 while the database is unavailable or lacks migrations */

@@ -1,12 +1,6 @@
 import { type DynamicModule, Injectable, Module, type Type } from '@nestjs/common';
 import type { MigrationInterface } from 'typeorm';
 
-/** The entities and migrations of all modules. */
-export interface Tables {
-  readonly entities: Type[];
-  readonly migrations: Type<MigrationInterface>[];
-}
-
 @Injectable()
 export class Migrations {
   readonly all: Type<MigrationInterface>[] = [];

@@ -11,9 +11,9 @@ const MOST_ROWS = 16;
 
 /** Whether inserts into a table neither wait for other transactions nor run triggers. */
 const IS_INDEPENDENT = `
-  SELECT NOT EXISTS (SELECT FROM pg_index WHERE indrelid = $1::regclass AND indisunique AND NOT indisprimary)
-    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = $1::regclass AND contype IN ('f', 'x'))
-    AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal AND tgtype & 4 <> 0) AS is`;
+  SELECT NOT EXISTS (SELECT FROM pg_index WHERE indrelid = to_regclass($1) AND indisunique AND NOT indisprimary)
+    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass($1) AND contype IN ('f', 'x'))
+    AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal AND tgtype & 4 <> 0) AS is`;
 
 /** Tables for which this holds. Each data source has its own metadata. */
 const independent = new WeakSet<EntityMetadata>();

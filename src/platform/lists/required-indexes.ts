@@ -27,7 +27,7 @@ const INDEXES = `
       ORDER BY k
     ) AS columns
   FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
-  WHERE i.indrelid = $1::regclass AND i.indisvalid`;
+  WHERE i.indrelid = to_regclass($1) AND i.indisvalid`;
 
 /** Checks that the indexes of declared filters and orders exist. @throws OperatorError with every missing index */
 export async function checkIndexes(dataSource: DataSource): Promise<void> {
@@ -35,7 +35,10 @@ export async function checkIndexes(dataSource: DataSource): Promise<void> {
   for (const metadata of dataSource.entityMetadatas) {
     const parameters = [quotedTable(metadata), metadata.deleteDateColumn?.databaseName];
     const indexes = await dataSource.query<Index[]>(INDEXES, parameters);
-    missing.push(...missingForFilters(metadata, indexes), ...missingForOrders(metadata, indexes));
+    // Without any index, the table does not exist: the entity belongs to another application of this process.
+    if (indexes.length > 0) {
+      missing.push(...missingForFilters(metadata, indexes), ...missingForOrders(metadata, indexes));
+    }
   }
   if (missing.length > 0) {
     throw new OperatorError(missing.join('\n'));
