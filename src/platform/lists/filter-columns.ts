@@ -25,7 +25,7 @@ export function checkFields(entity: Type, fields: FilterFields): void {
     const column = columnOptionsOf(entity, name);
     if (type !== 'creationTime' && !fits(column, COLUMN_TYPES[type])) {
       throw new Error(
-        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${COLUMN_TYPES[type][0]}, without transformer or array. See docs/filtering.md.`,
+        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${COLUMN_TYPES[type][0]}, without transformer or array. See docs/extending.md.`,
       );
     }
     if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {

@@ -55,7 +55,7 @@ function missingForFilters({ name: entity, target, dataSource }: EntityMetadata,
       .filter((index) => !present.has(index) && !optional.has(index))
       .map(
         (index) =>
-          `${entity}.${field} names the index ${index}, which does not exist: register an IndexMigration with index = '${index}', or correct the name. See docs/filtering.md.`,
+          `${entity}.${field} names the index ${index}, which does not exist: register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`,
       ),
   );
 }

@@ -31,7 +31,7 @@ export const filters: FilterDefinition[] = [];
  * Declares the fields by which lists of an entity can be filtered, for `PageQueryOf`.
  *
  * @param entity - TypeORM entity whose `id` is a UUIDv7
- * @param fields - properties with their types (see docs/filtering.md), `nullable` if they can be null, and either the names of their
+ * @param fields - properties with their types (see docs/extending.md), `nullable` if they can be null, and either the names of their
  *   `indexes` or, as `unindexed`, the reason why reading every row is acceptable. `id`, and a field of type `creationTime` with any other
  *   name, need neither
  * @param examples - working filters by description, for the documentation
