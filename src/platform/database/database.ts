@@ -4,7 +4,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
-import { AppDataSource } from './app-data-source.js';
+import { AppDataSource, runTransaction, transactionOf } from './app-data-source.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
@@ -13,7 +13,6 @@ import { retryWithBackoff } from './retry-with-backoff.js';
 import { applyMigrations } from './migrate.js';
 import { Migrations } from './migrations.module.js';
 import { ReadReplicas } from './read-replicas.js';
-import { runTransaction, transactionOf } from './transactions.js';
 
 /** The database lacks migrations, and this process is not configured to apply them. */
 class MigrationsPendingError extends OperatorError {

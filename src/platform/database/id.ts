@@ -1,23 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { parse, v7 } from 'uuid';
+import { v7 } from 'uuid';
 import { isoText } from '../time/timestamp.js';
-
-/** The parts of the latest id. */
-const latest = { milliseconds: -Infinity, sequence: 0 };
 
 /** A new UUIDv7 (RFC 9562, section 5.7) in lower case, greater than all earlier ones of this process even if the clock is set back. */
 export function newId(): string {
-  // `randomUUID` buffers random bytes: other calls take 4 % of the time of a create.
-  const random = parse(randomUUID());
-  const now = Date.now();
-  if (now > latest.milliseconds) {
-    latest.milliseconds = now;
-    // The other half of the range is left for ids of the same millisecond.
-    latest.sequence = Buffer.from(random).readUInt32BE() >>> 1;
-  } else {
-    latest.sequence += 1;
-  }
-  return v7({ random, msecs: latest.milliseconds, seq: latest.sequence });
+  return v7();
 }
 
 /** The creation time in an id of {@link newId}, in milliseconds. */

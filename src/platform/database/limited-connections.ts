@@ -1,10 +1,9 @@
 import type { Client } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import { poolOf } from './app-data-source.js';
+import { giveBack, poolOf } from './app-data-source.js';
 import { streamOf } from './database-client.js';
 import { hasSessions } from './run-statement.js';
 import type { OpenConnection } from './shared-connections.js';
-import { giveBack } from './transactions.js';
 
 /** Milliseconds for which an unused connection keeps its settings. */
 const KEPT = 100;

@@ -1,10 +1,9 @@
 import { type ClientBase, type Pool, Query, type QueryConfig } from 'pg';
 import { type DataSource, type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
-import { poolOf } from './app-data-source.js';
+import { poolOf, transactionOf } from './app-data-source.js';
 import type { DatabaseClientConfig } from './database-client.js';
 import { sqlState } from './database-problem.js';
 import { type OpenConnection, SharedConnections } from './shared-connections.js';
-import { transactionOf } from './transactions.js';
 
 /** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */
 export interface Statement {

@@ -9,7 +9,7 @@ import { LimitedConnections } from '../database/limited-connections.js';
 import { hasSessions, send, type Send, type Statement } from '../database/run-statement.js';
 import { SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
-import { transactionOf } from '../database/transactions.js';
+import { transactionOf } from '../database/app-data-source.js';
 import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
 import { currentRequest } from '../http/middleware.js';

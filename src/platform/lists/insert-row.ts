@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } f
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
-import { transactionOf } from '../database/transactions.js';
+import { transactionOf } from '../database/app-data-source.js';
 import { type Fields, statementsOf } from './rows.js';
 
 /** Maximum rows of a statement. */
