@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { runCli, ServiceProcess } from '../support/process.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
 interface ComposeFile {

@@ -4,7 +4,7 @@ import { doctor, preload } from '../support/doctor.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { runCli } from '../support/process.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis.js';
 import { refusingPostgres, refusingRedis, silentServer } from '../support/refusing-servers.js';
 import { query } from '../support/query.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '../support/http-client.js';
 import { outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis.js';
 import { eventually } from '../support/service.js';
 import { admittedOfBurst, type Fault, SharedLimit } from '../support/shared-limit.js';
 

@@ -1,10 +1,8 @@
-import { RedisCluster } from '../support/redis-cluster.js';
-import { RedisSentinel } from '../support/redis-sentinel.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer, startRedisCluster, startRedisSentinel } from '../support/redis.js';
 import { SharedLimit } from '../support/shared-limit.js';
 
 it('shares and keeps the limit in a Redis Cluster, fails no request, and shares again after a node was killed', async () => {
-  const redis = await RedisCluster.start();
+  const redis = await startRedisCluster();
   const shared = await SharedLimit.start(redis.url);
   await shared.expectShared();
   await shared.examine({
@@ -21,7 +19,7 @@ it('shares and keeps the limit in a Redis Cluster, fails no request, and shares 
 it('keeps the limit, fails no request and shares again when Sentinel replaces a killed master, twice', async () => {
   const master = await RedisServer.start();
   const replica = await RedisServer.start({ replicaof: `127.0.0.1 ${master.port}` });
-  const sentinel = await RedisSentinel.start(master);
+  const sentinel = await startRedisSentinel(master);
   const shared = await SharedLimit.start(sentinel.url);
   await shared.examine(
     {

@@ -1,5 +1,5 @@
+import { startHaproxy } from '../support/cluster.js';
 import { freePort } from '../support/free-port.js';
-import { Haproxy } from '../support/haproxy.js';
 import { HttpClient } from '../support/http-client.js';
 import { admittedOf, Load, outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
@@ -15,7 +15,7 @@ const SHUTDOWN_DELAY = '1';
 
 let database: TestDatabase;
 let token: string;
-let balancer: Haproxy;
+let balancer: Awaited<ReturnType<typeof startHaproxy>>;
 const running = new Map<number, ServiceProcess>();
 /** Ports that nothing listens on: always the one that the next process takes. */
 const free: number[] = [];
@@ -26,7 +26,7 @@ beforeAll(async () => {
   while (free.length < REPLICAS + 1) free.push(await freePort());
   const ports = [...free];
   await Promise.all(Array.from({ length: REPLICAS }, startNext));
-  balancer = await Haproxy.start(ports, REPLICAS);
+  balancer = await startHaproxy(ports, REPLICAS);
 });
 
 afterAll(() => database.drop());

@@ -1,6 +1,6 @@
 import { HttpClient } from '../support/http-client.js';
 import { statusesOf } from '../support/load.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis.js';
 import { admittedOfBurst, burst, SharedLimit } from '../support/shared-limit.js';
 
 const LIMIT = 100;

@@ -6,7 +6,7 @@ import { Daemon, serverDirectory } from '../support/daemon.js';
 import { freePort } from '../support/free-port.js';
 import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
 import { ServiceProcess } from '../support/process.js';
-import { RedisServer } from '../support/redis-server.js';
+import { RedisServer } from '../support/redis.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
