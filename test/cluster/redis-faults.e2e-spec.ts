@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '../support/http-client.js';
-import { outcomesOf } from '../support/load.js';
 import { ServiceProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis.js';
 import { eventually } from '../support/service.js';
 import { admittedOfBurst, type Fault, SharedLimit } from '../support/shared-limit.js';
 
-const settings = { requirepass: 'secret', 'enable-debug-command': 'yes' };
+const settings = { requirepass: 'secret' };
 
 /** Milliseconds: longer than the window of the limit. */
 const LONG = 2500;
@@ -51,19 +50,6 @@ it.each<[string, () => Fault[]]>([
   ['responds late', () => [held]],
   ['has another password, and is back empty', () => [otherPassword, killed(0)]],
 ])('keeps the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
-
-it('uses Redis again after a slow response', async () => {
-  await shared.isShared();
-  const before = await shared.changes();
-  const [token = ''] = await shared.newTokens(1);
-  const load = await shared.hammer(token);
-  for (let pause = 0; pause < 5; pause += 1) {
-    await redis.command('DEBUG', 'SLEEP', 0.15);
-    await delay(300);
-  }
-  expect(Object.keys(outcomesOf(await load.stop())).toSorted()).toEqual(['200', '429']);
-  expect(await shared.changes()).toEqual(before);
-});
 
 it('starts without Redis, is ready, counts alone, and shares once Redis is available', async () => {
   const [token = '', fresh = ''] = await shared.newTokens(2);
