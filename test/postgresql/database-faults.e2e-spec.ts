@@ -87,11 +87,12 @@ it.each([
   await eventually(async () => (await service.api.list(parameters)).status === 200);
 });
 
-it('responds 503 to slow statements and when the pool is exhausted, without opening more connections', async () => {
+it('responds 503 to statements that wait for a lock, with and without a filter, without opening more connections', async () => {
   const blocker = new Client(databaseUrlOf(database));
   await blocker.connect();
   await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
-  const answers = await Promise.all(Array.from({ length: 20 }, () => service.api.list()));
+  const queries = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? {} : { filter: 'name == "x"' }));
+  const answers = await Promise.all(queries.map((query) => service.api.list(query)));
   for (const { status, headers } of answers) expect([status, headers.get('retry-after')]).toEqual([503, '5']);
   const { rows } = await blocker.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'items'",

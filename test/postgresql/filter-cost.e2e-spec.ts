@@ -45,48 +45,6 @@ it('rejects a filter that takes too long, and continues', async () => {
   expect(scrape.sum('items_database_statement_errors_total', { cause: 'timeout' })).toBe(1);
 });
 
-it('keeps connections free for other requests with any number of slow filters', async () => {
-  await makeFilterSlow(client, 1000);
-  const slow = Array.from({ length: 12 }, () => service.api.list({ filter: SLOW_FILTER }));
-  let done = false;
-  void Promise.all(slow).finally(() => (done = true));
-  let others = 0;
-  while (!done) {
-    const answers = [
-      await fetch(`${service.api.origin}/readyz`),
-      await service.api.create({ name: 'y' }),
-      await service.api.list(),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([200, 201, 200]);
-    others += 1;
-  }
-  // With half of two connections, each waits for its turn; after five seconds it would be refused.
-  expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(12).fill(400));
-  expect(others).toBeGreaterThan(20);
-});
-
-it('does not blame the filter for a locked table', async () => {
-  await client.query('BEGIN; LOCK TABLE items');
-  const { status, headers } = await service.api.list({ filter: 'name == "x"' });
-  expect([status, headers.get('retry-after')]).toEqual([503, '5']);
-  await client.query('COMMIT');
-  expect((await service.api.list({ filter: 'name == "x"' })).status).toBe(200);
-});
-
-it('runs filters read-only, on one processor, and plans them for their values', async () => {
-  const settings = ['transaction_read_only', 'jit', 'plan_cache_mode', 'max_parallel_workers_per_gather', 'statement_timeout'];
-  await client.query(`
-    ALTER TABLE items RENAME TO stored_items;
-    INSERT INTO stored_items VALUES ('0190163d-8694-739b-aea5-966c26f8ad91', 'settings');
-    CREATE VIEW items AS SELECT id, name, concat_ws(' ', ${settings.map((name) => `current_setting('${name}')`).join()}) AS description
-    FROM stored_items`);
-  const filtered = await service.api.list({ filter: 'name == "settings"' });
-  expect(filtered.body.items[0]?.description).toBe('on off force_custom_plan 0 300ms');
-  // They end with the request: on the same connections, others run as ever.
-  const others = await Promise.all(Array.from({ length: 4 }, () => service.api.list()));
-  expect(others.map(({ body }) => body.items[0]?.description)).toEqual(Array(4).fill('off on auto 2 4s'));
-});
-
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */
 async function rowsRemoved(source: Source): Promise<number> {
   const dataSource = service.app.get(DataSource);
