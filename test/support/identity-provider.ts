@@ -1,13 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { JWK } from 'jose';
+import { listen } from './free-port.js';
 import { type Algorithm, algorithms, SigningKey } from './signing-key.js';
 
-/** The documents that the provider publishes. */
-export type Endpoint = 'discovery' | 'keys';
-
-const endpoints: ReadonlyMap<string, Endpoint> = new Map([
+const endpoints = new Map<string, 'discovery' | 'keys'>([
   ['/.well-known/openid-configuration', 'discovery'],
   ['/keys', 'keys'],
 ]);
@@ -15,8 +12,8 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map([
 /** Media types of the responses, which requests must accept: the Kubernetes API server requires that. */
 const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
 
-/** Failures: no response, half a response, 500, a redirect to the correct URL, or an invalid body. */
-export type ProviderFault = 'silent' | 'half' | 'error' | 'redirect' | { body: string };
+/** Failures: no connection, no response, half a response, 500, a redirect to the correct URL, or an invalid body. */
+export type ProviderFault = 'away' | 'silent' | 'half' | 'error' | 'redirect' | { body: string };
 
 /** How a JWT is signed. */
 export interface Signing {
@@ -45,7 +42,7 @@ export class IdentityProvider {
   static async start(keys?: readonly SigningKey[]): Promise<IdentityProvider> {
     const provider = new IdentityProvider();
     provider.use(keys ?? (await SigningKey.generateAll()));
-    await provider.comeBack();
+    provider.port = await listen(provider.server);
     return provider;
   }
 
@@ -85,32 +82,15 @@ export class IdentityProvider {
     return key.sign(header, { ...standard, ...claims });
   }
 
-  /** Fails from now on. */
-  fail(fault: ProviderFault): void {
+  /** Fails from now on, or no longer. */
+  fail(fault: ProviderFault | undefined): void {
     this.fault = fault;
   }
 
-  /** Fails no longer. */
-  recover(): void {
-    this.fault = undefined;
-  }
-
-  /** Goes away: connections are refused. */
-  async leave(): Promise<void> {
+  async stop(): Promise<void> {
     this.server.close();
     this.server.closeAllConnections();
     await once(this.server, 'close');
-  }
-
-  /** Is there again, at the same address. */
-  async comeBack(): Promise<void> {
-    this.server.listen(this.port, '127.0.0.1');
-    await once(this.server, 'listening');
-    ({ port: this.port } = this.server.address() as AddressInfo);
-  }
-
-  async stop(): Promise<void> {
-    await (this.server.listening ? this.leave() : undefined);
   }
 
   private use(keys: readonly SigningKey[]): void {
@@ -126,7 +106,9 @@ export class IdentityProvider {
     this.requests[endpoint ?? 'elsewhere'] += 1;
     const fault = endpoint && this.fault;
     const body = JSON.stringify(this.documentOf(path));
-    if (!endpoint && !path.startsWith('/elsewhere/')) {
+    if (fault === 'away') {
+      request.socket.resetAndDestroy();
+    } else if (!endpoint && !path.startsWith('/elsewhere/')) {
       response.writeHead(404).end();
     } else if (!(request.headers.accept ?? '').split(', ').includes(mediaTypes[endpoint ?? 'keys'])) {
       response.writeHead(406).end();

@@ -19,7 +19,7 @@ export class SigningKey {
     readonly publicJwk: JWK,
     /** The same in PEM. */
     readonly publicPem: string,
-    readonly privateKey: CryptoKey,
+    private readonly privateKey: CryptoKey,
   ) {}
 
   static async generate(alg: Algorithm): Promise<SigningKey> {
@@ -41,12 +41,8 @@ export class SigningKey {
   /** Signs any input without jose, which would refuse to sign many of an attacker's tokens. */
   async sign(header: object, payload: object | string): Promise<string> {
     const input = signingInput(header, payload);
-    return `${input}.${await this.signatureOf(input)}`;
-  }
-
-  async signatureOf(input: string | Buffer): Promise<string> {
     const signature = await crypto.subtle.sign(parameters[this.alg], this.privateKey, Buffer.from(input));
-    return Buffer.from(signature).toString('base64url');
+    return `${input}.${Buffer.from(signature).toString('base64url')}`;
   }
 }
 
