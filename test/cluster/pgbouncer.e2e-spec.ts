@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { Cluster } from '../support/cluster.js';
-import { HttpClient } from '../support/http-client.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { runCli } from '../support/process.js';
-import { query } from '../support/query.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
@@ -12,16 +10,14 @@ import { issueToken } from '../support/tokens.js';
 const POOL_SIZE = 2;
 
 let database: TestDatabase;
-let url: string;
 let pooled: string;
 let environment: NodeJS.ProcessEnv;
 let token: string;
 let cluster: Cluster;
-let client: HttpClient;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  url = databaseUrlOf(database);
+  const url = databaseUrlOf(database);
   pooled = await startPgBouncer(url, POOL_SIZE);
   environment = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: url };
 });
@@ -37,28 +33,19 @@ it('migrates and issues a token through the direct URL, without the pooler', asy
   token = await issueToken(environment);
 });
 
-it('starts, creates, lists and filters', async () => {
-  cluster = await Cluster.start(2, environment);
-  client = cluster.client(token);
-  const { status, body } = await client.create('pooled');
-  expect(status).toBe(201);
-  for (const filter of ['', 'name == "pooled"', 'name.icontains("POOL") && createdAt > timestamp("2026-01-01T00:00:00Z")']) {
-    const page = await client.list(`filter=${encodeURIComponent(filter)}`);
-    expect([filter, page.status, JSON.parse(page.body)]).toEqual([filter, 200, { items: [JSON.parse(body)] }]);
-  }
-});
-
 it('serves many requests over two connections, and repeats the response of a key to concurrent requests', async () => {
+  cluster = await Cluster.start(2, environment);
+  const client = cluster.client(token);
   const headers = { 'Idempotency-Key': randomUUID() };
   const filter = `filter=${encodeURIComponent('name.contains("many")')}`;
   const once = Promise.all(Array.from({ length: 20 }, () => client.create('once', headers)));
   const many = Array.from({ length: 50 }, () => [client.create('many'), client.list('limit=100'), client.list(filter)]);
   const statuses = (await Promise.all(many.flat())).map(({ status }) => status);
   expect(statuses).toEqual(many.flatMap(() => [201, 200, 200]));
-  const rows = await query<{ count: number }>(url, `SELECT count(*)::int FROM items WHERE name = 'many'`);
-  expect(rows).toEqual([{ count: 50 }]);
+  const { body } = await client.list(`${filter}&limit=100`);
+  expect((JSON.parse(body) as { items: object[] }).items).toHaveLength(50);
   const replies = await once;
-  expect(new Set(replies.map(({ status, body }) => `${status} ${body}`))).toEqual(new Set([`201 ${replies[0]?.body}`]));
+  expect(new Set(replies.map((reply) => `${reply.status} ${reply.body}`))).toEqual(new Set([`201 ${replies[0]?.body}`]));
   expect(replies.filter((reply) => reply.headers['idempotent-replayed'] === 'true')).toHaveLength(19);
 });
 

@@ -101,7 +101,7 @@ it('follows a failover to the standby, and loses no acknowledged item', async ()
   await has(201, running);
   await primary.stop('immediate');
   await has(503, running);
-  await standby.promote();
+  await standby.query('SELECT pg_promote()');
   proxy.lead(standby.url);
   await recovers();
   await has(201, running);

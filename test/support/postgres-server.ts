@@ -61,10 +61,6 @@ export class PostgresServer {
     await this.daemon?.end(STOP_SIGNALS[mode]);
   }
 
-  async promote(): Promise<void> {
-    await this.query('SELECT pg_promote()');
-  }
-
   /** Waits until a standby has replayed everything that its primary had written at the time of the call. */
   async catchesUpWith(primary: PostgresServer): Promise<void> {
     const [written] = await primary.query<{ position: string }>('SELECT pg_current_wal_lsn() AS position');
