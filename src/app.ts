@@ -16,7 +16,6 @@ import { configureExpress, rememberRequest, requireHost, securityHeaders } from 
 import { Drain } from './platform/http/drain.js';
 import { HttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
-import { LogOutput } from './platform/observability/log-output.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger, type Quickstart } from './platform/observability/nest-logger.js';
@@ -60,12 +59,10 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
  * @throws OperatorError if modules are invalid, with all errors
  */
 export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
-  const output = new LogOutput(process.stdout.fd);
-  const logger = await NestLogger.create(configuration, process.stdout, output);
+  const logger = await NestLogger.create(configuration, process.stdout);
   const app = await withConfiguration(configuration, () =>
     NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), { logger, abortOnError: false }),
   );
-  app.get(Metrics).registry.registerMetric(output.dropped);
   return configureApp(app);
 }
 

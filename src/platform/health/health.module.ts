@@ -1,10 +1,35 @@
-import { Global, Module } from '@nestjs/common';
+import { Controller, Get, Global, Module, VERSION_NEUTRAL } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import { Public } from '../auth/token-policy.decorator.js';
 import { Database } from '../database/database.js';
-import { HealthController } from './health.controller.js';
+import { serviceUnavailable } from '../http/problem-types.js';
+import { Problem } from '../http/problem.js';
+import { Hidden } from '../openapi/route-documentation.js';
 import { HealthIndicators } from './health-indicators.js';
 
-/** `/livez` and `/readyz`. Other modules inject `HealthIndicators` to add checks. */
+/** Kubernetes probes: `/livez` has no dependencies; `/readyz` reports whether the service accepts requests. */
+@Public()
+@Hidden()
+@Controller({ version: VERSION_NEUTRAL })
+class HealthController {
+  constructor(private readonly indicators: HealthIndicators) {}
+
+  @Get('livez')
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  @Get('readyz')
+  async ready(): Promise<{ status: 'ok' }> {
+    const failing = await this.indicators.failing();
+    if (failing.length > 0) {
+      throw new Problem(serviceUnavailable, `Not ready: ${failing.join(', ')}.`, { headers: { 'Retry-After': '1' } });
+    }
+    return { status: 'ok' };
+  }
+}
+
+/** Other modules inject `HealthIndicators` to add checks to `/readyz`. */
 @Global()
 @Module({
   imports: [TerminusModule],

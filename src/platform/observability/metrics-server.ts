@@ -8,6 +8,7 @@ import express from 'express';
 import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
+import { droppedLines } from './nest-logger.js';
 
 /** Serves `/metrics` on a separate port until the API has sent its last response. */
 @Injectable()
@@ -36,6 +37,7 @@ export class MetricsServer implements OnApplicationShutdown {
 
 function addProcessMetrics(metrics: Metrics): void {
   const { registry } = metrics;
+  registry.registerMetric(droppedLines);
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray()) {
     // Active resources cost time for each connection, and their names are discouraged; versions are in items_build_info.

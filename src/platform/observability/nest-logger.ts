@@ -1,17 +1,31 @@
+import { writeSync } from 'node:fs';
 import type { LoggerService } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
+import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/middleware.js';
 import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
-import { LogOutput } from './log-output.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
 export const AUDIT_CONTEXT = 'Audit';
 
 /** Contexts in which Nest logs its own start, at the level `debug` here. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
+
+/** Milliseconds to wait for a slow reader of the log, and between two attempts. */
+const READER_TIMEOUT = 1000;
+const READER_INTERVAL = 5;
+
+const neverNotified = new Int32Array(new SharedArrayBuffer(4));
+
+/** Of the process, because commands and the start log without an application. */
+export const droppedLines = new Counter({
+  name: 'items_log_lines_dropped_total',
+  help: 'Log lines that could not be written, for example because the disk is full',
+  registers: [],
+});
 
 /** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
 export interface Quickstart {
@@ -40,8 +54,8 @@ export class NestLogger implements LoggerService {
   static async create(
     { LOG_LEVEL, LOG_FORMAT }: Configuration,
     terminal: NodeJS.WriteStream & { fd: number },
-    output = new LogOutput(terminal.fd),
   ): Promise<NestLogger> {
+    const output = new LogOutput(terminal.fd);
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
@@ -107,4 +121,39 @@ function quickstartBlock({ address, console: page, token, create, list }: Quicks
   List the items:
     ${list}
 `;
+}
+
+/** Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted. */
+export class LogOutput {
+  /** Whether the latest line was dropped: the next one then does not wait. */
+  private isFailing = false;
+
+  constructor(private readonly fd: number) {}
+
+  write(line: string): void {
+    const deadline = performance.now() + (this.isFailing ? 0 : READER_TIMEOUT);
+    let rest = Buffer.from(line);
+    while (rest.length > 0) {
+      try {
+        rest = rest.subarray(writeSync(this.fd, rest));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= deadline) {
+          this.drop(error);
+          return;
+        }
+        Atomics.wait(neverNotified, 0, 0, READER_INTERVAL);
+      }
+    }
+    this.isFailing = false;
+  }
+
+  private drop(error: unknown): void {
+    droppedLines.inc();
+    try {
+      if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
+    } catch {
+      // stderr fails as well.
+    }
+    this.isFailing = true;
+  }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LogOutput } from './log-output.js';
+import { droppedLines, LogOutput } from './nest-logger.js';
 
 it('waits for a slow reader of a pipe, and drops and counts lines that are not read', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
@@ -12,7 +12,7 @@ it('waits for a slow reader of a pipe, and drops and counts lines that are not r
   const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
   const output = new LogOutput(fd);
   const line = `${'a'.repeat(999)}\n`;
-  const dropped = async () => (await output.dropped.get()).values[0]?.value;
+  const dropped = async () => (await droppedLines.get()).values[0]?.value;
   const write = (count: number) => {
     for (let index = 0; index < count; index += 1) output.write(line);
   };
