@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { MigrationsModule } from '../database/migrations.module.js';
+import { MigrationsModule } from '../database/migrations.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { BearerStrategy } from './bearer.strategy.js';

@@ -3,6 +3,7 @@ import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/prom
 import type { Client, Pool } from 'pg';
 import {
   DataSource,
+  type DataSourceOptions,
   type EntityManager,
   type EntityMetadata,
   type EntityTarget,
@@ -10,10 +11,22 @@ import {
   type QueryRunner,
   QueryRunnerAlreadyReleasedError,
 } from 'typeorm';
+import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from './database-problem.js';
 
 /** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
+
+/** Milliseconds between two attempts to connect; the pause doubles. */
+const FIRST_PAUSE = 100;
+const LONGEST_PAUSE = 5000;
+
+export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
+
+/** The database lacks migrations, and this process does not apply them. */
+export class MigrationsPendingError extends OperatorError {
+  override readonly name = 'MigrationsPendingError';
+}
 
 /** Members of the driver that TypeORM's types omit. */
 interface Driver {
@@ -21,13 +34,9 @@ interface Driver {
   readonly connectedQueryRunners: readonly QueryRunner[];
 }
 
-function driverOf({ driver }: DataSource): Driver {
-  return driver as unknown as Driver;
-}
-
 /** The `pg` pool of a data source. @throws Problem 503 while it is not connected */
-export function poolOf(dataSource: DataSource): Pool {
-  const { master } = driverOf(dataSource);
+export function poolOf({ driver }: DataSource): Pool {
+  const { master } = driver as DataSource['driver'] & Driver;
   if (!master) {
     throw databaseUnavailable();
   }
@@ -36,22 +45,45 @@ export function poolOf(dataSource: DataSource): Pool {
 
 /** Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current transaction. */
 export class AppDataSource extends DataSource {
+  declare readonly options: PostgresDataSourceOptions;
+  declare readonly driver: DataSource['driver'] & Driver;
   /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
   isReady = false;
   /** Run after the migrations. One that fails keeps the database from becoming ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
 
-  /** Connects and runs the checks; disconnects if one fails. @param onPending - applies missing migrations, or throws */
-  async open(onPending: (migrations: readonly string[]) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const subscribers = [...this.subscribers];
+  /**
+   * Opens with retries until it is ready or the signal aborts.
+   *
+   * @param onFailure - called with the milliseconds until the next attempt; throws to stop
+   */
+  async openWithRetries(
+    signal: AbortSignal,
+    onFailure: (error: unknown, retryInMs: number) => void,
+    migrate?: () => Promise<unknown>,
+  ): Promise<void> {
+    for (let pause = FIRST_PAUSE; !this.isReady && !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      try {
+        await this.open(signal, migrate);
+      } catch (error) {
+        onFailure(error, pause);
+        await delay(pause, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Connects and runs the checks; disconnects if one fails. @param migrate - applies missing migrations, which are an error without it */
+  async open(signal: AbortSignal, migrate?: () => Promise<unknown>): Promise<void> {
+    const { subscribers } = this;
     try {
       await this.initialize();
       // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list.
-      this.subscribers.push(...subscribers.filter((subscriber) => !this.subscribers.includes(subscriber)));
-      const pending = await new MigrationExecutor(this).getPendingMigrations();
-      if (pending.length > 0) {
-        await onPending(pending.map(({ name }) => name));
+      this.subscribers.push(...subscribers);
+      const [pending] = await new MigrationExecutor(this).getPendingMigrations();
+      if (pending && !migrate) {
+        throw new MigrationsPendingError(`The database lacks migrations, such as ${pending.name}: run "migrate".`);
       }
+      await (pending && migrate?.());
       for (const check of this.checks) {
         await check(this);
       }
@@ -66,9 +98,8 @@ export class AppDataSource extends DataSource {
   /** Closes the connections, also after a failed `open`. Waits at most {@link CLOSE_TIMEOUT} for the server. */
   override async destroy(): Promise<void> {
     this.isReady = false;
-    const driver = driverOf(this);
-    const { master, connectedQueryRunners } = driver;
-    driver.master = undefined;
+    const { master, connectedQueryRunners } = this.driver;
+    this.driver.master = undefined;
     // A copy, because each runner removes itself from the list.
     await Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
     await Promise.race([master?.end(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);

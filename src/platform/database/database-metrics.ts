@@ -3,19 +3,10 @@ import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import { type AppDataSource, poolOf } from './app-data-source.js';
-import { type Meaning, meaningOf } from './database-problem.js';
+import { meaningOf } from './database-problem.js';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
 const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
-type Cause = (typeof CAUSES)[number];
-
-const CAUSE_OF: Readonly<Partial<Record<Meaning, Cause>>> = {
-  away: 'connection',
-  timeout: 'timeout',
-  concurrency: 'conflict',
-  contradiction: 'constraint',
-  refusal: 'constraint',
-};
 
 /** Upper bounds in seconds. Most statements take less than a millisecond. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -43,26 +34,28 @@ export class DatabaseMetrics {
   }
 
   /** @returns called when the statement ends, with its error if any */
-  observe(text: string): (error?: unknown) => void {
+  observe(text: string): (error: Error | undefined) => void {
     const [word = ''] = /[a-z]+/i.exec(text) ?? [];
     const name = word.toLowerCase().replace('start', 'begin');
     const operation = OPERATIONS.find((each) => each === name) ?? 'other';
     const start = performance.now();
     return (error) => {
       this.durations.observe({ operation }, (performance.now() - start) / 1000);
-      if (error !== undefined) {
+      if (error) {
         this.errors.inc({ operation, cause: causeOf(error) });
       }
     };
   }
 
-  /** @param dataSources - of the primary, followed by those of `DATABASE_REPLICA_URLS` */
-  watch(dataSources: () => readonly AppDataSource[]): void {
-    const { DATABASE_URL, DATABASE_POOL_SIZE, DATABASE_REPLICA_URLS } = this.configuration;
-    const replicas = DATABASE_REPLICA_URLS.map((_, index) => `replica-${index + 1}`);
-    const names = ['primary', ...replicas];
+  /** Measures the pools of the primary and of the servers in `DATABASE_REPLICA_URLS`. */
+  watch(primary: AppDataSource, replicas: readonly AppDataSource[]): void {
+    const { DATABASE_URL, DATABASE_POOL_SIZE } = this.configuration;
+    const dataSources = new Map(
+      [primary, ...replicas].map((each, index) => [index === 0 ? 'primary' : `replica-${index}`, each]),
+    );
+    const names = [...dataSources.keys()];
     const poolNamed = (name: string) => {
-      const dataSource = dataSources()[names.indexOf(name)];
+      const dataSource = dataSources.get(name);
       return dataSource?.isReady ? poolOf(dataSource) : undefined;
     };
     const help = 'Open connections of this process, by state';
@@ -82,13 +75,13 @@ export class DatabaseMetrics {
       ({ pool }) => poolNamed(pool)?.waitingCount ?? 0,
     );
     const ready = 'Whether lists are read from the replica (1), or it is unavailable or lacks migrations (0)';
-    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: replicas } }, ({ pool }) =>
+    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, ({ pool }) =>
       Number(poolNamed(pool) !== undefined),
     );
   }
 }
 
-function causeOf(error: unknown): Cause {
-  const meaning = meaningOf(new QueryFailedError('', [], Error.isError(error) ? error : new Error(String(error))));
-  return (meaning && CAUSE_OF[meaning]) ?? 'other';
+function causeOf(error: Error): (typeof CAUSES)[number] {
+  const meaning = meaningOf(new QueryFailedError('', [], error));
+  return meaning === 'value' ? 'constraint' : (CAUSES.find((cause) => cause === meaning) ?? 'other');
 }

@@ -8,12 +8,6 @@ import {
 import { defineProblemType, problemTypeOf, serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
-/** SQLSTATE of a statement that was canceled, by its time limit or by an administrator. */
-export const QUERY_CANCELED = '57014';
-
-/** SQLSTATE of a serialization failure, or of a read on a replica that conflicts with recovery. Can be retried. */
-export const CONFLICT = '40001';
-
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';
 
@@ -26,25 +20,26 @@ export class ConnectionFailedError extends Error {
   }
 }
 
-export type Meaning = 'away' | 'timeout' | 'concurrency' | 'unavailable' | 'contradiction' | 'refusal';
+type Meaning = 'connection' | 'timeout' | 'conflict' | 'unavailable' | 'constraint' | 'value';
 
 /** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or `pg`'s message if there is no code. First match. */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
-  ['away', /^(?:08|28|3D)...$|^57P0.$/],
-  ['away', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
-  ['away', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
+  ['connection', /^(?:08|28|3D)...$|^57P0.$/],
+  ['connection', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
+  ['connection', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
+  // Canceled by its time limit or by an administrator.
   ['timeout', /^57014$/],
-  // A rollback by the server, or a lock that timed out.
-  ['concurrency', /^40...$|^55P03$/],
+  // A rollback by the server, also of a read on a replica that conflicts with recovery, or a lock that timed out.
+  ['conflict', /^40...$|^55P03$/],
   // Resources, operator intervention, read-only, idle transaction timeout, pool exhausted.
   ['unavailable', /^(?:53|57)...$|^25006$|^25P03$/],
   ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
   // Foreign-key, unique and exclusion constraints.
-  ['contradiction', /^23(?:503|505|P01)$/],
-  ['refusal', /^(?:22|23)...$/],
+  ['constraint', /^23(?:503|505|P01)$/],
+  ['value', /^(?:22|23)...$/],
 ];
 
-/** The meaning of a database error; undefined for a bug of the service. */
+/** The meaning of a database error; undefined for a bug of the service. Of `connection`, another server may have none. */
 export function meaningOf(error: unknown): Meaning | undefined {
   // TypeORM releases a runner whose connection ended, and throws when it is used again.
   if (
@@ -52,13 +47,13 @@ export function meaningOf(error: unknown): Meaning | undefined {
       (each) => error instanceof each,
     )
   ) {
-    return 'away';
+    return 'connection';
   }
   if (error instanceof Problem) {
-    return error.type === serviceUnavailable ? 'away' : undefined;
+    return error.type === serviceUnavailable ? 'connection' : undefined;
   }
   if (error instanceof UpdateValuesMissingError) {
-    return 'refusal';
+    return 'value';
   }
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');
@@ -74,15 +69,10 @@ function detailsOf(error: unknown): Partial<DatabaseError> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
 }
 
-/** Whether a server is unreachable or accepts no connections, so that another server may succeed. */
-export function isAway(error: unknown): boolean {
-  return meaningOf(error) === 'away';
-}
-
 /** Whether the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   const meaning = meaningOf(error);
-  return meaning !== undefined && meaning !== 'contradiction' && meaning !== 'refusal';
+  return meaning !== undefined && meaning !== 'constraint' && meaning !== 'value';
 }
 
 export function databaseBusy(): Problem {
@@ -118,9 +108,9 @@ export function asDatabaseProblem(error: unknown): Problem | undefined {
   switch (meaningOf(error)) {
     case undefined:
       return undefined;
-    case 'contradiction':
+    case 'constraint':
       return new Problem(conflict, 'The request conflicts with stored data.', { cause: error });
-    case 'refusal':
+    case 'value':
       return new Problem(invalidValue, 'The database rejected a value of the request.', { cause: error });
     default:
       return databaseUnavailable(error);

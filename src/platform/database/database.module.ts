@@ -1,11 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Pool } from 'pg';
-import { AppDataSource } from './app-data-source.js';
-import type { PostgresDataSourceOptions } from './data-source-options.js';
+import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import { Migrations } from './migrations.module.js';
 
 /** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
 @Global()
@@ -17,7 +15,7 @@ import { Migrations } from './migrations.module.js';
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
   ],
-  providers: [Database, DatabaseMetrics, Migrations],
-  exports: [Database, Migrations],
+  providers: [Database, DatabaseMetrics],
+  exports: [Database],
 })
 export class DatabaseModule {}

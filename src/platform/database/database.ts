@@ -1,23 +1,23 @@
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource, EntityManager, MigrationInterface } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
-import { OperatorError } from '../config/operator-error.js';
 import { reasonOf } from '../observability/describe-error.js';
-import { AppDataSource, runTransaction, transactionOf } from './app-data-source.js';
+import {
+  AppDataSource,
+  MigrationsPendingError,
+  type PostgresDataSourceOptions,
+  runTransaction,
+  transactionOf,
+} from './app-data-source.js';
+import { type DatabaseLocation, dataSourceOptions } from './database-client.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import { type DatabaseLocation, dataSourceOptions, type PostgresDataSourceOptions } from './data-source-options.js';
 import type { EmbeddedDatabase } from './embedded-database.js';
-import { retryWithBackoff } from './retry-with-backoff.js';
 import { applyMigrations } from './migrate.js';
-import { Migrations } from './migrations.module.js';
+import { MIGRATIONS } from './migrations.js';
 import { ReadReplicas } from './read-replicas.js';
-
-/** The database lacks migrations, and this process is not configured to apply them. */
-class MigrationsPendingError extends OperatorError {
-  override readonly name = 'MigrationsPendingError';
-}
 
 /** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
@@ -31,8 +31,8 @@ export class Database implements OnApplicationShutdown {
   constructor(
     @InjectDataSource() private readonly dataSource: AppDataSource,
     private readonly configuration: Configuration,
-    private readonly migrations: Migrations,
     private readonly metrics: DatabaseMetrics,
+    private readonly modules: ModuleRef,
   ) {}
 
   get isEmbedded(): boolean {
@@ -45,8 +45,7 @@ export class Database implements OnApplicationShutdown {
    *
    * @param onBegin - called in the transaction before its first statement
    */
-  async transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
-    this.requireReady();
+  transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
     return runTransaction(this.dataSource, work, onBegin);
   }
 
@@ -78,31 +77,24 @@ export class Database implements OnApplicationShutdown {
 
   /** @throws Problem 503, or the database's error, if requests cannot be served */
   async check(): Promise<void> {
-    this.requireReady();
+    if (!this.dataSource.isReady) {
+      throw databaseUnavailable();
+    }
     await this.dataSource.query('SELECT 1');
   }
 
   /** Connects to the embedded database, or to a server in the background with retries. */
   async start(): Promise<void> {
-    this.metrics.watch(() => [this.dataSource, ...(this.replicas?.dataSources ?? [])]);
-    if (this.isEmbedded) {
-      await this.becomeReady();
-      return;
-    }
+    const { DATABASE_REPLICA_URLS: replicas } = this.configuration;
     const { signal } = this.shutdown;
-    const onFailure = (error: unknown, retryInMs: number) => {
-      if (!isUnavailable(error) && !(error instanceof MigrationsPendingError) && !signal.aborted) {
-        throw error;
-      }
-      const hint = 'run "doctor" for details';
-      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
-      this.logger.debug({ msg: 'database not ready', err: error });
-    };
-    this.connecting = retryWithBackoff(() => this.becomeReady(), onFailure, signal);
+    const dataSources = replicas.map((url) => new AppDataSource(this.optionsFor({ url, isReplica: true })));
+    this.metrics.watch(this.dataSource, dataSources);
+    this.replicas = new ReadReplicas(dataSources, signal);
+    this.dataSource.setOptions(await this.options());
+    this.connecting = this.connectWithRetries(signal);
     // `started` reports the error.
     this.connecting.catch(() => undefined);
-    const replicas = this.configuration.DATABASE_REPLICA_URLS.map((url) => this.optionsFor({ url, isReplica: true }));
-    this.replicas = replicas.length > 0 ? new ReadReplicas(replicas, signal) : undefined;
+    await (this.isEmbedded && this.connecting);
   }
 
   /** Resolves when the database is ready or the service stops. @throws errors that no retry fixes: a migration or entity that fails */
@@ -110,16 +102,10 @@ export class Database implements OnApplicationShutdown {
     await this.connecting;
   }
 
-  /** Connects once, and applies migrations if configured. */
+  /** Connects once, without applying migrations. */
   async connect(): Promise<void> {
-    const onPending = async (migrations: readonly string[]) => {
-      if (!this.configuration.MIGRATE_ON_START) {
-        throw new MigrationsPendingError(`The database lacks migrations, such as ${migrations[0]}: run "migrate".`);
-      }
-      await this.migrate();
-    };
     this.dataSource.setOptions(await this.options());
-    await this.dataSource.open(onPending, this.shutdown.signal);
+    await this.dataSource.open(this.shutdown.signal);
   }
 
   /** Applies pending migrations, one process at a time. @returns their number */
@@ -154,20 +140,26 @@ export class Database implements OnApplicationShutdown {
     await this.embedded?.close();
   }
 
-  private async becomeReady(): Promise<void> {
-    await this.connect();
-    this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
+  private async connectWithRetries(signal: AbortSignal): Promise<void> {
+    const onFailure = (error: unknown, retryInMs: number) => {
+      const isTemporary = isUnavailable(error) || error instanceof MigrationsPendingError || signal.aborted;
+      if (this.isEmbedded || !isTemporary) {
+        throw error;
+      }
+      const hint = 'run "doctor" for details';
+      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
+      this.logger.debug({ msg: 'database not ready', err: error });
+    };
+    const migrate = this.configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;
+    await this.dataSource.openWithRetries(signal, onFailure, migrate);
+    if (this.dataSource.isReady) {
+      this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
+    }
   }
 
   private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
     const { entities = [] } = this.dataSource.options;
-    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: this.migrations.all };
-  }
-
-  /** @throws Problem 503 while the database is unavailable or lacks migrations */
-  private requireReady(): void {
-    if (!this.dataSource.isReady) {
-      throw databaseUnavailable();
-    }
+    const migrations = this.modules.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();
+    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: [...new Set(migrations)] };
   }
 }

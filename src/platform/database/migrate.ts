@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { describeError } from '../observability/describe-error.js';
-import type { PostgresDataSourceOptions } from './data-source-options.js';
+import type { PostgresDataSourceOptions } from './app-data-source.js';
 import { isUnavailable } from './database-problem.js';
 
 /** Key of the advisory lock that serializes migrations of replicas that start at once. */
@@ -20,53 +20,42 @@ const logger = new Logger('Database');
 /** Applies all pending migrations, each in its own transaction. @returns their number */
 export async function applyMigrations(options: PostgresDataSourceOptions, signal: AbortSignal): Promise<number> {
   const extra = { ...(options.extra as object), ...LIMITS };
+  // One connection, and so one session: the lock is that of the migrations.
   const dataSource = await new DataSource({ ...options, poolSize: 1, extra }).initialize();
-  const runner = dataSource.createQueryRunner();
   try {
-    await lock(runner, signal);
-    const count = await applyAll(new MigrationExecutor(dataSource, runner));
+    await lock(dataSource, signal);
+    const executor = new MigrationExecutor(dataSource);
+    const pending = (await executor.getPendingMigrations()).map(({ name }) => name);
+    if (pending.length > 0) {
+      logger.log({ msg: 'applying migrations', migrations: pending });
+    }
+    await dataSource.runMigrations({ transaction: 'each' }).catch(async (error: unknown) => {
+      if (isUnavailable(error)) {
+        throw error;
+      }
+      const [failed] = await executor.getPendingMigrations();
+      const reason = describeError(error).message;
+      const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
+      throw new OperatorError(`The migration ${failed?.name} failed: ${reason}. ${remedy}`, { cause: error });
+    });
+    for (const migration of pending) {
+      logger.debug({ msg: 'migration applied', migration });
+    }
     // The embedded database has only one session, which is used on with its settings and locks.
-    await runner.query('DISCARD ALL');
-    return count;
+    await dataSource.query('DISCARD ALL');
+    return pending.length;
   } finally {
-    await runner.release();
     await dataSource.destroy();
   }
 }
 
 /** Polls, because a statement that waits on the server could not be canceled from here. */
-async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    const rows = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [MIGRATION_LOCK])) as [{ locked: boolean }];
-    if (rows[0].locked) {
-      return;
-    }
+async function lock(dataSource: DataSource, signal: AbortSignal): Promise<void> {
+  const sql = 'SELECT pg_try_advisory_lock($1) AS locked';
+  for (let attempt = 1; !(await dataSource.query<[{ locked: boolean }]>(sql, [MIGRATION_LOCK]))[0].locked; attempt += 1) {
     if (attempt === 1) {
       logger.log({ msg: 'waiting for another migrator' });
     }
     await delay(LOCK_INTERVAL, undefined, { signal });
   }
-}
-
-async function applyAll(executor: MigrationExecutor): Promise<number> {
-  executor.transaction = 'each';
-  const pending = await executor.getPendingMigrations();
-  if (pending.length > 0) {
-    logger.log({ msg: 'applying migrations', migrations: pending.map(({ name }) => name) });
-  }
-  try {
-    await executor.executePendingMigrations();
-  } catch (error) {
-    if (isUnavailable(error)) {
-      throw error;
-    }
-    const [failed] = await executor.getPendingMigrations();
-    const reason = describeError(error).message;
-    const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
-    throw new OperatorError(`The migration ${failed?.name} failed: ${reason}. ${remedy}`, { cause: error });
-  }
-  for (const { name } of pending) {
-    logger.debug({ msg: 'migration applied', migration: name });
-  }
-  return pending.length;
 }

@@ -1,14 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AppDataSource } from './app-data-source.js';
-import type { PostgresDataSourceOptions } from './data-source-options.js';
-import { CONFLICT, isAway, sqlState } from './database-problem.js';
-import { retryWithBackoff } from './retry-with-backoff.js';
+import type { AppDataSource } from './app-data-source.js';
+import { meaningOf } from './database-problem.js';
 
 /** The streaming replicas of the database, used in turn. */
 export class ReadReplicas {
-  readonly dataSources: readonly AppDataSource[];
   private readonly logger = new Logger('ReadReplica');
   private reads = 0;
   /** Detaches background work from the request that started it. */
@@ -16,11 +13,10 @@ export class ReadReplicas {
 
   /** Connects to all replicas in the background with retries. */
   constructor(
-    options: readonly PostgresDataSourceOptions[],
+    private readonly dataSources: readonly AppDataSource[],
     private readonly signal: AbortSignal,
   ) {
-    this.dataSources = options.map((each) => new AppDataSource(each));
-    this.dataSources.forEach((source) => void this.connect(source));
+    dataSources.forEach((source) => void this.connect(source));
   }
 
   /** Reads from the next available replica; calls `otherwise` if none is available or the replica itself failed. */
@@ -33,9 +29,10 @@ export class ReadReplicas {
     try {
       return await read(source.manager);
     } catch (error) {
-      if (isAway(error)) {
+      const meaning = meaningOf(error);
+      if (meaning === 'connection') {
         this.leave(source, error);
-      } else if (source.isReady && sqlState(error) !== CONFLICT) {
+      } else if (source.isReady && meaning !== 'conflict') {
         // It would fail on the primary, too, unlike a conflict with recovery on the replica.
         throw error;
       }
@@ -54,22 +51,17 @@ export class ReadReplicas {
     }
   }
 
-  private connect(source: AppDataSource): Promise<void> {
-    const attempt = async () => {
-      await source.open(refuse, this.signal);
-      this.logger.log({ msg: 'replica ready', host: hostOf(source) });
-    };
-    const onFailure = (err: unknown, retryInMs: number) => {
-      this.logger.warn({ msg: 'replica not ready', host: hostOf(source), err, retryInMs });
-    };
-    return retryWithBackoff(attempt, onFailure, this.signal);
+  private async connect(source: AppDataSource): Promise<void> {
+    const host = hostOf(source);
+    await source.openWithRetries(this.signal, (err, retryInMs) => {
+      this.logger.warn({ msg: 'replica not ready', host, err, retryInMs });
+    });
+    if (source.isReady) {
+      this.logger.log({ msg: 'replica ready', host });
+    }
   }
 }
 
 function hostOf({ options }: AppDataSource): string {
-  return new URL('url' in options ? (options.url ?? '') : '').host;
-}
-
-function refuse(migrations: readonly string[]): Promise<never> {
-  return Promise.reject(new Error(`The replica has not received ${migrations.join(', ')} yet.`));
+  return new URL(options.url ?? '').host;
 }

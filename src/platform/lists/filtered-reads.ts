@@ -4,7 +4,7 @@ import type { EntityMetadata, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
-import { databaseBusy, QUERY_CANCELED, sqlState } from '../database/database-problem.js';
+import { databaseBusy, meaningOf } from '../database/database-problem.js';
 import { LimitedConnections } from '../database/limited-connections.js';
 import { hasSessions, send, type Send, type Statement } from '../database/run-statement.js';
 import { SharedConnections } from '../database/shared-connections.js';
@@ -144,7 +144,7 @@ export class FilteredReads {
 
   /** @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`; otherwise the error */
   explainFailure(error: unknown, { name, expression }: { readonly name: string; readonly expression: string }): never {
-    if (sqlState(error) !== QUERY_CANCELED) {
+    if (meaningOf(error) !== 'timeout') {
       throw error;
     }
     this.timeouts.inc({});

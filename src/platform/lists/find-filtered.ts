@@ -52,7 +52,7 @@ export async function findFiltered<Entity extends { id: string }>(
       }
     } catch (error) {
       const meaning = meaningOf(error);
-      if (meaning !== 'timeout' && meaning !== 'concurrency') {
+      if (meaning !== 'timeout' && meaning !== 'conflict') {
         throw error;
       }
       path = path && Object.assign(path, { isQuick: false });

@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
-import { IndexMigration } from '../database/sql-migration.js';
+import { IndexMigration } from '../database/migrations.js';
 import { quotedTable } from '../database/table-name.js';
 import { filters } from './filter/define-filter.js';
 import { type ComparedColumn, comparedColumn, orders, sortedColumns } from './order.js';

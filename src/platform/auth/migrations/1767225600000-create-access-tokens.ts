@@ -1,4 +1,4 @@
-import { SqlMigration } from '../../database/sql-migration.js';
+import { SqlMigration } from '../../database/migrations.js';
 
 export class CreateAccessTokens1767225600000 extends SqlMigration {
   readonly statements = [

@@ -1,4 +1,4 @@
-import { SqlMigration } from '../../database/sql-migration.js';
+import { SqlMigration } from '../../database/migrations.js';
 
 /** Existing tokens keep access to everything: null means all scopes. */
 export class AddTokenScopes1767225600005 extends SqlMigration {

@@ -1,4 +1,4 @@
-import { SqlMigration } from '../../database/sql-migration.js';
+import { SqlMigration } from '../../database/migrations.js';
 
 /** Existing tokens have no family, and their last four characters were never stored. */
 export class AddTokenRotation1767225600006 extends SqlMigration {

@@ -1,4 +1,4 @@
-import { SqlMigration } from '../../database/sql-migration.js';
+import { SqlMigration } from '../../database/migrations.js';
 
 export class CreateIdempotencyKeys1767225600004 extends SqlMigration {
   readonly statements = [

@@ -1,6 +1,22 @@
-import { Logger } from '@nestjs/common';
+import { type DynamicModule, Logger, Module, type Type } from '@nestjs/common';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { sqlState } from './database-problem.js';
+
+/** Token of the migrations of each module. */
+export const MIGRATIONS = Symbol('migrations');
+
+/** Registers migrations, as `TypeOrmModule.forFeature` registers entities. */
+@Module({})
+export class MigrationsModule {
+  /**
+   * `imports: [MigrationsModule.forFeature([CreateWidgets1795219200000])]`
+   *
+   * @param migrations - classes whose names end in 13 digits (milliseconds since 1970), which order the migrations of all modules
+   */
+  static forFeature(migrations: readonly Type<MigrationInterface>[]): DynamicModule {
+    return { module: MigrationsModule, providers: [{ provide: MIGRATIONS, useValue: migrations }] };
+  }
+}
 
 /** A migration without `down`. Its class name ends in 13 digits (milliseconds since 1970), which order the migrations. */
 abstract class ForwardMigration implements MigrationInterface {
