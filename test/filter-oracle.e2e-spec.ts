@@ -1,12 +1,12 @@
+import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { constant } from '../src/platform/lists/filter/condition.js';
 import { sourcesOf } from '../src/platform/lists/find-filtered.js';
 import { firstOf } from '../src/platform/lists/rows.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { matchesOf } from './support/cel-oracle.js';
-import { hostileFilter } from './support/hostile-filter.js';
-import { Random } from './support/random.js';
-import { RandomFilter, randomSample } from './support/random-filter.js';
+import { hostileFilters } from './support/hostile-filter.js';
+import { randomFilters, randomSamples } from './support/random-filter.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { type Service, startService } from './support/service.js';
 
@@ -15,15 +15,14 @@ const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 1000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
 
 /** A busy machine takes longer than tests usually may, in milliseconds. */
-const PATIENCE = FILTERS * 100;
+const TIMEOUT = FILTERS * 100;
 
 let service: Service;
 let samples: SampleRow[];
 
 beforeAll(async () => {
   service = await startService({}, undefined, SamplesModule);
-  const random = new Random(SEED);
-  samples = Array.from({ length: 50 }, (_, index) => randomSample(random, index));
+  samples = fc.sample(randomSamples, { numRuns: 50, seed: SEED });
   await insertSamples(service.app.get(DataSource), samples);
 });
 
@@ -41,11 +40,9 @@ const expectedKeys = (filter: string) =>
 it(
   `matches the same items as another implementation of CEL, for ${FILTERS} random filters`,
   async () => {
-    const random = new Random(SEED);
     const differences: object[] = [];
     let matched = 0;
-    for (let number = 0; number < FILTERS; number += 1) {
-      const filter = new RandomFilter(random, samples).expression();
+    for (const filter of fc.sample(randomFilters(samples), { numRuns: FILTERS, seed: SEED })) {
       const expected = expectedKeys(filter);
       const { status, body } = await list(filter);
       const found = status === 200 ? body.items.map(({ id }) => id) : [];
@@ -58,19 +55,19 @@ it(
     // Filters that let through nothing or all would prove little.
     expect(matched).toBeGreaterThan(FILTERS / 3);
   },
-  PATIENCE,
+  TIMEOUT,
 );
 
 it(
   'matches the same items by each access path, after any row',
   async () => {
-    const random = new Random(SEED + 1);
     const dataSource = service.app.get(DataSource);
     const repository = dataSource.getRepository(Sample);
     const differences: object[] = [];
-    for (let number = 0; number < FILTERS / 5; number += 1) {
-      const { condition, expression } = sampleFilter.parse(new RandomFilter(random, samples).expression());
-      const after = random.of([undefined, random.of(samples).id]);
+    const positions = fc.constantFrom(undefined, ...samples.map(({ id }) => id));
+    const cases = fc.tuple(randomFilters(samples), fc.oneof(fc.constant(undefined), positions));
+    for (const [filter, after] of fc.sample(cases, { numRuns: FILTERS / 5, seed: SEED + 1 })) {
+      const { condition, expression } = sampleFilter.parse(filter);
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
       const position = after === undefined ? after : { id: after, scope: '', value: '' };
       const { planned, recent, fenced, keyed } = sourcesOf(repository.metadata, condition ?? constant(true), position, 6);
@@ -84,18 +81,16 @@ it(
     }
     expect(differences.slice(0, 5)).toEqual([]);
   },
-  PATIENCE,
+  TIMEOUT,
 );
 
 const CODES = ['syntax', 'limit', 'unknown_field', 'type', 'value', 'unsupported'];
 
 it(`responds to ${FILTERS} hostile filters, none of which reaches the database as SQL`, async () => {
-  const random = new Random(SEED + 2);
   const wrong: object[] = [];
   const counts: Record<string, number> = {};
-  for (let number = 0; number < FILTERS; number += 1) {
-    const valid = new RandomFilter(random, samples).expression();
-    const filter = hostileFilter(random, valid, Object.keys(sampleFilter.fields));
+  const filters = hostileFilters(randomFilters(samples), Object.keys(sampleFilter.fields));
+  for (const filter of fc.sample(filters, { numRuns: FILTERS, seed: SEED + 2 })) {
     const { status, body } = await list<Partial<ProblemBody>>(filter);
     const [fault, ...more] = body.errors ?? [];
     const isExplained = fault?.parameter === 'filter' && CODES.includes(fault.code) && isWithin(filter, fault);

@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import * as fc from 'fast-check';
 
 /** Inputs that have broken other services: SQL, wildcards, escapes, other languages, and text that is hard to parse. */
 const SQL = [`' OR '1'='1`, `'; DROP TABLE items; --`, `") OR TRUE --`, `" UNION SELECT token FROM access_tokens --`];
@@ -19,56 +19,55 @@ const TOKENS = [
 ].flatMap((tokens) => tokens.split(' '));
 
 /** Values of every type at and beyond the limits of columns and of CEL, and invalid ones. */
-const LONG = ['9'.repeat(400), `0x${'f'.repeat(40)}`, `${'9'.repeat(400)}.0`];
-const TIMES = (
-  '0001-01-01T00:00:00Z 9999-12-31T23:59:59.999999999Z 9999-12-31T23:59:59.999999999-23:59 -000001-01-01T00:00:00Z ' +
-  'infinity now 2026-01-01T00:00:00.0000000001Z'
-).split(' ');
+const TIMES = '0001-01-01T00:00:00Z 9999-12-31T23:59:59.999999999-23:59 -000001-01-01T00:00:00Z infinity now';
 const VALUES = [
-  ...'0 -0 5 -5 5u -5u 2147483648 -2147483649 9223372036854775807 9223372036854775808 -9223372036854775808'.split(' '),
-  ...'-9223372036854775809 18446744073709551615u 18446744073709551616u -0x8000000000000000'.split(' '),
-  ...'0.5 -0.0 5e-324 1e-400 1.7976931348623157e308 1.7976931348623159e308 1e400 -1e400 NaN Infinity -Infinity'.split(' '),
-  ...'1_000 1,5 ٣ true -true null -null "5" "NaN" "true" "small" "Small" -"small" timestamp(1767225600)'.split(' '),
+  ...'0 -0 5u -5u 2147483648 9223372036854775807 9223372036854775808 -9223372036854775809 18446744073709551616u'.split(' '),
+  ...'0.5 5e-324 1e-400 1.7976931348623159e308 1e400 NaN -Infinity 1_000 1,5 ٣ -true null -null "5" "true" "Small"'.split(' '),
   '"dark blue"',
-  ...LONG,
-  ...TIMES.map((time) => `timestamp("${time}")`),
+  '9'.repeat(400),
+  `0x${'f'.repeat(40)}`,
+  ...TIMES.split(' ').map((time) => `timestamp("${time}")`),
 ];
 
 /** Parts that are repeated until a limit is exceeded. */
 const REPEATED = [
   '((name',
   'name == "a" || ',
-  'true && ',
-  ...String.raw`( [ ! - { name. !( "a", [[ name.contains( \ " ''' timestamp( x?y:`.split(' '),
+  ...String.raw`( [ ! - name. !( "a", name.contains( \ " ''' timestamp( x?y:`.split(' '),
 ];
 
-/** A malicious expression or a damaged valid one. Some happen to be valid. */
-export function hostileFilter(random: Random, valid: string, fields = ['id', 'name', 'description', 'createdAt']): string {
-  const operators = ['==', '!=', '<', '<=', '>', '>='];
-  return random.of([
-    () => `${random.of(fields)} ${random.of(operators)} ${random.of(VALUES)}`,
-    () => `${random.of(VALUES)} ${random.of(operators)} ${random.of(fields)}`,
-    () => `${random.of(fields)} in [${random.list(random.below(3), () => random.of(VALUES)).join()}]`,
-    () => `!${random.of(fields)} ${random.of(['&&', '||', '=='])} ${random.of(fields)}`,
-    () => random.of(PAYLOADS) + random.of(['', ' == "a"', valid]),
-    () => `name == "${random.of(PAYLOADS)}"`,
-    () => `name.${random.of(['contains', 'startsWith', 'icontains'])}('${random.of(PAYLOADS)}')`,
-    () => `id == "${random.of(PAYLOADS)}" || createdAt < timestamp("${random.of(PAYLOADS)}")`,
-    () => `${random.of(PAYLOADS)} ${random.of(['==', '<', 'in', '&&'])} ${random.of(PAYLOADS)}`,
-    () => random.list(1 + random.below(30), () => random.of(TOKENS)).join(random.of(['', ' '])),
-    () =>
-      `${random
-        .of(REPEATED)
-        .repeat(1 + random.below(400))
-        .slice(0, 2100)}${random.of(['', valid])}`,
-    () => damaged(random, valid),
-    () => damaged(random, damaged(random, valid)),
-    () => valid.repeat(1 + random.below(20)).slice(0, 2100),
-  ])();
+const oneOf = (...texts: string[]) => fc.constantFrom(...texts);
+const payload = oneOf(...PAYLOADS);
+
+function joined(separator: string, ...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> {
+  return fc.tuple(...parts).map((texts) => texts.join(separator));
 }
 
-function damaged(random: Random, valid: string): string {
-  const at = random.below(valid.length + 1);
-  const insertion = random.of([...TOKENS, ...PAYLOADS, '', '', '']);
-  return valid.slice(0, at) + insertion + valid.slice(at + random.below(3));
+/** Malicious expressions and damaged valid ones. Some happen to be valid. */
+export function hostileFilters(valid: fc.Arbitrary<string>, fields: readonly string[]): fc.Arbitrary<string> {
+  const field = oneOf(...fields);
+  const operator = oneOf('==', '!=', '<', '<=', '>', '>=', '&&', '||', 'in');
+  const damaged = fc
+    .tuple(valid, fc.nat(), oneOf(...TOKENS, ...PAYLOADS, '', ''), fc.nat(2))
+    .map(([filter, number, insertion, cut]) => {
+      const at = number % (filter.length + 1);
+      return filter.slice(0, at) + insertion + filter.slice(at + cut);
+    });
+  return fc.oneof(
+    joined(' ', field, operator, oneOf(...VALUES)),
+    joined(' ', oneOf(...VALUES), operator, field),
+    joined(
+      '',
+      field,
+      fc.array(oneOf(...VALUES), { maxLength: 3 }).map((list) => ` in [${list.join()}]`),
+    ),
+    joined('', payload, fc.oneof(oneOf('', ' == "a"'), valid)),
+    joined('', oneOf('name == "', 'name.contains("', 'id == "', 'createdAt < timestamp("'), payload, oneOf('"', '")')),
+    joined(' ', payload, operator, payload),
+    fc.tuple(fc.array(oneOf(...TOKENS), { minLength: 1, maxLength: 30 }), oneOf('', ' ')).map(([tokens, by]) => tokens.join(by)),
+    fc.tuple(oneOf(...REPEATED), fc.nat(400), valid).map(([part, times, filter]) => part.repeat(times).slice(0, 2100) + filter),
+    damaged,
+    damaged,
+    fc.tuple(valid, fc.integer({ min: 2, max: 20 })).map(([filter, times]) => filter.repeat(times).slice(0, 2100)),
+  );
 }

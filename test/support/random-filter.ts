@@ -1,6 +1,6 @@
+import * as fc from 'fast-check';
 import { v7 } from 'uuid';
 import { creationTime } from '../../src/platform/database/id.js';
-import type { Random } from './random.js';
 import { COLORS, type SampleRow, SIZES } from './samples.js';
 
 /**
@@ -8,10 +8,7 @@ import { COLORS, type SampleRow, SIZES } from './samples.js';
  * the oracle orders those after the ones beyond, as JavaScript does, and not by code point.
  */
 const CHARACTERS = [...Array.from('abAB%_*\\"\' éÉß😀\n\u200B;'), '$1', ':a'];
-
-function randomText(random: Random, longest = 4): string {
-  return random.list(random.below(longest + 1), () => random.of(CHARACTERS)).join('');
-}
+const newTexts = fc.string({ unit: fc.constantFrom(...CHARACTERS), maxLength: 4 });
 
 const INTS = [0, 1, -1, 2, 3, 32_767, -32_768];
 const DOUBLES = [0, -0, 1, -1, 0.1, -0.1, 2.5, 3, 5e-324, 1e21, -1e300, 1.7976931348623157e308, NaN, Infinity, -Infinity];
@@ -20,24 +17,25 @@ const INSTANTS = (
   '1969-12-31T23:59:59.999999Z 0001-01-01T00:00:00.000000Z 9999-12-31T23:59:59.999999Z'
 ).split(' ');
 
-export function randomSample(random: Random, seq: number): SampleRow {
-  const orNull = <T>(value: T) => (random.below(3) === 0 ? null : value);
-  return {
-    id: v7({ msecs: 1_767_225_600_000 + random.of([0, 1, 2, 999, 86_400_000]), seq }),
-    name: randomText(random),
-    description: orNull(randomText(random)),
-    count: random.of([...INTS, 2_147_483_647, -2_147_483_648]),
-    rank: orNull(random.of(INTS)),
-    weight: random.of(DOUBLES),
-    height: orNull(random.of(DOUBLES)),
-    active: random.of([true, false]),
-    approved: orNull(random.of([true, false])),
-    size: random.of(SIZES),
-    color: orNull(random.of(COLORS)),
-    seenAt: random.of(INSTANTS),
-    leftAt: orNull(random.of(INSTANTS)),
-  };
-}
+const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { freq: 3 });
+
+export const randomSamples: fc.Arbitrary<SampleRow> = fc.record({
+  id: fc
+    .tuple(fc.constantFrom(0, 1, 2, 999, 86_400_000), fc.noBias(fc.nat()))
+    .map(([later, seq]) => v7({ msecs: 1_767_225_600_000 + later, seq })),
+  name: newTexts,
+  description: orNull(newTexts),
+  count: fc.constantFrom(...INTS, 2_147_483_647, -2_147_483_648),
+  rank: orNull(fc.constantFrom(...INTS)),
+  weight: fc.constantFrom(...DOUBLES),
+  height: orNull(fc.constantFrom(...DOUBLES)),
+  active: fc.boolean(),
+  approved: orNull(fc.boolean()),
+  size: fc.constantFrom(...SIZES),
+  color: orNull(fc.constantFrom(...COLORS)),
+  seenAt: fc.constantFrom(...INSTANTS),
+  leftAt: orNull(fc.constantFrom(...INSTANTS)),
+});
 
 /** Numbers at the bounds of columns and of CEL, and in all ways in which they are written. */
 const NUMBERS = (
@@ -51,138 +49,102 @@ const EXACT_AS_DOUBLES = NUMBERS.filter(
 );
 
 const NULLABLE = ['description', 'rank', 'height', 'approved', 'color', 'leftAt'];
+const SPACES = ['', ' ', '\n', '\t', ' // a comment "\n'];
+
+const oneOf = (...texts: string[]) => fc.constantFrom(...texts);
+
+/** A text in one of the ways in which CEL writes strings. */
+function spelt(text: string): fc.Arbitrary<string> {
+  const codes = Array.from(text, (character) => (character.codePointAt(0) ?? 0).toString(16).padStart(8, '0'));
+  return oneOf(
+    JSON.stringify(text),
+    `'${text.replaceAll(/['\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`,
+    `"""${text.replaceAll(/["\\]/g, String.raw`\$&`)}"""`,
+    /["\\\n]/.test(text) ? JSON.stringify(text) : `r"${text}"`,
+    `"${codes.map((code) => String.raw`\U${code}`).join('')}"`,
+  );
+}
+
+/** A whole number or one beside it. */
+function int(value: number): fc.Arbitrary<string> {
+  return fc.constantFrom(0, 0, 0, 1, -1).chain((more) => {
+    const near = value + more;
+    const written = near < 0 ? [`-0x${(-near).toString(16)}`, `${near}.0`] : [`0x${near.toString(16)}`, `${near}u`];
+    return oneOf(`${near}`, `${near}`, ...written, `${near}.5`, ...NUMBERS);
+  });
+}
+
+/** Around a time, in some zone, with up to nine digits of a second. */
+function timestamp(milliseconds: number): fc.Arbitrary<string> {
+  // Far from both ends of the calendar, where a shift or a zone would leave it.
+  const near = Math.min(Math.max(milliseconds, Date.parse('0001-01-03T00:00:00Z')), Date.parse('9999-12-29T00:00:00Z'));
+  const zones = fc.constantFrom(['Z', 0] as const, ['+02:00', 120] as const, ['-09:30', -570] as const);
+  const shifts = fc.constantFrom(0, 0, 0, 1, -1, 1000, -60_000);
+  return fc
+    .tuple(zones, shifts, oneOf('', '', '000', '001', '999999', '001001', '0005'))
+    .map(([[zone, minutes], shift, digits]) => {
+      const local = new Date(near + shift + minutes * 60_000).toISOString().slice(0, -1);
+      return `timestamp("${local}${digits}${zone}")`;
+    });
+}
+
+/** A comparison, in either direction, or a list that the field may be in. */
+function compared(field: string, literals: fc.Arbitrary<string>, operators = ['==', '!=', '<', '<=', '>', '>=']) {
+  const elements = NULLABLE.includes(field) ? fc.oneof(literals, literals, fc.constant('null')) : literals;
+  return fc.oneof(
+    fc.array(elements, { maxLength: 3 }).map((list) => `${field} in [${list.join(', ')}]`),
+    fc.tuple(literals, oneOf(...operators)).map(([literal, operator]) => `${literal} ${operator} ${field}`),
+    fc.tuple(literals, oneOf(...operators)).map(([literal, operator]) => `${field} ${operator} ${literal}`),
+  );
+}
+
+/** A condition without parts, mostly about a row that there is. */
+function leafAbout({ name, description, count, rank, weight, height, seenAt, leftAt, id }: SampleRow): fc.Arbitrary<string> {
+  const texts = fc
+    .oneof(fc.constantFrom(name, description ?? ''), newTexts)
+    .chain((text) => fc.tuple(fc.constant(Array.from(text)), fc.nat(2), fc.constantFrom(2, 4)))
+    .chain(([characters, start, length]) => spelt(characters.slice(start, start + length).join('')));
+  const text = oneOf('name', 'description', 'name.lowerAscii()', 'description.lowerAscii()');
+  const search = fc
+    .tuple(text, oneOf('contains', 'startsWith', 'endsWith', 'icontains'), texts)
+    .map(([field, method, literal]) => `${field}.${method}(${literal})`);
+  const double = (value: number) => oneOf(...[1, 2, 3].map(() => `${Number.isFinite(value) ? value : 2.5}`), ...EXACT_AS_DOUBLES);
+  const instant = (value: string) =>
+    fc.oneof(fc.constant(`timestamp("${value}")`), timestamp(Temporal.Instant.from(value).epochMilliseconds));
+  return fc.oneof(
+    oneOf('true', 'false', 'active', 'approved', '!active', '!approved', '!!approved', '(active)'),
+    compared('id', fc.constant(`"${id}"`)),
+    compared('createdAt', timestamp(creationTime(id).getTime())),
+    text.chain((field) => compared(field, texts)),
+    search,
+    search,
+    compared('count', int(count)),
+    compared('rank', int(rank ?? 0)),
+    compared('weight', double(weight)),
+    compared('height', double(height ?? 0)),
+    oneOf('active', 'approved').chain((field) => compared(field, oneOf('true', 'false'))),
+    compared('size', oneOf(...SIZES.map((size) => JSON.stringify(size))), ['==', '!=']),
+    compared('color', oneOf(...COLORS.map((color) => JSON.stringify(color))), ['==', '!=']),
+    compared('seenAt', instant(seenAt)),
+    compared('leftAt', instant(leftAt ?? seenAt)),
+    oneOf(...NULLABLE).chain((field) => oneOf(`${field} == null`, `null != ${field}`, `${field} in [null]`)),
+  );
+}
 
 /** Filters that are valid, within the bounds, and often about the rows that there are. */
-export class RandomFilter {
-  private conditions = 0;
-  private searches = 0;
-
-  constructor(
-    private readonly random: Random,
-    private readonly rows: readonly SampleRow[],
-  ) {}
-
-  expression(depth = 0): string {
-    const space = this.random.of(['', ' ', '  ', '\n', '\t', ' // a comment "\n']);
-    return `${space}${this.condition(depth)}${this.random.of(['', ' '])}`;
-  }
-
-  private condition(depth: number): string {
-    const { random } = this;
-    const nested = () => this.expression(depth + 1);
-    const joined = (operator: string) => `(${random.list(2 + random.below(2), nested).join(operator)})`;
-    const leaf = () => this.leaf();
-    const isLeaf = depth > 3 || this.conditions > 20;
-    const kinds = [leaf, leaf, () => `!(${nested()})`, () => `(${nested()})`, () => joined('&&'), () => joined('||')];
-    return (isLeaf ? leaf : random.of(kinds))();
-  }
-
-  /** A condition without parts. */
-  private leaf(): string {
-    const { random } = this;
-    const row = random.of(this.rows);
-    this.conditions += 1;
-    const leaves = [
-      () => random.of(['true', 'false']),
-      () => this.about('id', () => `"${row.id}"`),
-      () => this.about('createdAt', () => this.timestampNear(creationTime(row.id).getTime())),
-      () => this.about(this.text(), () => this.literal(row)),
-      () => this.about(this.text(), () => this.literal(row)),
-      () => this.search(row),
-      () => this.search(row),
-      () => this.about(random.of(['count', 'rank']), () => this.int(random.of([row.count, row.rank ?? 0]))),
-      () => this.about(random.of(['weight', 'height']), () => this.double(random.of([row.weight, row.height ?? 0]))),
-      () => random.of(['active', 'approved', '!active', '!approved', '!!approved', '(active)']),
-      () => this.about(random.of(['active', 'approved']), () => random.of(['true', 'false'])),
-      () => this.about('size', () => JSON.stringify(random.of(SIZES)), ['==', '!=']),
-      () => this.about('color', () => JSON.stringify(random.of(COLORS)), ['==', '!=']),
-      () => this.about(random.of(['seenAt', 'leftAt']), () => this.instant(random.of([row.seenAt, row.leftAt ?? row.seenAt]))),
-      () => this.absence(random.of(NULLABLE)),
-    ];
-    return random.of(leaves)();
-  }
-
-  /** A comparison, in either direction, or a list that the field may be in. */
-  private about(field: string, literal: () => string, operators = ['==', '!=', '<', '<=', '>', '>=']): string {
-    const { random } = this;
-    if (random.below(4) === 0) {
-      const orNull = () => (NULLABLE.includes(field) && random.below(4) === 0 ? 'null' : literal());
-      const elements = random.list(random.below(4), orNull);
-      this.conditions += elements.length;
-      return `${field} in [${elements.join(', ')}]`;
-    }
-    const operator = random.of(operators);
-    return random.below(3) === 0 ? `${literal()} ${operator} ${field}` : `${field} ${operator} ${literal()}`;
-  }
-
-  private absence(field: string): string {
-    const operator = this.random.of(['==', '!=']);
-    return this.random.of([`${field} ${operator} null`, `null ${operator} ${field}`, `${field} in [null]`]);
-  }
-
-  private search(row: SampleRow): string {
-    this.searches += 1;
-    const name = this.searches > 4 ? 'startsWith' : this.random.of(['contains', 'startsWith', 'endsWith', 'icontains']);
-    return `${this.text()}.${name}(${this.literal(row)})`;
-  }
-
-  private text(): string {
-    return `${this.random.of(['name', 'description'])}${this.random.of(['', '', '.lowerAscii()'])}`;
-  }
-
-  /** A value of a row, a part of one, or something new; in one of the ways in which CEL writes strings. */
-  private literal({ name, description }: SampleRow): string {
-    const { random } = this;
-    const whole = random.of([name, description ?? '', randomText(random)]);
-    const characters = Array.from(whole);
-    const start = random.below(characters.length + 1);
-    const text = random.of([whole, characters.slice(start, start + 2).join('')]);
-    const isRaw = !/["\\\n]/.test(text);
-    const codes = Array.from(text, (character) => (character.codePointAt(0) ?? 0).toString(16).padStart(8, '0'));
-    return random.of([
-      JSON.stringify(text),
-      `'${text.replaceAll(/['\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}'`,
-      `"""${text.replaceAll(/["\\]/g, String.raw`\$&`)}"""`,
-      isRaw ? `r"${text}"` : JSON.stringify(text),
-      `"${codes.map((code) => String.raw`\U${code}`).join('')}"`,
-    ]);
-  }
-
-  private int(value: number): string {
-    const { random } = this;
-    const near = value + random.of([0, 0, 0, 1, -1]);
-    return random.of([
-      `${near}`,
-      `${near}`,
-      near < 0 ? `-0x${(-near).toString(16)}` : `0x${near.toString(16)}`,
-      near < 0 ? `${near}.0` : `${near}u`,
-      `${near}.${random.of(['0', '5', '25'])}`,
-      random.of(NUMBERS),
-    ]);
-  }
-
-  private double(value: number): string {
-    const finite = Number.isFinite(value) ? value : 2.5;
-    return this.random.of([`${finite}`, `${finite}`, `${finite}`, this.random.of(EXACT_AS_DOUBLES)]);
-  }
-
-  private instant(instant: string): string {
-    const { epochMilliseconds } = Temporal.Instant.from(instant);
-    // Far from both ends of the calendar, where a shift or a zone would leave it.
-    const near = Math.min(Math.max(epochMilliseconds, Date.parse('0001-01-03T00:00:00Z')), Date.parse('9999-12-29T00:00:00Z'));
-    const digits = ['', '000', '001', '999', '999999', '000001', '001001', '0005'];
-    return this.random.of([`timestamp("${instant}")`, this.timestampNear(near, digits)]);
-  }
-
-  /** Around a time, in some zone, with up to nine digits of a second. */
-  private timestampNear(milliseconds: number, digits = ['', '', '000', '000001', '5', '999999']): string {
-    const shifted = milliseconds + this.random.of([0, 0, 0, 1, -1, 1000, -60_000]);
-    const [zone, minutes] = this.random.of([
-      ['Z', 0],
-      ['+02:00', 120],
-      ['-09:30', -570],
-    ] as const);
-    const local = new Date(shifted + minutes * 60_000).toISOString().slice(0, -1);
-    return `timestamp("${local}${this.random.of(digits)}${zone}")`;
-  }
+export function randomFilters(rows: readonly SampleRow[]): fc.Arbitrary<string> {
+  const leaf = fc.oneof(...rows.map(leafAbout));
+  const within = (part: fc.Arbitrary<string>) => {
+    const joined = fc.tuple(part, oneOf('&&', '||'), part).map(([a, operator, b]) => `(${a}${operator}${b})`);
+    const condition = fc.oneof(
+      leaf,
+      part.map((text) => `!(${text})`),
+      part.map((text) => `(${text})`),
+      joined,
+      joined,
+    );
+    return fc.tuple(oneOf(...SPACES), condition, oneOf('', ' ')).map((parts) => parts.join(''));
+  };
+  // Four searches are allowed.
+  return within(within(within(leaf))).filter((filter) => filter.split(/contains\(|endsWith\(/).length <= 5);
 }

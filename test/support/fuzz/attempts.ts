@@ -223,7 +223,7 @@ const bodies: fc.Arbitrary<Body> = fc.oneof(
     .map(([depth, opening]) => `${opening.repeat(depth)}1${(opening === '[' ? ']' : '}').repeat(depth)}`),
   fc.constantFrom('1e999', '-1e999', '9'.repeat(5000), '-0').map((number) => `{"name":"x","price":${number}}`),
   fc.constantFrom('__proto__', 'constructor').map((name) => `{"name":"x","${name}":{"name":"y"}}`),
-  fc.constantFrom(...['', ' ', 'null', 'true', '""', '[]', '[{"name":"x"}]', 'NaN', 'name=x', '{"name":{"$gt":""}}']),
+  fc.constantFrom('', ' ', ...'null true "" [] [{"name":"x"}] NaN name=x {"name":{"$gt":""}}'.split(' ')),
 );
 
 type Attempts = fc.Arbitrary<Attempt>;
