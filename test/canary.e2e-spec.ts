@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
@@ -10,6 +10,7 @@ import { readConfiguration } from '../src/platform/config/read-configuration.js'
 import { Canaries } from './support/canaries.js';
 import { asCredential, elsewhere } from './support/canary-requests.js';
 import { Collector } from './support/collector.js';
+import { preload } from './support/doctor.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { type Outcome, runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -68,27 +69,12 @@ function keep(name: string, { stdout, stderr }: Omit<Outcome, 'code'>): void {
   outputs.set(`standard output of ${name}`, stdout).set(`standard error of ${name}`, stderr);
 }
 
-/** Starts the service so that it writes a diagnostic report on SIGUSR2, which takes all that Node can say of it. */
-async function startReporting(environment: NodeJS.ProcessEnv, options = '') {
-  const directory = await mkdtemp(join(testDirectory(), 'report-'));
-  const NODE_OPTIONS = `--report-on-signal --report-uncaught-exception --report-directory=${directory} ${options}`;
-  return { directory, service: await ServiceProcess.start({ ...environment, NODE_OPTIONS }) };
-}
-
 /** Requests everything that a service publishes, ends it, and keeps that and its output. */
-async function endAfterAll(name: string, { directory, service }: Awaited<ReturnType<typeof startReporting>>): Promise<void> {
+async function endAfterAll(name: string, service: ServiceProcess): Promise<void> {
   for (const path of ['/', '/openapi.json', '/docs', '/docs/problems', '/readyz', '/livez']) {
     outputs.set(`${path} of ${name}`, await (await fetch(service.origin + path)).text());
   }
   outputs.set(`metrics of ${name}`, await service.metrics());
-  service.child.kill('SIGUSR2');
-  await eventually(async () => {
-    const [file] = await readdir(directory);
-    const report = file === undefined ? '' : await readFile(join(directory, file), 'utf8');
-    outputs.set(`report of ${name}`, report);
-    // Only the last brace of all is not indented.
-    return report.trimEnd().endsWith('\n}');
-  });
   expect(await service.end('SIGTERM')).toBe(0);
   keep(name, service.output);
 }
@@ -139,7 +125,7 @@ beforeAll(async () => {
   const url = 'DATABASE_URL' in database.environment ? new URL(database.environment.DATABASE_URL) : undefined;
   if (url) url.password ||= password('the database');
   const environment = url ? { DATABASE_URL: url.href } : database.environment;
-  const started = await startReporting({
+  const service = await ServiceProcess.startReady({
     ...environment,
     AUTH_TOKENS_FILE,
     ...provider.environment,
@@ -149,8 +135,6 @@ beforeAll(async () => {
     REDIS_KEY_PREFIX,
     REDIS_URL: TEST_REDIS_URL ?? `redis://user:${password('Redis')}@127.0.0.1:${await refusingRedis()}`,
   });
-  const { service } = started;
-  await service.becomesReady();
   // While the address has not failed too often to be looked up.
   for (const credential of Object.values(credentials)) await send(service.origin, list(credential));
   keep('doctor', await runCli(['doctor', '--json'], { ...environment, ...provider.environment, LOG_LEVEL: 'trace' }));
@@ -175,7 +159,7 @@ beforeAll(async () => {
     for (const bytes of elsewhere(credential, tokens.valid)) await send(service.origin, bytes);
   }
   for (let call = 0; call < RATE_LIMIT && !statuses.has(429); call += 1) await send(service.origin, list(tokens.valid));
-  await endAfterAll('the service', started);
+  await endAfterAll('the service', service);
   outputs.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await keepStored(database);
   await Promise.all([database.drop(), provider.stop(), collector.stop()]);
@@ -195,11 +179,13 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const configuration = readConfiguration(urls);
   outputs.set('print-outs', `${inspect(configuration, { showHidden: true })} ${JSON.stringify({ configuration })}`);
 
-  const away = await startReporting({ ...urls, LOG_LEVEL: 'trace' });
+  const away = await ServiceProcess.start({ ...urls, LOG_LEVEL: 'trace' });
   const failures = ['database not ready', 'replica not ready', 'Redis unavailable, counting per process'];
-  await eventually(() => failures.every((message) => away.service.has(message)));
-  for (const credential of credentials) await send(away.service.origin, list(credential));
+  await eventually(() => failures.every((message) => away.has(message)));
+  for (const credential of credentials) await send(away.origin, list(credential));
   await endAfterAll('the service without its database', away);
+  const report = preload(`process.on('exit', () => console.error(JSON.stringify(process.report.getReport())))`);
+  keep('a diagnostic report', await runCli(['--version'], { ...urls, ...report }));
 
   const wrong = password('what leads nowhere');
   const invalid = {
@@ -250,18 +236,15 @@ describe('the search', () => {
   const bytes = Buffer.from(token);
   const digest = sha256(token);
 
-  it.each([
+  it.each<[string, string]>([
     ['text', `..."${token.slice(10, 25)}"... is not valid JSON`],
     ['text', encodeURIComponent(`access_token=${token.toUpperCase()}`)],
     ['base64', `Basic ${btoa(`user:${token}`)}`],
-    ['base64', Buffer.from(`{"t":"${token}"}`).toString('base64url')],
-    ['percent', [...bytes].map((byte) => `%${byte.toString(16)}`).join('')],
     ['hex', bytes.toString('hex').toUpperCase()],
     ['Buffer', inspect(bytes)],
     ['list', JSON.stringify(bytes)],
     ['SHA-256 hex', `\\x${digest.toString('hex')}`],
     ['SHA-256 Buffer', inspect({ parameters: [digest] })],
-    ['SHA-256 hex', sha256(token.slice(6)).toString('hex')],
   ])('finds %s', (spelling, text) => {
     const others = new Canaries();
     others.add('token', token.slice(6), token);
@@ -296,17 +279,13 @@ describe('secrets', () => {
       ['standard output of doctor with wrong variables', /DATABASE_URL must.*REDIS_URL must/],
       ['standard output of doctor without a database', 'password authentication failed', 'unknown command', 'fetch failed'],
       ['standard output of doctor', /\d keys of http/],
+      ['standard error of a diagnostic report', '"javascriptStack":'],
       ['standard error of token list without a database', 'password authentication failed'],
       ['metrics of the service', 'items_http_request_duration_seconds'],
       ['metrics of the service without its database', 'items_http_request_duration_seconds'],
     ];
     for (const [place, ...texts] of expected) {
       for (const text of texts) expect(outputs.get(place)).toMatch(text);
-    }
-    for (const name of ['the service', 'the service without its database']) {
-      const report = JSON.parse(outputs.get(`report of ${name}`) ?? '') as Record<string, unknown>;
-      expect(Object.keys(report)).toEqual(expect.arrayContaining(['header', 'javascriptStack', 'libuv']));
-      expect(report).not.toHaveProperty('environmentVariables');
     }
   });
 
@@ -321,37 +300,3 @@ describe('secrets', () => {
     for (const token of Object.values(tokens)) expect(stored).toContain(sha256(token).toString('hex'));
   });
 });
-
-/** Makes a process fail on SIGHUP, with an error that much hangs on. @param fail - code that does it with an `error` */
-function failing(fail: string, secret: string): string {
-  const causes = `new AggregateError([Object.assign(new TypeError('inner'), { input: secret })], 'several')`;
-  const error = `Object.assign(new Error('provoked', { cause: ${causes} }), { query: 'SELECT $1', parameters: [secret] })`;
-  const code = `process.on('SIGHUP', () => { const secret = '${secret}'; const error = ${error}; ${fail} });`;
-  return `--import data:text/javascript,${encodeURIComponent(code).replaceAll("'", '%27')}`;
-}
-
-const cause = { type: 'AggregateError', message: 'several', errors: [expect.objectContaining({ message: 'inner' })] };
-
-it.each([
-  ['thrown', 'throw error;', undefined],
-  ['a rejection', 'Promise.reject(error);', { message: 'provoked', cause: expect.objectContaining(cause) }],
-  ['no error', 'Promise.reject({ message: error.parameters[0] });', { type: 'object', message: '[object Object]' }],
-])(
-  'an unhandled error ends the process and is reported with its causes and without other properties: %s',
-  async (_case, fail, err) => {
-    const secret = generateToken();
-    const away = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
-    const { directory, service } = await startReporting(away, failing(fail, secret));
-    expect(await service.end('SIGHUP')).toBe(1);
-    const { stdout, stderr } = service.output;
-    if (err) {
-      expect(service.log.find(({ level }) => level === 'fatal')).toMatchObject({ err });
-    } else {
-      expect(stderr).toMatch(/^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s);
-    }
-    const others = new Canaries();
-    others.add('token', secret.slice('items_'.length), secret);
-    expect(others.findIn(stdout + stderr)).toEqual([]);
-    for (const file of await readdir(directory)) expect(others.findIn(await readFile(join(directory, file)))).toEqual([]);
-  },
-);

@@ -38,17 +38,13 @@ export class Canaries {
   }
 
   private addBytes(name: string, bytes: Buffer): void {
-    for (const encoding of ['base64', 'base64url'] as const) {
-      // With any text around it, such as `user:`.
-      for (const before of [0, 1, 2]) {
-        const padded = Buffer.concat([Buffer.alloc(before), bytes]).toString(encoding);
-        this.addPieces(`${name}base64`, padded.slice(2, Math.floor(((before + bytes.length) * 8) / 6)), LETTERS);
-      }
+    // With any text around it, such as `user:`.
+    for (const before of [0, 1, 2]) {
+      const padded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+      this.addPieces(`${name}base64`, padded.slice(2, Math.floor(((before + bytes.length) * 8) / 6)), LETTERS);
     }
-    const pairs = [...bytes].map((byte) => byte.toString(16).padStart(2, '0'));
-    this.addPieces(`${name}hex`, pairs.join(''), DIGITS);
-    this.addPieces(`${name}Buffer`, pairs.join(' '), SEPARATED);
-    this.addPieces(`${name}percent`, `%${pairs.join('%')}`, SEPARATED);
+    this.addPieces(`${name}hex`, bytes.toString('hex'), DIGITS);
+    this.addPieces(`${name}Buffer`, bytes.toString('hex').replaceAll(/..(?!$)/g, '$& '), SEPARATED);
     this.addPieces(`${name}list`, bytes.join(','), SEPARATED);
   }
 
@@ -56,6 +52,5 @@ export class Canaries {
     for (let start = 0; start <= text.length - length; start += length / 2) {
       this.pieces.set(text.slice(start, start + length).toLowerCase(), sighting);
     }
-    this.pieces.set(text.slice(-length).toLowerCase(), sighting);
   }
 }
