@@ -1,14 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Controller, Module, Post, Query } from '@nestjs/common';
+import { Controller, Module, Post } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
-import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
-import { itemFilter } from '../src/items/item.filter.js';
 import { Item } from '../src/items/item.entity.js';
-import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
+import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, type Service, startService, TESTER } from './support/service.js';
@@ -18,8 +16,6 @@ class Receipt {
   declare readonly attempt: number;
 }
 
-class ReceiptsQuery extends PageQueryOf(itemFilter) {}
-
 /** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
 @Section({ title: 'Receipts', description: 'What the tests call.' })
 @Controller('receipts')
@@ -28,12 +24,9 @@ class ReceiptsController {
   static attempts = 0;
   static waiting = 0;
   static upstream: Promise<void> = Promise.resolve();
-  static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' = 'answers';
+  static outcome: 'answers' | 'throws' | 'ignores a failed statement' = 'answers';
 
-  constructor(
-    @InjectRepository(Item) private readonly items: Repository<Item>,
-    private readonly lists: Lists,
-  ) {}
+  constructor(@InjectRepository(Item) private readonly items: Repository<Item>) {}
 
   @Post()
   @Idempotent()
@@ -45,14 +38,6 @@ class ReceiptsController {
     await items.save({ id: newId(), name: 'receipt', description: null });
     if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
     if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT nothing').catch(() => undefined);
-    if (ReceiptsController.outcome === 'fails in part') {
-      const many = async () => {
-        for (let index = 0; index < 20; index += 1) {
-          await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
-        }
-      };
-      await Promise.all([many(), items.query('SELECT nothing')]);
-    }
     return { attempt: ReceiptsController.attempts };
   }
 
@@ -71,16 +56,6 @@ class ReceiptsController {
     await ReceiptsController.upstream;
     await this.items.insert({ id: newId(), name: 'slow', description: null });
     return { attempt: 1 };
-  }
-
-  @Post('listed')
-  @Idempotent()
-  @Operation({ summary: 'Write and list', status: 201, response: Receipt, responseDescription: 'Its place in the list.' })
-  async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
-    const id = newId();
-    await this.items.insert({ id, name: 'listed', description: null });
-    const { items } = await this.lists.findPage(this.items, query);
-    return { attempt: items.findIndex((item) => item.id === id) };
   }
 }
 
@@ -165,28 +140,9 @@ describe('a key', () => {
     expect((await create(key, { name: 'valid' })).status).toBe(201);
   });
 
-  it.each([
-    ['!'],
-    ['~'.repeat(255)],
-    ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'],
-    ["'; DROP TABLE items; --".replaceAll(' ', '')],
-  ])('may be %s', async (key) => {
-    const original = await create(key, { name: 'x' });
-    expectReplay(await create(key, { name: 'x' }), original);
-  });
-
-  it.each([
-    ['empty', ''],
-    ['too long', 'x'.repeat(256)],
-    ['with a space', 'a b'],
-    ['with a tab', 'a\tb'],
-    ['beyond ASCII', 'é'],
-  ])('is refused when it is %s', async (_case, key) => {
+  it.each(['', 'x'.repeat(256), 'a b', 'é'])('is refused when it is empty, too long, or not visible ASCII: %j', async (key) => {
     const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
-    expect(status).toBe(400);
-    expect(body.errors?.map(({ parameter, pointer, code }) => [parameter ?? pointer, code])).toEqual([
-      ['Idempotency-Key', 'key'],
-    ]);
+    expect([status, body.errors]).toEqual([400, [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'key' })]]);
   });
 
   it('has no effect on routes without @Idempotent()', async () => {
@@ -211,18 +167,6 @@ describe('the stored response', () => {
     const hours = (rest.expiresAt.getTime() - Date.now()) / 3_600_000;
     expect(hours).toBeGreaterThan(23.9);
     expect(hours).toBeLessThanOrEqual(24);
-  });
-
-  it('is deleted after it has expired, in several batches, and no other is', async () => {
-    const answers = service.app.get(DataSource).getRepository(StoredResponse);
-    await create('lasts', { name: 'x' });
-    await answers.query(
-      `INSERT INTO idempotency_keys (token_id, key, digest, expires_at)
-       SELECT gen_random_uuid(), 'expired', '', now() - interval '1 second' FROM generate_series(1, 2500)`,
-    );
-    await service.app.get(StoredResponses).deleteExpired();
-    expect(await answers.countBy({ key: 'expired' })).toBe(0);
-    expect(await answers.countBy({ key: 'lasts' })).toBe(1);
   });
 });
 
@@ -250,22 +194,19 @@ describe("another module's handler", () => {
     service.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
   const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
-  it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
-    'writes nothing when it %s, and runs again',
-    async (outcome) => {
-      const key = outcome.replaceAll(' ', '-');
-      const before = await countReceipts();
-      ReceiptsController.outcome = outcome;
-      expect((await write(key)).status).toBe(500);
-      await delay(200);
-      expect(await countReceipts()).toBe(before);
-      ReceiptsController.outcome = 'answers';
-      const { status, body } = await write(key);
-      expect([status, body]).toEqual([201, { attempt: ReceiptsController.attempts }]);
-      expectReplay(await write(key), { status, body, headers: new Headers() });
-      expect(await countReceipts()).toBe(before + 2);
-    },
-  );
+  it.each(['throws', 'ignores a failed statement'] as const)('writes nothing when it %s, and runs again', async (outcome) => {
+    const key = outcome.replaceAll(' ', '-');
+    const before = await countReceipts();
+    ReceiptsController.outcome = outcome;
+    expect((await write(key)).status).toBe(500);
+    await delay(200);
+    expect(await countReceipts()).toBe(before);
+    ReceiptsController.outcome = 'answers';
+    const { status, body } = await write(key);
+    expect([status, body]).toEqual([201, { attempt: ReceiptsController.attempts }]);
+    expectReplay(await write(key), { status, body, headers: new Headers() });
+    expect(await countReceipts()).toBe(before + 2);
+  });
 
   it('may respond without a body', async () => {
     const attempts = ReceiptsController.attempts;
@@ -276,15 +217,6 @@ describe("another module's handler", () => {
       [201, undefined],
     ]);
     expect(ReceiptsController.attempts).toBe(attempts + 1);
-  });
-
-  it.each(['', '&filter=name == "listed"'])('may list what it has just written%s', async (filter) => {
-    const keys = Array.from({ length: 20 }, (_, index) => `${encodeURIComponent(filter)}-${index}`);
-    const writeAndList = (key: string) =>
-      service.api.call<Receipt>('POST', `/v1/receipts/listed?limit=100${filter}`, { headers: { 'Idempotency-Key': key } });
-    const answers = await Promise.all(keys.map(writeAndList));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-    expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
   });
 
   it('uses no connection while it waits for something else', async () => {
