@@ -60,7 +60,6 @@ describe('an ordinary module', () => {
   it.each<[string, string, unknown, string[]]>([
     ['POST', '', {}, ['/age required', '/name required']],
     ['POST', '', { name: 5, age: 3 }, ['/name is_length', '/name is_string', '/name not_contains']],
-    ['POST', '', { name: 'x', age: 1.5 }, ['/age is_int']],
     ['POST', '', { name: 'hotdog', age: 1 }, ['/name not_contains']],
     ['POST', '', { name: 'x', age: 3, size: 1 }, ['/size unknown']],
     ['POST', '', { name: 'x', age: 3, nicknames: ['a', 5, 'b', {}] }, ['/nicknames/1 is_string', '/nicknames/3 is_string']],
@@ -86,16 +85,11 @@ describe('an ordinary module', () => {
 
   it.each<[string, string, unknown, number]>([
     ['GET', '/x', undefined, 400],
-    ['GET', '/99999999999999999999', undefined, 400],
     ['GET', '/2147483648', undefined, 400],
     ['GET', '/1e400', undefined, 400],
-    ['DELETE', '/-1', undefined, 404],
-    ['PATCH', '/1', null, 400],
     ['PATCH', '/1', [], 400],
-    ['POST', '', 'text', 400],
     ['POST', '', { name: 'x', age: 2_147_483_648 }, 400],
     ['GET', '?breed=%00', undefined, 400],
-    ['GET', '?breed[]=x', undefined, 400],
     ['GET', '?color=red', undefined, 400],
   ])('responds without a failure to %s %s %j', async (method, path, body, status) => {
     expect((await call(method, path, body)).status).toBe(status);

@@ -26,43 +26,29 @@ const JSON_TYPE = 'Content-Type: application/json';
 const post = (body: string | Buffer, headers = [JSON_TYPE]): Row => ({ method: 'POST', body, headers });
 const framed = (...headers: string[]): Row => ({ method: 'POST', headers });
 const withHeaders = (...headers: string[]): Row => ({ headers });
-const items = (query: string): Row => ({ target: `/v1/items?${query}` });
 const targets = (list: string) => Object.fromEntries(list.split(' ').map((target): [string, Row] => [target, { target }]));
 
 /** Raw bytes, or a function that makes a request with a token, by the status of the response. */
 const rows: Record<number, Record<string, string | Buffer | Row>> = {
   200: {
     'an empty Host': 'GET /livez HTTP/1.1\r\nHost:\r\n\r\n',
-    'an Upgrade': withHeaders('Connection: Upgrade', 'Upgrade: websocket'),
     'an unknown expectation': withHeaders('Expect: miracles'),
-    'a forged X-Forwarded-For': withHeaders('X-Forwarded-For: 127.0.0.1'),
-    'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
   201: {
     'an expectation of HTTP/1.0': { version: '1.0', ...post('{"name":"x"}', [JSON_TYPE, 'Expect: 100-continue']) },
-    '5,001 equal names, of which the last counts': post(`{${'"name":"x",'.repeat(5000)}"name":"x"}`),
   },
   400: {
     'no request at all': '\r\n\r\nGARBAGE\r\n\r\n',
     'TLS on a plain port': Buffer.from('16030100a5010000a10303', 'hex'),
     'an unknown HTTP version': 'GET /v1/items HTTP/9.9\r\nHost: x\r\n\r\n',
     'an unknown method': { method: 'BREW' },
-    'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
-    'a space before the colon': withHeaders('X-Space : y'),
     'U+0000 in a header': withHeaders('X-Nul: a\0b'),
     'two Content-Lengths': post('{}', [JSON_TYPE, 'Content-Length: 3']),
     'both Content-Length and chunks': framed('Content-Length: 5', 'Transfer-Encoding: chunked'),
     'a body that is compressed in transfer': framed(JSON_TYPE, 'Transfer-Encoding: gzip, chunked', '', '0', ''),
-    'a chunk size that is no number': framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', 'zz'),
-    ...targets('?x /v1/items?limit /v1/items?=1 /v1/items?limit[$gt]=1 /v1/items?__proto__[limit]=1 /v1/items?limit=%zz'),
-    ...targets('/v1/items?cursor=%ff%fe /v1/items?cursor=%00 /v1/items?cursor=%ed%a0%80 /v1/items?limit=99999999999999999999'),
-    ...targets("/v1/items?limit=1;DROP%20TABLE%20items /v1/items?cursor='%20OR%201=1--"),
-    'a cursor of another kind': items(`cursor=${Buffer.alloc(33, 1).toString('base64url')}`),
-    '6,000 unknown fields': post(`{${Array.from({ length: 6000 }, (_, index) => `"a${index}":1`).join()}}`),
     'a JWT behind an escaped character': post('{"\\neyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln":1}'),
     'a JWT behind a backslash': post('{"\\\\eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln":1}'),
-    'a regular expression bomb': post(JSON.stringify({ name: `${' '.repeat(60_000)}!` })),
   },
   401: { 'HTTP/0.9': 'GET /v1/items\r\n\r\n' },
   404: {
@@ -77,7 +63,6 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
   431: {
     'a header of 20 kB': withHeaders(`X-Long: ${'x'.repeat(20_000)}`),
     '1,500 headers': withHeaders(...Array.from({ length: 1500 }, (_, index) => `X-${index}: y`)),
-    'a URL of 20 kB': items(`limit=${'1'.repeat(20_000)}`),
   },
 };
 const cases = Object.entries(rows).flatMap(([status, named]) =>

@@ -225,8 +225,6 @@ it('a feature can add metrics, with a series for each label value from the start
 
 it.each([
   ['GET', '/metrics', 200],
-  ['GET', '/', 404],
-  ['POST', '/metrics', 404],
   ['POST', '/v1/items', 404],
 ])('the port of the metrics responds to %s %s with %i', async (method, path, status) => {
   const response = await fetch(`http://127.0.0.1:${service.metricsPort}${path}`, { method });

@@ -144,7 +144,7 @@ it.each([
   expect(headers.get('x-handle')).toBe(path === 'teapot' ? 'here' : null);
 });
 
-it.each(['/v1/nothing?x=1', '/v1/items/', '/v1/items/1', '/V1/items', '/v1/Items', '//v1/items', '/v2/items', '/items'])(
+it.each(['/v1/nothing?x=1', '/v1/items/', '/v1/items/1', '/V1/items', '//v1/items', '/v2/items', '/docs/x', '/favicon.png'])(
   'responds 404 to %s',
   async (path) => {
     expect((await api.call('GET', path)).status).toBe(404);
