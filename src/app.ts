@@ -12,7 +12,7 @@ import { Configuration, logsInfo } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
-import { configureExpress, rememberRequest, requireHost, securityHeaders } from './platform/http/middleware.js';
+import { beginRequest, configureExpress, requireHost } from './platform/http/middleware.js';
 import { Drain } from './platform/http/drain.js';
 import { HttpServer } from './platform/http/http-server.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
@@ -38,7 +38,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   configureExpress(app, configuration.TRUSTED_PROXIES);
   const httpServer = new HttpServer(app.getHttpServer(), configuration, metrics);
   app.get(Drain).httpServer = httpServer;
-  app.use(httpServer.track, rememberRequest, observeRequests(metrics, logsInfo(configuration)), securityHeaders, requireHost);
+  app.use(httpServer.track, beginRequest, observeRequests(metrics, logsInfo(configuration)), requireHost);
   app.use(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));

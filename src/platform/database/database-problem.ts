@@ -5,7 +5,7 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
   UpdateValuesMissingError,
 } from 'typeorm';
-import { defineProblemType, problemTypeOf, serviceUnavailable } from '../http/problem-types.js';
+import { defineProblemType, problemTypes, serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
@@ -101,8 +101,9 @@ export const conflict = defineProblemType({
 
 /** Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
-  const type = problemTypeOf(detailsOf(error).constraint ?? '');
-  if (type) {
+  const { constraint } = detailsOf(error);
+  const type = problemTypes().find((candidate) => candidate.constraint === constraint);
+  if (type && constraint !== undefined) {
     return new Problem(type, type.remedy, { cause: error });
   }
   switch (meaningOf(error)) {

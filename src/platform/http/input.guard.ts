@@ -78,8 +78,7 @@ function refuse(parameters: readonly string[], code: FaultCode, detail: string):
 }
 
 function hasJsonBody(request: Request): boolean {
-  const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  return mediaType === 'application/json' && hasBody(request);
+  return /^\s*application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? '') && hasBody(request);
 }
 
 /** RFC 9112, section 6.3. */
@@ -95,7 +94,7 @@ export function missingBody(request: Request): Problem {
 }
 
 /** Unlike `express.json`, stops at the limit and rejects invalid UTF-8. @throws Problem `invalid-body` or `content-too-large` */
-async function readJson(request: Request): Promise<Record<string, unknown>> {
+async function readJson(request: Request): Promise<object> {
   const { 'content-encoding': coding = 'identity', 'content-type': mediaType = '' } = request.headers;
   if (coding !== 'identity') {
     throw faulty('content_encoding', 'must be sent without compression');
@@ -108,8 +107,10 @@ async function readJson(request: Request): Promise<Record<string, unknown>> {
   if (!isContainer(value) || Array.isArray(value)) {
     throw faulty('not_object', 'must be a JSON object');
   }
-  checkDepth(value);
-  return value as Record<string, unknown>;
+  if (isDeeperThan(MAXIMUM_DEPTH, value)) {
+    throw faulty('too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`);
+  }
+  return value;
 }
 
 async function readBytes(request: Request): Promise<Buffer> {
@@ -139,15 +140,8 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Iterative, because recursion could exhaust the stack. */
-function checkDepth(body: object): void {
-  let level = [body];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > MAXIMUM_DEPTH) {
-      throw faulty('too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`);
-    }
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
+function isDeeperThan(levels: number, value: unknown): boolean {
+  return isContainer(value) && (levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member)));
 }
 
 function faulty(code: FaultCode, detail: string): Problem {

@@ -16,16 +16,28 @@ declare global {
   }
 }
 
+/** Allows only files of this origin: Swagger UI has no inline code. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
 const storage = new AsyncLocalStorage<Request>();
 
 /** Accepted request ids: short, and safe in log lines and headers. */
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-/** Sets the request id, from a safe `X-Request-Id` or a new one, and stores the request for all code that runs on its behalf. */
-export function rememberRequest(request: Request, response: Response, next: NextFunction): void {
+/**
+ * Sets the request id, from a safe `X-Request-Id` or a new one, and the headers of every response, and stores the request for all code
+ * that runs on its behalf. TLS headers belong to the proxy in front: the service itself speaks plain HTTP.
+ */
+export function beginRequest(request: Request, response: Response, next: NextFunction): void {
   const given = request.get('X-Request-Id') ?? '';
   request.id = SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
   response.setHeader('X-Request-Id', request.id);
+  response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.setHeader('Cache-Control', 'no-store');
   storage.run(request, next);
 }
 
@@ -42,18 +54,6 @@ export function requireHost({ headers, httpVersion }: Request, _response: Respon
   next();
 }
 
-/** Allows only files of this origin. Swagger UI has no inline code, so this is enough for it. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
-
 /** Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the other guards. */
 export function configureExpress(app: NestExpressApplication, trustedProxies: readonly string[]): void {
   const adapter = app.getHttpAdapter();
@@ -62,13 +62,4 @@ export function configureExpress(app: NestExpressApplication, trustedProxies: re
   // `set` has no effect on these once the router has middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
   Object.assign(adapter, { registerParserMiddleware: () => undefined });
-}
-
-/** Headers of every response. TLS headers belong to the proxy in front: the service itself speaks plain HTTP. */
-export function securityHeaders(_request: Request, response: Response, next: NextFunction): void {
-  response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Referrer-Policy', 'no-referrer');
-  response.setHeader('Cache-Control', 'no-store');
-  next();
 }

@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 export interface ProblemType {
   /** Last part of the `type` URI, kebab-case, stable within `/v1`. */
   readonly name: string;
+  /** From 400 to 599. */
   readonly status: number;
   /** Short summary, the same for every occurrence. */
   readonly title: string;
@@ -24,23 +25,14 @@ export const PROBLEMS_PATH = '/docs/problems';
  * Declares a problem type, which `/docs/problems` documents. Call it once at module level, next to the code that throws the problem,
  * and list it in the `problems` of each `@Operation` that does.
  *
- * @throws Error if the name is taken or the status is not from 400 to 599
+ * @throws Error if the name is taken
  */
 export function defineProblemType(type: ProblemType): ProblemType {
-  const { name, status } = type;
-  if (registry.has(name)) {
-    throw new Error(`The problem type "${name}" is defined twice: give one of them another name.`);
+  if (registry.has(type.name)) {
+    throw new Error(`The problem type "${type.name}" is defined twice: give one of them another name.`);
   }
-  if (!Number.isInteger(status) || status < 400 || status > 599) {
-    throw new Error(`The problem type "${name}" has the status ${status}: use one from 400 to 599.`);
-  }
-  registry.set(name, type);
+  registry.set(type.name, type);
   return type;
-}
-
-/** The problem type of a constraint, if there is one. */
-export function problemTypeOf(constraint: string): ProblemType | undefined {
-  return [...registry.values()].find((type) => type.constraint === constraint);
 }
 
 /** All problem types, sorted by status and name. */
@@ -77,7 +69,6 @@ export const invalidParameters = defineProblemType({
     'A query, path or header parameter is invalid, unknown or repeated. Each entry of `errors` has the name (`parameter`), the kind (`code`) and the fix (`detail`) of one error, and for a filter its position in characters (`start`, and `end`, exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
-/** No such path. */
 export const notFound = defineProblemType({
   name: 'not-found',
   status: 404,
