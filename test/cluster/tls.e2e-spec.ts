@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { accountOf, serverDirectory } from '../support/daemon.js';
+import { accountOf, serverDirectory } from '../support/child.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';

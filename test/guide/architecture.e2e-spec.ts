@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Child } from '../support/child.js';
 import { preload } from '../support/doctor.js';
-import { eventually } from '../support/eventually.js';
 import { serverDefaults } from '../support/process.js';
 import { createEmbedded, testDirectory } from '../support/test-database.js';
 
@@ -20,21 +18,16 @@ const EMBEDDED = 'database/embedded-database';
 
 const ARCHITECTURE = readFileSync('docs/architecture.md', 'utf8');
 
-let child: ChildProcess | undefined;
-
-afterAll(() => child?.kill('SIGKILL'));
-
 it('docs/architecture.md lists the files that a first page passes', async () => {
   const NODE_V8_COVERAGE = mkdtempSync(join(testDirectory(), 'coverage-'));
   const { environment } = await createEmbedded();
-  const service = spawn(process.execPath, ['build/main.js'], {
+  const service = new Child(process.execPath, ['build/main.js'], {
+    cwd: process.cwd(),
     env: { ...process.env, ...serverDefaults, ...environment, NODE_V8_COVERAGE, ...preload(COVERAGE) },
   });
-  child = service;
-  let output = '';
-  service.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  await eventually(() => /items_\w{36}/.test(output));
-  const [[token], [, origin = '']] = [/items_\w{36}/.exec(output) ?? [], /Listening on (http:[^\s",]+)/.exec(output) ?? []];
+  await service.becomes(() => /items_\w{36}/.test(service.output.stdout));
+  const { stdout } = service.output;
+  const [[token], [, origin = '']] = [/items_\w{36}/.exec(stdout) ?? [], /Listening on (http:[^\s",]+)/.exec(stdout) ?? []];
   const call = async (init: RequestInit = {}) => {
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
     expect((await fetch(`${origin}/v1/items`, { ...init, headers })).ok).toBe(true);
@@ -42,12 +35,12 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
     await delay(100);
   };
   const called = async (times: number) => {
-    service.kill('SIGUSR2');
+    service.child.kill('SIGUSR2');
     const read = () => {
       const files = readdirSync(NODE_V8_COVERAGE).toSorted();
       return files.length < times ? '' : readFileSync(join(NODE_V8_COVERAGE, files.at(-1) ?? ''), 'utf8');
     };
-    await eventually(() => read().trimEnd().endsWith('}'));
+    await service.becomes(() => read().trimEnd().endsWith('}'));
     const { result } = JSON.parse(read()) as Coverage;
     return result.filter(({ functions }) => functions.some(({ ranges: [range] }) => (range?.count ?? 0) > 0));
   };
@@ -56,8 +49,7 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
   await called(1);
   await call();
   const scripts = await called(2);
-  service.kill('SIGTERM');
-  await once(service, 'exit');
+  await service.end('SIGTERM');
   const passed = scripts.flatMap(({ url }) => /^(?!.*node_modules).*\/build\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
   const listed = [...ARCHITECTURE.matchAll(/^\| `([a-z/]+)` +\| (`[\w.-]+\.ts`.*)\|$/gm)].flatMap(([, room, files = '']) =>
     [...files.matchAll(/`(.*?)\.ts`/g)].map(([, file]) => `${room}/${file}`),

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Daemon, serverDirectory } from '../support/daemon.js';
+import { Child, serverDirectory } from '../support/child.js';
 import { freePort } from '../support/free-port.js';
 import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
 import { ServiceProcess } from '../support/process.js';
@@ -70,9 +70,9 @@ scrape_configs:
   writeFileSync(file, configuration);
   const address = `127.0.0.1:${await freePort()}`;
   const storage = `--storage.tsdb.path=${join(directory, 'data')}`;
-  const daemon = new Daemon(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
+  const server = new Child(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
   origin = `http://${address}`;
-  await daemon.becomes(async () => (await fetch(`${origin}/-/ready`)).ok);
+  await server.becomes(async () => (await fetch(`${origin}/-/ready`)).ok);
 }
 
 beforeAll(async () => {

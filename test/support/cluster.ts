@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Daemon, serverDirectory } from './daemon.js';
+import { Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 import { HttpClient } from './http-client.js';
 import { ServiceProcess } from './process.js';
@@ -44,7 +44,7 @@ ${ports.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}
     const [status, name] = [header.indexOf('status'), header.indexOf('svname')];
     return rows.filter((row) => row[status] === 'UP').map((row) => Number(row[name]));
   };
-  await new Daemon('haproxy', ['-db', '-f', file]).becomes(async () => (await up()).length === wanted);
+  await new Child('haproxy', ['-db', '-f', file]).becomes(async () => (await up()).length === wanted);
   return { origin: `http://127.0.0.1:${port}`, up };
 }
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accountOf, Daemon, serverDirectory } from './daemon.js';
+import { accountOf, Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
 
@@ -26,6 +26,6 @@ default_pool_size = ${poolSize}
   writeFileSync(file, configuration);
   writeFileSync(users, `"${username}" ""\n`);
   const url = `postgres://${username}@127.0.0.1:${port}/${database}`;
-  await new Daemon('pgbouncer', [file], account).becomes(async () => (await query(url, 'SELECT 1')).length === 1);
+  await new Child('pgbouncer', [file], account).becomes(async () => (await query(url, 'SELECT 1')).length === 1);
   return url;
 }

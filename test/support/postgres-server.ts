@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
-import { accountOf, Daemon, serverDirectory } from './daemon.js';
+import { accountOf, Child, serverDirectory } from './child.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
@@ -20,7 +20,7 @@ const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 export class PostgresServer {
   private readonly directory = serverDirectory('postgres', accountOf('postgres'));
   private readonly data = join(this.directory, 'data');
-  private daemon: Daemon | undefined;
+  private server: Child | undefined;
 
   private constructor(
     readonly port: number,
@@ -53,12 +53,12 @@ export class PostgresServer {
   async start(): Promise<void> {
     const own = { port: this.port, unix_socket_directories: this.directory, listen_addresses: '127.0.0.1' };
     const options = Object.entries({ ...own, ...this.settings }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    this.daemon = new Daemon(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
-    await this.daemon.becomes(async () => (await this.query('SELECT 1')).length === 1);
+    this.server = new Child(program('postgres'), ['-D', this.data, ...options], accountOf('postgres'), 'SIGQUIT');
+    await this.server.becomes(async () => (await this.query('SELECT 1')).length === 1);
   }
 
   async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {
-    await this.daemon?.end(STOP_SIGNALS[mode]);
+    await this.server?.end(STOP_SIGNALS[mode]);
   }
 
   /** Waits until a standby has replayed everything that its primary had written at the time of the call. */

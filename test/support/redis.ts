@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { Daemon, serverDirectory } from './daemon.js';
+import { Child, serverDirectory } from './child.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 
@@ -24,13 +24,13 @@ async function redisCommand(url: string, name: string, ...args: (string | number
 /** A Redis that a test may treat as it likes. It keeps nothing when it ends. */
 export class RedisServer {
   private readonly directory = serverDirectory('redis');
-  private daemon: Daemon;
+  private server: Child;
 
   private constructor(
     readonly port: number,
     private settings: Settings,
   ) {
-    this.daemon = this.launch();
+    this.server = this.launch();
   }
 
   static async start(settings: Settings = {}): Promise<RedisServer> {
@@ -49,35 +49,35 @@ export class RedisServer {
   }
 
   /** `kill -9`. */
-  kill(): Promise<void> {
-    return this.daemon.end('SIGKILL');
+  kill(): Promise<unknown> {
+    return this.server.end('SIGKILL');
   }
 
   async restart(settings = this.settings): Promise<void> {
     this.settings = settings;
-    this.daemon = this.launch();
+    this.server = this.launch();
     await this.isUp();
   }
 
   /** Keeps connections open without responding. */
   pause(): void {
-    this.daemon.signal('SIGSTOP');
+    this.server.child.kill('SIGSTOP');
   }
 
   resume(): void {
-    this.daemon.signal('SIGCONT');
+    this.server.child.kill('SIGCONT');
   }
 
-  private launch(): Daemon {
+  private launch(): Child {
     const own = { bind: '127.0.0.1', port: this.port, dir: this.directory, save: '', 'repl-diskless-sync-delay': 0 };
     const settings = Object.entries({ ...own, ...this.settings });
     const args = settings.flatMap(([name, value]) => [`--${name}`].concat(String(value).split(' ')));
-    return new Daemon('redis-server', args);
+    return new Child('redis-server', args);
   }
 
   /** Waits until it accepts commands and, as a replica, is in sync with its master. */
   private isUp(): Promise<void> {
-    return this.daemon.becomes(async () =>
+    return this.server.becomes(async () =>
       /role:master|master_link_status:up/.test(String(await this.command('INFO', 'replication'))),
     );
   }
@@ -114,15 +114,15 @@ sentinel down-after-milliseconds main 500
 sentinel failover-timeout main 2000
 `;
   writeFileSync(file, configuration);
-  const daemon = new Daemon('redis-server', [file, '--sentinel']);
+  const sentinel = new Child('redis-server', [file, '--sentinel']);
   const ask = (subcommand: string) => redisCommand(`redis://127.0.0.1:${port}`, 'SENTINEL', subcommand, 'main');
-  await daemon.becomes(async () => {
+  await sentinel.becomes(async () => {
     const replicas = (await ask('REPLICAS')) as string[][];
     return replicas.some((fields) => fields.includes('ok') && fields.includes('slave'));
   });
   /** Waits until a server is the master, in the eyes of Sentinel and in its own: Sentinel ends the connections of whom it promotes. */
   const becomesMaster = (server: RedisServer) =>
-    daemon.becomes(async () => {
+    sentinel.becomes(async () => {
       const [, master] = (await ask('GET-MASTER-ADDR-BY-NAME')) as string[];
       const [role] = (await server.command('ROLE')) as string[];
       return Number(master) === server.port && role === 'master';
