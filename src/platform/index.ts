@@ -30,6 +30,5 @@ export { Metrics } from './observability/metrics.js';
 export { Operation } from './openapi/operation.decorator.js';
 export { Section } from './openapi/route-documentation.js';
 export { traced, tracedFetch } from './tracing/tracing.js';
-export { DecimalInteger } from './validation/parsed.decorator.js';
-export { Rule } from './validation/rule.js';
 export { Integer, OneOf, Text, Uuid } from './validation/properties.decorators.js';
+export { DecimalInteger, Rule } from './validation/rule.js';

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { IsIn } from 'class-validator';
-import { DecimalInteger } from '../validation/parsed.decorator.js';
-import { Rule } from '../validation/rule.js';
+import { DecimalInteger, Rule } from '../validation/rule.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds, Secret } from './variables.decorators.js';
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */

@@ -14,7 +14,6 @@ import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
 import { currentRequest } from '../http/middleware.js';
 import { Metrics } from '../observability/metrics.js';
-import { codePoints } from '../validation/code-points.js';
 
 /** Maximum concurrent filters of one token on separate connections. */
 const MOST_OF_TOKEN = 2;
@@ -150,7 +149,7 @@ export class FilteredReads {
     this.timeouts.inc({});
     this.logger.warn({ msg: 'filter took too long', entity: name, seconds: this.timeout });
     const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the start of a text`;
-    throw invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: codePoints(expression), detail }]);
+    throw invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
   }
 
   private readonly refuse = (): Problem => {

@@ -1,8 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { Converted, DecimalInteger, Parsed, RefusedValue } from '../validation/parsed.decorator.js';
-import { Rule } from '../validation/rule.js';
+import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';

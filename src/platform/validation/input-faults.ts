@@ -1,7 +1,6 @@
-import { getMetadataStorage, type ValidationError } from 'class-validator';
+import { getMetadataStorage, type ValidationError, ValidationTypes } from 'class-validator';
 import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
-import { RefusedValue } from './parsed.decorator.js';
-import { rulesOf } from './rule.js';
+import { RefusedValue, rulesOf } from './rule.js';
 
 /** A fault of an input, with property names from the root. */
 export interface InputFault extends ValueFault {
@@ -23,7 +22,9 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
     if (value === undefined && error.constraints) {
       return [{ path, code: 'required', detail: 'is required' }];
     }
-    const own = Object.entries(constraints).flatMap(([name, message]) =>
+    // A rule of our own reports what is not an object.
+    const broken = Object.entries(constraints).filter(([name]) => name !== ValidationTypes.NESTED_VALIDATION);
+    const own = broken.flatMap(([name, message]) =>
       wrongElements(error, name).map((element) => ({
         path: [...path, ...element],
         code: codeOf(name),
@@ -47,35 +48,11 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
     return [[]];
   }
   const [found] = getMetadataStorage().getTargetValidatorConstraints(rule.constraintCls);
-  const context = { targetName: '', property, object: target, constraints: rule.constraints };
+  const context = { targetName: '', property, object: target, value, constraints: rule.constraints };
   const wrong = value.flatMap((element: unknown, index) =>
-    found?.instance.validate(element, { ...context, value: element }) === true ? [] : [[String(index)]],
+    found?.instance.validate(element, context) === true ? [] : [[String(index)]],
   );
   return wrong.length > 0 ? wrong : [[]];
-}
-
-/** Faults that `@ValidateNested()` does not report: a missing part, an array for an object, and an object for an array. */
-export function nestedFaults(input: object, parents: readonly string[] = []): InputFault[] {
-  const rules = rulesOf(input.constructor);
-  const nested = rules.filter(({ type }) => type === 'nestedValidation');
-  return nested.flatMap(({ propertyName, each }) => {
-    const value: unknown = Reflect.get(input, propertyName) ?? undefined;
-    const isOptional = rules.some((rule) => rule.propertyName === propertyName && rule.type === 'conditionalValidation');
-    const isList = each || Reflect.getMetadata('design:type', input, propertyName) === Array;
-    return value === undefined && isOptional ? [] : partFaults(value, [...parents, propertyName], isList);
-  });
-}
-
-function partFaults(value: unknown, path: readonly string[], isList: boolean): InputFault[] {
-  if (value === undefined) {
-    return [{ path, code: 'required', detail: 'is required' }];
-  }
-  if (isList && Array.isArray(value)) {
-    return value.flatMap((part, index) => partFaults(part, [...path, String(index)], false));
-  }
-  return isList || !isObject(value)
-    ? [{ path, code: 'type', detail: `must be ${isList ? 'an array' : 'an object'}` }]
-    : nestedFaults(value, path);
 }
 
 /** Finds texts that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate. */
@@ -87,8 +64,4 @@ export function unstorableTexts(value: unknown, path: readonly string[] = []): I
   return typeof value === 'object' && value !== null
     ? Object.entries(value).flatMap(([name, part]) => unstorableTexts(part, [...path, name]))
     : [];
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,9 +3,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { isUuid } from '../database/id.js';
 import type { FaultCode } from '../http/problem.js';
-import { codePoints } from './code-points.js';
-import { Converted } from './parsed.decorator.js';
-import { Rule } from './rule.js';
+import { Converted, Rule } from './rule.js';
 
 export interface PropertyOptions<Example> {
   /** Markdown, for the documentation. */
@@ -35,6 +33,8 @@ function Property<Value>(
   );
 }
 
+const isAtMost = (maximum: number) => (text: string) => text.length <= maximum || Array.from(text).length <= maximum;
+
 const NOT_BLANK: ValueRule<string> = ['blank', 'must contain a character other than white space', (text) => /\S/.test(text)];
 
 /**
@@ -47,7 +47,7 @@ export function Text(options: PropertyOptions<string> & { maximumLength: number;
   const pattern = notBlank ? '^[^\\u0000]*[^\\u0000\\s][^\\u0000]*$' : '^[^\\u0000]*$';
   const schema = { type: String, maxLength: maximumLength, ...(notBlank && { minLength: 1 }), pattern };
   return Property<string>(options, schema, 'must be a string', (value) => typeof value === 'string', [
-    ['too_long', `must have at most ${maximumLength} characters`, (text) => codePoints(text) <= maximumLength],
+    ['too_long', `must have at most ${maximumLength} characters`, isAtMost(maximumLength)],
     ...(notBlank ? [NOT_BLANK] : []),
   ]);
 }

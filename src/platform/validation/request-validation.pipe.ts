@@ -1,11 +1,11 @@
 import { type ArgumentMetadata, Injectable, Logger, type Type, ValidationPipe } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
-import { validate } from 'class-validator';
-import { invalidRequest, jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { getMetadataStorage, validate } from 'class-validator';
 import { missingBody } from '../http/input.guard.js';
 import { currentRequest } from '../http/middleware.js';
-import { faultsOf, type InputFault, isObject, nestedFaults, unstorableTexts } from './input-faults.js';
-import { quickCheckOf } from './quick-check.js';
+import { invalidRequest, jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
+import { isObject, rulesOf } from './rule.js';
 
 class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
@@ -43,7 +43,6 @@ export class RequestValidationPipe extends ValidationPipe {
         return valid;
       }
       const validated: unknown = await super.transform(value, metadata);
-      faults.push(...(type && isObject(validated) ? nestedFaults(validated) : []));
       if (faults.length === 0) {
         return validated;
       }
@@ -93,4 +92,58 @@ function bodyFaults(body: unknown): InputFault[] {
 function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): RequestFault {
   const steps = data === undefined ? path : [data, ...path];
   return type === 'body' ? { pointer: jsonPointer(steps), ...fault } : { parameter: steps.join('.'), ...fault };
+}
+
+/** Whether an input is valid. */
+type QuickCheck = (input: object) => boolean;
+
+type ClassRule = ReturnType<typeof rulesOf>[number];
+
+const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalValidation', 'whitelistValidation']);
+
+const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
+
+/** Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports them. */
+export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
+  if (!checks.has(type)) {
+    const rules = rulesOf(type);
+    checks.set(type, rules.every(isKnown) ? compile(rules) : undefined);
+  }
+  return checks.get(type);
+}
+
+function isKnown(rule: ClassRule): boolean {
+  // Undefined for some kinds, despite its type.
+  const groups = rule.groups as readonly string[] | undefined;
+  return !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync);
+}
+
+function compile(rules: readonly ClassRule[]): QuickCheck {
+  const known = new Set(rules.map(({ propertyName }) => propertyName));
+  const tests = rules.flatMap((rule) => testsOf(rule, rules));
+  return (input) => Object.keys(input).every((name) => known.has(name)) && tests.every((test) => test(input));
+}
+
+function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
+  const { propertyName: property, constraints } = rule;
+  const conditions = all
+    .filter(({ type, propertyName }) => type === 'conditionalValidation' && propertyName === property)
+    .map((condition) => condition.constraints[0] as (input: object, value: unknown) => boolean);
+  return constraintsOf(rule).map(({ instance }) => (input) => {
+    const value: unknown = (input as Record<string, unknown>)[property];
+    const context = { targetName: input.constructor.name, property, object: input, value, constraints };
+    return conditions.some((holds) => !holds(input, value)) || isTrue(instance.validate(value, context));
+  });
+}
+
+function constraintsOf({ constraintCls }: ClassRule) {
+  return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
+}
+
+/** A promise is not valid here: class-validator then validates again and waits for it. */
+function isTrue(result: boolean | Promise<boolean>): boolean {
+  if (typeof result === 'object') {
+    result.catch(() => undefined);
+  }
+  return result === true;
 }

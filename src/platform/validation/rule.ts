@@ -1,5 +1,7 @@
-import { plainToInstance } from 'class-transformer';
+import { applyDecorators } from '@nestjs/common';
+import { plainToInstance, Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, type ValidationArguments, ValidationTypes } from 'class-validator';
+import type { ValueFault } from '../http/problem.js';
 
 /**
  * A class-validator constraint whose name is the `code` in a problem's `errors`.
@@ -18,21 +20,69 @@ export function Rule(code: string, detail: string, test: (value: unknown, siblin
   });
 }
 
+/** Replaces an input value that could not be parsed. */
+export class RefusedValue {
+  constructor(readonly fault: ValueFault) {}
+}
+
+/** Parses a text property. @param parse - returns a `RefusedValue` for an invalid text */
+export function Parsed(parse: (text: string) => unknown): PropertyDecorator {
+  return applyDecorators(
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' ? parse(value) : new RefusedValue({ code: 'type', detail: 'must be a string' }),
+    ),
+    Rule('type', 'could not be parsed', (value) => !(value instanceof RefusedValue)),
+  );
+}
+
+/** Converts texts; other values are left for a rule to reject. @param convert - receives the whole raw input as `input` */
+export function Converted(convert: (text: string, input: object) => unknown): PropertyDecorator {
+  return Transform(({ value, obj }: { value: unknown; obj: object }) =>
+    typeof value === 'string' ? convert(value, obj) : value,
+  );
+}
+
+/** An integer in canonical decimal text, as in queries and environment variables: `10`, but not `010`, `0x0a`, `1e1`, ` 10` or `10.0`. */
+export function DecimalInteger(minimum: number, maximum: number): PropertyDecorator {
+  return applyDecorators(
+    Converted((text) => (/^(?:0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text)),
+    Rule(
+      'range',
+      `must be an integer from ${minimum} to ${maximum}, in decimal digits`,
+      (value) => typeof value === 'number' && value >= minimum && value <= maximum,
+    ),
+  );
+}
+
 /** The class-validator rules of a class, including inherited ones, without groups. */
 export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }
 
-/** Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class. */
+/** Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class, and completes that decorator. */
 export function collectRules(type: new () => object, found = new Map<unknown, ReturnType<typeof rulesOf>>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);
     found.set(type, rules);
-    for (const { propertyName } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
+    for (const { propertyName, each } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
+      requireObjects(type, propertyName, each);
       nestedClasses(type, propertyName).forEach((nested) => collectRules(nested, found));
     }
   }
   return found;
+}
+
+/** Rejects what `@ValidateNested()` accepts: a missing value, an array for an object, and an object for an array. */
+function requireObjects({ prototype }: new () => object, property: string, each: boolean): void {
+  const isList = each || Reflect.getMetadata('design:type', prototype as object, property) === Array;
+  const validate = (part: unknown, context?: ValidationArguments) => isObject(part) && (!isList || Array.isArray(context?.value));
+  const defaultMessage = (context?: ValidationArguments) =>
+    isList && !Array.isArray(context?.value) ? 'must be an array' : 'must be an object';
+  ValidateBy({ name: 'type', validator: { validate, defaultMessage } }, { each: isList })(prototype as object, property);
+}
+
+export function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Only class-transformer knows the class that `@Type()` names, so it converts an empty object. */

@@ -1,5 +1,4 @@
 import type { Type } from '@nestjs/common';
-import { codePoints } from '../../validation/code-points.js';
 import { checkFields } from '../filter-columns.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
@@ -65,7 +64,7 @@ export function isBlank(expression: string): boolean {
 
 /** Converts offsets from UTF-16 units to code points. */
 function inCharacters({ code, start, end, message }: FilterError, expression: string): FilterError {
-  const characters = (offset: number) => codePoints(expression.slice(0, offset));
+  const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
   return new FilterError(code, { start: characters(start), end: characters(end) }, message);
 }
 

@@ -1,6 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
 import type { FaultCode } from '../../http/problem.js';
-import { codePoints } from '../../validation/code-points.js';
 
 /** Maximum length in characters (code points). */
 export const MAXIMUM_LENGTH = 2000;
@@ -70,8 +69,9 @@ const environment = new Environment({ limits: LIMITS });
 /** The syntax tree of a CEL expression. @throws FilterError `syntax`, `limit`, `value` or `unsupported` */
 export function parseExpression(expression: string): Node {
   const { length: end } = expression;
-  if (codePoints(expression) > MAXIMUM_LENGTH) {
-    const start = Array.from(expression).slice(0, MAXIMUM_LENGTH).join('').length;
+  const characters = Array.from(expression);
+  if (characters.length > MAXIMUM_LENGTH) {
+    const start = characters.slice(0, MAXIMUM_LENGTH).join('').length;
     throw new FilterError('limit', { start, end }, `is longer than ${MAXIMUM_LENGTH} characters: make it shorter`);
   }
   try {

@@ -1,5 +1,5 @@
 import * as rules from 'class-validator';
-import { quickCheckOf } from './quick-check.js';
+import { quickCheckOf } from './request-validation.pipe.js';
 
 const VALUES = ['a', '', 1, 3, -1, 1.5, NaN, true, null, undefined, [], ['a'], ['b', 'b'], {}, new Date(0), '2026-01-31'];
 
