@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Help } from 'commander';
 import { createApp, createContext } from './app.js';
-import { hideCredentials } from './platform/auth/hide-credentials.js';
+import { hideCredentials } from './platform/auth/token-format.js';
 import { addTokenCommands } from './platform/auth/token-commands.js';
 import { Configuration, SERVICE_VERSION } from './platform/config/configuration.js';
 import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';

@@ -60,9 +60,9 @@ beforeAll(async () => {
   const settings = { TOKEN_CACHE_TTL: String(CACHE_SECONDS), AUTH_FAILURE_BURST: '1000000' };
   service = await startService({ ...settings, ...provider.environment });
   tokens = service.app.get(AccessTokensService);
-  const issue = (name: string, restrictions: { expiresAt?: Date; scopes?: string[] } = {}) =>
-    tokens.issue({ name, ...restrictions }, TESTER);
-  const rotate = async (name: string, overlap: number) => tokens.rotate(await idOf(name), { overlap }, TESTER);
+  const issue = async (name: string, restrictions: { expiresAt?: Date; scopes?: string[] } = {}) =>
+    (await tokens.issue({ name, ...restrictions }, TESTER)).token;
+  const rotate = async (name: string, overlap: number) => (await tokens.rotate(await idOf(name), { overlap }, TESTER)).token;
   const issued = {
     good: service.api.token,
     expired: await issue('expired', { expiresAt: new Date(Date.now() - 1) }),
@@ -198,7 +198,10 @@ describe('an access token', () => {
     const client = await service.newClient('to be revoked');
     expect((await client.list()).status).toBe(200);
     const which = { id: await idOf('to be revoked') };
-    expect([await tokens.revoke(which, TESTER), await tokens.revoke(which, TESTER)]).toEqual([true, false]);
+    expect([await tokens.revoke(which, TESTER), await tokens.revoke(which, TESTER)]).toEqual([
+      expect.objectContaining(which),
+      undefined,
+    ]);
     // The time of the cache, and some more for a busy machine.
     await eventually(async () => (await client.list()).status === 401, CACHE_SECONDS + 10);
   });
@@ -217,10 +220,12 @@ describe('an access token', () => {
 
   it('is looked up together with concurrent tokens, and their days of last use are stored together', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
-    const given = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
+    const issued = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
     await tokens.revoke({ id: await idOf('at once 3') }, TESTER);
     const { calls } = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mock;
-    const verdicts = await Promise.all([generateToken(), ...given].map((token) => tokens.verify(token)));
+    const verdicts = await Promise.all(
+      [generateToken(), ...issued.map(({ token }) => token)].map((token) => tokens.verify(token)),
+    );
     const refusals = verdicts.map((verdict) => ('refused' in verdict ? verdict.refused : undefined));
     expect(refusals).toEqual(['unknown', ...names.map((name) => (name === 'at once 3' ? 'revoked' : undefined))]);
     const noted = async () => {

@@ -128,7 +128,7 @@ describe('a key', () => {
     const original = await create(key, { name: 'rotated' }, old);
     const tokens = service.app.get(AccessTokensService);
     const { id = '' } = (await tokens.list()).find(({ name }) => name === 'to be rotated') ?? {};
-    const rotated = new Api(old.origin, await tokens.rotate(id, { overlap: 60_000 }, TESTER));
+    const rotated = new Api(old.origin, (await tokens.rotate(id, { overlap: 60_000 }, TESTER)).token);
     expectReplay(await create(key, { name: 'rotated' }, rotated), original);
     expectReplay(await create(key, { name: 'rotated' }, old), original);
     expect(await countItems('rotated')).toBe(1);

@@ -128,7 +128,7 @@ it('lists only rows of the caller, also after the token was rotated', async () =
   expect(JSON.stringify(await walk('/v1/loans', {}, ada))).not.toMatch(/created_?by/i);
 
   const { id = '' } = (await service.app.get(DataSource).getRepository(AccessToken).findOneBy({ name: 'ada' })) ?? {};
-  const rotated = new Api(service.api.origin, await tokens.rotate(id, { overlap: 0 }, TESTER));
+  const rotated = new Api(service.api.origin, (await tokens.rotate(id, { overlap: 0 }, TESTER)).token);
   expect(await mine(rotated)).toEqual([third, first]);
   const [alice, again, carol] = await Promise.all(
     [{}, { jti: '2' }, { sub: 'carol' }].map(async (claims) => new Api(service.api.origin, await provider.sign(claims))),

@@ -6,9 +6,8 @@
  * responses and the OpenAPI document.
  */
 export { AnswerOf } from './answers/answer-of.js';
-export { CurrentPrincipal } from './auth/current-principal.decorator.js';
-export type { Principal } from './auth/principal.js';
-export { Public, RequireScopes } from './auth/token-policy.decorator.js';
+export { CurrentPrincipal, type Principal } from './auth/principal.js';
+export { Public, RequireScopes } from './auth/scopes.guard.js';
 export { variables } from './config/read-configuration.js';
 export { Flag, Secret, Seconds } from './config/variables.decorators.js';
 export { Database } from './database/database.js';

@@ -76,7 +76,7 @@ it('applies a revocation, expiry or rotation on every replica within the time of
   const tokens = first.app.get(AccessTokensService);
   const idOf = async (wanted: string) => (await tokens.list()).find(({ name }) => name === wanted)?.id ?? '';
   await tokens.revoke({ id: await idOf('test') }, TESTER);
-  const replacement = await tokens.rotate(await idOf('rotated'), { overlap: 0 }, TESTER);
+  const { token: replacement } = await tokens.rotate(await idOf('rotated'), { overlap: 0 }, TESTER);
   await delay(2000);
   expect(new Set(await statuses())).toEqual(new Set([401]));
   expect(await statuses([replacement])).toEqual([200, 200]);

@@ -49,11 +49,8 @@ export async function startService(
   const undocumented = undocumentedStatuses(app);
   const { port, origin } = addressOf(app);
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
-  const newClient: Service['newClient'] = async (name = 'test', { expiresAt, scopes } = {}) =>
-    new Api(
-      origin,
-      await app.get(AccessTokensService).issue({ name, expiresAt: expiresAt ?? null, scopes: scopes ?? null }, TESTER),
-    );
+  const newClient: Service['newClient'] = async (name = 'test', restrictions = {}) =>
+    new Api(origin, (await app.get(AccessTokensService).issue({ name, ...restrictions }, TESTER)).token);
   return {
     app,
     api: await newClient(),

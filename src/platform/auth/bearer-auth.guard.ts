@@ -1,22 +1,14 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
-import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from './failure-budget.js';
-import { type Admission, type Principal, type Refusal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
-import { requiredPolicy } from './token-policy.decorator.js';
-
-/** A `WWW-Authenticate` header value (RFC 6750, section 3). */
-export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
-  const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
-  return `Bearer ${fields.join(', ')}`;
-}
+import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
+import { challenge, tokenPolicyOf } from './scopes.guard.js';
 
 const unauthorized = defineProblemType({
   name: 'unauthorized',
@@ -26,12 +18,10 @@ const unauthorized = defineProblemType({
     'Send a valid access token: `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked; the operator issues new ones.',
 });
 
-const MISSING = { headers: { 'WWW-Authenticate': challenge() } };
-const INVALID = { headers: { 'WWW-Authenticate': challenge({ error: 'invalid_token' }) } };
-
 /** The 401 problem. It reveals no more about the reason than RFC 6750 does. */
 export function unauthorizedProblem(reason: RefusalReason = 'missing'): Problem {
-  return new Problem(unauthorized, 'A valid bearer token is required.', reason === 'missing' ? MISSING : INVALID);
+  const headers = { 'WWW-Authenticate': challenge(reason === 'missing' ? {} : { error: 'invalid_token' }) };
+  return new Problem(unauthorized, 'A valid bearer token is required.', { headers });
 }
 
 /** Rejects requests without a valid bearer token, except on `@Public()` routes. Runs before the body is read. */
@@ -42,7 +32,6 @@ export class BearerAuthGuard extends AuthGuard() {
 
   constructor(
     private readonly strategy: BearerStrategy,
-    private readonly reflector: Reflector,
     metrics: Metrics,
   ) {
     super({ defaultStrategy: strategy.name });
@@ -59,7 +48,7 @@ export class BearerAuthGuard extends AuthGuard() {
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (requiredPolicy(this.reflector, context) === 'public') {
+    if (tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() }) === 'public') {
       return true;
     }
     const request = context.getArgByIndex<Request>(0);
@@ -67,11 +56,7 @@ export class BearerAuthGuard extends AuthGuard() {
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;
     }
-    if ('refused' in verdict) {
-      // `throw` makes V8 locate the source position, which takes a tenth of the time of a 401.
-      return Promise.reject(this.refuse(request, verdict));
-    }
-    request.user = this.admit(verdict);
+    request.user = this.admit(request, verdict);
     return true;
   }
 
@@ -80,22 +65,19 @@ export class BearerAuthGuard extends AuthGuard() {
     if (error) {
       throw error;
     }
-    const verdict = user as Verdict;
+    return this.admit(context.getArgByIndex(0), user as Verdict) as User;
+  }
+
+  /** @throws Problem if the credential was refused */
+  private admit(request: Request, verdict: Verdict): Principal {
     if ('refused' in verdict) {
-      throw this.refuse(context.getArgByIndex(0), verdict);
+      const { refused: reason, tokenId } = verdict;
+      request.refusal = { reason, tokenId, address: clientAddress(request) };
+      this.refusals.inc({ reason });
+      currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
+      throw unauthorizedProblem(reason);
     }
-    return this.admit(verdict) as User;
-  }
-
-  private admit({ principal }: Admission): Principal {
-    this.successes.inc({ kind: principal.subject === undefined ? 'token' : 'jwt' });
-    return principal;
-  }
-
-  private refuse(request: Request, { refused: reason, tokenId }: Refusal): Problem {
-    request.refusal = { reason, tokenId, address: clientAddress(request) };
-    this.refusals.inc({ reason });
-    currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
-    return unauthorizedProblem(reason);
+    this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
+    return verdict.principal;
   }
 }

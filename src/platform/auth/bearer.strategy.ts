@@ -31,7 +31,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
-  /** Limits concurrent look-ups of new credentials per network to the failures it has left, or to a few more. */
+  /** Limits concurrent look-ups of new credentials to the failures that their network has left. */
   private readonly newcomers: Bulkhead;
 
   constructor(
@@ -45,11 +45,9 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
-    const few = Math.ceil(configuration.DATABASE_POOL_SIZE / 2);
     this.newcomers = new Bulkhead({
       total: Infinity,
-      // If look-ups do not share connections, half of the pool stays free for other work.
-      perKey: (network) => (tokens.sharesConnections ? Math.max(few, Math.min(100, this.budget.leftOf(network))) : few),
+      perKey: (network) => Math.max(1, this.budget.leftOf(network)),
       wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
     });
   }
@@ -83,12 +81,9 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Looks up a credential. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
     const key = fingerprintOf(credential);
-    const address = clientAddress(request);
     let verdict = this.lookUps.get(key);
     if (!verdict) {
-      const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
-      const lookUp = () => this.lookUp(verifier, credential, key, address);
-      const run = () => (this.wasValid(key) ? lookUp() : this.lookUpNewcomer(lookUp, address));
+      const run = () => this.lookUpInTurn(credential, key, clientAddress(request));
       verdict = traced('authenticate', run).finally(() => this.lookUps.delete(key));
       this.lookUps.set(key, verdict);
     }
@@ -99,15 +94,20 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     return this.accepted.peek(key, { allowStale: true }) !== undefined;
   }
 
-  private lookUpNewcomer(lookUp: () => Promise<Verdict>, address: string): Promise<Verdict> {
-    const run = async (): Promise<Verdict> => (this.budget.isSpent(address) ? { refused: 'budget' } : lookUp());
+  private lookUpInTurn(credential: string, key: string, address: string): Promise<Verdict> {
+    if (this.wasValid(key)) {
+      return this.lookUp(credential, key, address);
+    }
+    const run = async (): Promise<Verdict> =>
+      this.budget.isSpent(address) ? { refused: 'budget' } : this.lookUp(credential, key, address);
     // Requests wait for the smallest network first, so that they do not block other requests of the larger network.
     const inTurn = (task: () => Promise<Verdict>, network: string) => () =>
       this.newcomers.run(network, task, undefined, databaseBusy);
     return networksOf(address).reduceRight(inTurn, run)();
   }
 
-  private async lookUp(verifier: AccessTokensService | JwtVerifier, credential: string, key: string, address: string) {
+  private async lookUp(credential: string, key: string, address: string): Promise<Verdict> {
+    const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
     // The entry's lifetime starts before the look-up, whose result may already be that old.
     const asked = Date.now();
     const verdict = await verifier.verify(credential);

@@ -10,7 +10,7 @@ let reports: unknown[];
 let budget: FailureBudget;
 
 beforeEach(() => {
-  [clock, reports] = [0, []];
+  [clock, reports] = [1000, []];
   jest.spyOn(performance, 'now').mockImplementation(() => clock);
   jest.spyOn(Logger.prototype, 'log').mockImplementation((line: { actor: string }) => reports.push(line.actor));
   budget = new FailureBudget(BURST, 2);

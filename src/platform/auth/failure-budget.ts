@@ -4,17 +4,11 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { audit } from './audit-log.js';
 
-/** The token bucket of a network. Times are those of `performance.now()`. */
-interface Bucket {
-  /** Failures left at the time `at`. */
-  left: number;
-  at: number;
-  reportedAt: number;
-}
-
 /** Limits the failed authentications of each network with a token bucket. Successful ones are free. */
 export class FailureBudget {
-  private readonly buckets = new LRUCache<string, Bucket>({ max: 10_000 });
+  /** When the bucket of a network is full again, by `performance.now()`. */
+  private readonly fullAt = new LRUCache<string, number>({ max: 10_000 });
+  private readonly reported = new LRUCache<string, true>({ max: 10_000, ttl: 60_000, ttlResolution: 0 });
 
   /** @param rate - failures that are added each second, up to `burst` */
   constructor(
@@ -24,38 +18,33 @@ export class FailureBudget {
 
   /** Whether any network of the address has no failures left. Audited at most once a minute per network. */
   isSpent(address: string): boolean {
-    return networksOf(address).some((network) => {
-      const bucket = this.bucketOf(network);
-      const isSpent = bucket.left < 1;
-      if (isSpent && bucket.at - bucket.reportedAt >= 60_000) {
-        bucket.reportedAt = bucket.at;
-        const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
-        audit('authentication.refused-by-budget', { actor: network, reason });
-      }
-      return isSpent;
-    });
+    const spent = networksOf(address).filter((network) => this.leftOf(network) < 1);
+    for (const actor of spent.filter((network) => !this.reported.has(network))) {
+      this.reported.set(actor, true);
+      const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
+      audit('authentication.refused-by-budget', { actor, reason });
+    }
+    return spent.length > 0;
   }
 
-  /** Failures that a network has left; below 1 when none is left. */
+  /** Failures that a network has left; below 1 when none is left. Concurrent look-ups can make it negative. */
   leftOf(network: string): number {
-    return this.bucketOf(network).left;
+    const missing = Math.max(0, (this.fullAt.get(network) ?? 0) - performance.now()) / 1000;
+    return (this.burst - missing * this.rate) * sizeOf(network);
   }
 
-  /** Counts a failure. Concurrent look-ups can make the budget negative. */
+  /** Counts a failure. */
   spend(address: string): void {
-    for (const network of networksOf(address)) this.bucketOf(network).left -= 1;
+    for (const network of networksOf(address)) {
+      const start = Math.max(performance.now(), this.fullAt.get(network) ?? 0);
+      this.fullAt.set(network, start + 1000 / (this.rate * sizeOf(network)));
+    }
   }
+}
 
-  private bucketOf(network: string): Bucket {
-    const bucket = this.buckets.get(network) ?? { left: Infinity, at: 0, reportedAt: -Infinity };
-    this.buckets.set(network, bucket);
-    // A /48 gets ten times the budget of a /64.
-    const factor = network.endsWith('/48') ? 10 : 1;
-    const now = performance.now();
-    bucket.left = Math.min(this.burst * factor, bucket.left + ((now - bucket.at) / 1000) * this.rate * factor);
-    bucket.at = now;
-    return bucket;
-  }
+/** A /48 gets ten times the budget of a /64. */
+function sizeOf(network: string): number {
+  return network.endsWith('/48') ? 10 : 1;
 }
 
 /** Address of the client by `TRUSTED_PROXIES`, normalised, IPv4-mapped as IPv4; empty after the connection has closed. */

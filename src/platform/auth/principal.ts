@@ -1,3 +1,6 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+
 /** The caller of a request: the holder of an access token or the subject of a JWT. */
 export interface Principal {
   /** UUID of the access token, or derived from issuer and subject of the JWT. Key of the rate limit, and logged. */
@@ -8,6 +11,18 @@ export interface Principal {
   readonly subject?: string;
   readonly scopes: 'all' | readonly string[];
 }
+
+/**
+ * Injects the caller of a route: `@CurrentPrincipal() { familyId }: Principal`. Store `familyId`, not `id`, as the owner of a row:
+ * it does not change when an access token is rotated.
+ */
+export const CurrentPrincipal = createParamDecorator((_data: undefined, context: ExecutionContext): Principal => {
+  const { user } = context.switchToHttp().getRequest<Request>();
+  if (!user) {
+    throw new Error('@CurrentPrincipal() is used on a @Public() route, which has no caller: add @RequireScopes() instead.');
+  }
+  return user;
+});
 
 declare global {
   // Passport's type of `request.user`, and Express' type for custom properties.
@@ -27,18 +42,10 @@ const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expi
 export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
-export interface Admission {
-  readonly principal: Principal;
-  /** End of validity for caches, in milliseconds since 1970. */
-  readonly until?: number | undefined;
-}
-
-export interface Refusal {
-  readonly refused: RefusalReason;
-  readonly tokenId?: string | undefined;
-}
-
-export type Verdict = Admission | Refusal;
+/** The result of an authentication. `until`: end of validity for caches, in milliseconds since 1970. */
+export type Verdict =
+  | { readonly principal: Principal; readonly until?: number | undefined }
+  | { readonly refused: RefusalReason; readonly tokenId?: string | undefined };
 
 /** Whether a text is a scope (RFC 6749, section 3.3). */
 export function isScope(text: string): boolean {

@@ -1,10 +1,88 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
+import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
-import { challenge } from './bearer-auth.guard.js';
-import { requiredPolicy } from './token-policy.decorator.js';
+import { isHidden } from '../openapi/route-documentation.js';
+import { nameOf, type Route } from '../routes/route.js';
+import { isScope } from './principal.js';
+
+/** Access to a route: public, or any token with all of these scopes (possibly none). */
+type TokenPolicy = 'public' | readonly string[];
+
+const TOKEN_POLICY = 'token-policy';
+
+/** Makes a controller or route public: it needs no token and has no rate limit. A route's policy overrides its controller's. */
+export function Public(): ClassDecorator & MethodDecorator {
+  return state('public');
+}
+
+/**
+ * Requires a token with all of these scopes; a token without one of them gets 403. A route's policy overrides its controller's.
+ *
+ * @param scopes - such as `widgets:write`
+ * @throws Error if one is not a valid scope (RFC 6749, section 3.3)
+ */
+export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecorator {
+  const wrong = scopes.find((scope) => !isScope(scope));
+  if (wrong !== undefined) {
+    throw new Error(`"${wrong}" is not a valid scope: use visible ASCII characters without spaces, such as widgets:write.`);
+  }
+  return state(scopes);
+}
+
+function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
+  return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
+    const owner = (descriptor?.value ?? target) as { readonly name: string };
+    if (Reflect.hasOwnMetadata(TOKEN_POLICY, owner)) {
+      throw new Error(`${owner.name} has two token policies: keep either @Public() or one @RequireScopes().`);
+    }
+    Reflect.defineMetadata(TOKEN_POLICY, policy, owner);
+    if (method !== undefined) {
+      // Detects decorators that replace the handler afterwards.
+      Reflect.defineMetadata(TOKEN_POLICY, policy, target, method);
+    }
+  };
+}
+
+/** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
+export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
+  return policy as TokenPolicy | undefined;
+}
+
+/** The scopes that a route requires. */
+export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly string[] {
+  const policy = tokenPolicyOf(route) ?? [];
+  return policy === 'public' ? [] : policy;
+}
+
+/** Errors of a route's policy, with their fixes. */
+export function tokenPolicyFaults(route: Route): string[] {
+  const policy = tokenPolicyOf(route);
+  const stated: unknown = Reflect.getMetadata(TOKEN_POLICY, route.controller.prototype as object, route.name);
+  const rules: [boolean, string][] = [
+    [
+      stated !== undefined && stated !== policy,
+      'has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that decorator.',
+    ],
+    [
+      policy === undefined,
+      "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
+    ],
+    [
+      policy?.length === 0 && !isHidden(route),
+      'requires no scope, so that any token may call it: name a scope in @RequireScopes().',
+    ],
+  ];
+  return rules.filter(([isBroken]) => isBroken).map(([, fault]) => `${nameOf(route)} ${fault}`);
+}
+
+/** A `WWW-Authenticate` header value (RFC 6750, section 3). */
+export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
+  const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
+  return `Bearer ${fields.join(', ')}`;
+}
 
 const insufficientScope = defineProblemType({
   name: 'insufficient-scope',
@@ -24,16 +102,13 @@ export function insufficientScopeProblem(scopes: readonly string[]): Problem {
 /** Checks the token's scopes. Runs after the rate limit, so that requests refused here count. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
   canActivate(context: ExecutionContext): boolean {
     const granted = context.getArgByIndex<Request>(0).user?.scopes ?? [];
-    if (granted === 'all') {
-      return true;
-    }
-    const policy = requiredPolicy(this.reflector, context);
-    if (policy !== 'public' && !policy.every((scope) => granted.includes(scope))) {
-      throw insufficientScopeProblem(policy);
+    if (granted !== 'all') {
+      const required = scopesOf({ controller: context.getClass(), handler: context.getHandler() });
+      if (!required.every((scope) => granted.includes(scope))) {
+        throw insufficientScopeProblem(required);
+      }
     }
     return true;
   }

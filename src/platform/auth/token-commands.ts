@@ -9,9 +9,16 @@ import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { hideCredentials } from './hide-credentials.js';
-import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
-import { scopesOf } from './token-policy.decorator.js';
+import {
+  digestOf,
+  generateToken,
+  hideCredentials,
+  isTokenName,
+  isWellFormedToken,
+  TOKEN_NAME_RULE,
+  TOKEN_PREFIX,
+} from './token-format.js';
+import { scopesOf } from './scopes.guard.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
@@ -24,11 +31,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     withDatabase((app) => run(app.get(AccessTokensService), app));
   const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
   const overlapping = durationParser('or 0h', Number.isFinite);
-  const expiryOption = new Option('--expires <duration>', `time until the token expires: ${DURATION}, or never`).argParser(
-    lifetime,
-  );
-  const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
+  const expiry = `time until the token expires: ${DURATION}, or never`;
   const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
+  const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
 
   attributed(
     token
@@ -36,7 +41,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       .description('issue a token; only the token goes to standard output, and it cannot be displayed again')
       // `requiredOption` would report a misspelled `--nmae` as a missing `--name`.
       .option('--name <name>', 'required: name of the token in `token list`', tokenName)
-      .addOption(expiryOption.default(Infinity, 'never'))
+      .addOption(new Option('--expires <duration>', expiry).argParser(lifetime).default(Infinity, 'never'))
       .addOption(scopeOption.default(null, 'all')),
   ).action(async ({ name, expires, scope, ...by }: IssueOptions, command: Command) => {
     if (name === undefined) {
@@ -45,9 +50,8 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     await withTokens(async (tokens, app) => {
       refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
       const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope }, by);
-      print(issued);
-      const { id, expiresAt } = await tokens.get({ digest: digestOf(issued) });
-      confirm(`Issued token ${id} "${name}", ${validity(expiresAt)}. It cannot be displayed again.`);
+      print(issued.token);
+      confirm(issuedText(issued.row));
     });
   });
 
@@ -69,16 +73,12 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       .description('issue a token that replaces another, with its name and scopes; only the new token goes to standard output')
       .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
       .addOption(overlapOption.argParser(overlapping).default(parseDuration('24h'), '24h'))
-      .option('--expires <duration>', `${expiryOption.description} (default: as long as the old token)`, lifetime),
+      .option('--expires <duration>', `${expiry} (default: as long as the old token)`, lifetime),
   ).action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
     await withTokens(async (tokens) => {
-      const issued = await tokens.rotate(id, { overlap, lifetime: expires }, by);
-      print(issued);
-      const [replacement, old] = await Promise.all([tokens.get({ digest: digestOf(issued) }), tokens.get({ id })]);
-      confirm(
-        `Issued token ${replacement.id} "${old.name}", ${validity(replacement.expiresAt)}. It cannot be displayed again. ` +
-          `The replaced token ${id} is ${validity(old.expiresAt)}.`,
-      );
+      const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
+      print(rotated.token);
+      confirm(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`);
     });
   });
 
@@ -91,12 +91,13 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
     const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
     await withTokens(async (tokens) => {
-      if (!(await tokens.revoke(which, by))) {
+      const revoked = await tokens.revoke(which, by);
+      if (!revoked) {
         throw new OperatorError(
           'No active token matches, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
         );
       }
-      const { id, name } = await tokens.get(which);
+      const { id, name } = revoked;
       confirm(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
     });
   });
@@ -179,6 +180,10 @@ function table(tokens: readonly Description[]): string {
   });
   const lines = [COLUMNS, ...tokens].map((_, row) => columns.map((cells) => cells[row]).join('  '));
   return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+function issuedText({ id, name, expiresAt }: Pick<AccessToken, 'id' | 'name' | 'expiresAt'>): string {
+  return `Issued token ${id} "${name}", ${validity(expiresAt)}. It cannot be displayed again.`;
 }
 
 function validity(expiresAt: Date | null): string {

@@ -1,9 +1,8 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { SERVICE_NAME } from '../config/configuration.js';
 
 /** Prefix of every access token, by which secret scanners find it. */
-export const TOKEN_PREFIX = `${SERVICE_NAME}_`;
+export const TOKEN_PREFIX = 'items_';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
@@ -52,4 +51,19 @@ export function isTokenName(text: string): boolean {
 /** Whether a text has 1 to `longest` characters, none of them a control, bidirectional mark or line break. */
 export function isPrintableLine(text: string, longest: number): boolean {
   return text.isWellFormed() && /^[^\p{C}\p{Zl}\p{Zp}]+$/u.test(text) && Array.from(text).length <= longest;
+}
+
+/** An access token, also truncated, mistyped or percent-encoded. */
+const ACCESS_TOKEN = /items(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-z]{24,}/gi;
+
+/** A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded, and text joined to it. The look-behind keeps this linear. */
+const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
+
+/** The start of a JWT header: `{"` in base64url. */
+const HEADER = 'eyJ';
+
+/** Masks access tokens and JWTs in a text: clients also send them by mistake, for example in a path. */
+export function hideCredentials(text: string): string {
+  const rest = text.replaceAll(ACCESS_TOKEN, '***');
+  return rest.includes(HEADER) ? rest.replaceAll(COMPACT, (found) => (found.includes(HEADER) ? '***' : found)) : rest;
 }

@@ -1,6 +1,6 @@
 import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
-import { tokenPolicyFaults, tokenPolicyOf } from '../auth/token-policy.decorator.js';
+import { tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';

@@ -1,4 +1,4 @@
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 import { describeError, type ErrorDescription } from '../observability/describe-error.js';
 import { OperatorError } from './operator-error.js';
 

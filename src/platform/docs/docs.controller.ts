@@ -1,7 +1,7 @@
 import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Public } from '../auth/token-policy.decorator.js';
+import { Public } from '../auth/scopes.guard.js';
 import { PROBLEMS_PATH } from '../http/problem-types.js';
 import { Hidden } from '../openapi/route-documentation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';

@@ -1,6 +1,6 @@
 import { Controller, Get, Global, Module, VERSION_NEUTRAL } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
-import { Public } from '../auth/token-policy.decorator.js';
+import { Public } from '../auth/scopes.guard.js';
 import { Database } from '../database/database.js';
 import { serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';

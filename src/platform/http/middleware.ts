@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 import { badRequest } from './problem-types.js';
 import { Problem } from './problem.js';
 

@@ -1,4 +1,4 @@
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 import { invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */

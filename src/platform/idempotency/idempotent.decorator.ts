@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import { tokenPolicyOf } from '../auth/token-policy.decorator.js';
+import { tokenPolicyOf } from '../auth/scopes.guard.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { IDEMPOTENCY_KEY, IdempotencyInterceptor, KEY_MAXIMUM_LENGTH } from './idempotency.interceptor.js';
 

@@ -1,4 +1,4 @@
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 
 /** The logged properties of an error. */
 export interface ErrorDescription {

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 

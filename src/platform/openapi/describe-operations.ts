@@ -1,7 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
-import { insufficientScopeProblem } from '../auth/scopes.guard.js';
-import { scopesOf, tokenPolicyOf } from '../auth/token-policy.decorator.js';
+import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
 import { notFound, type ProblemType, problemTypes, problemTypeUri } from '../http/problem-types.js';

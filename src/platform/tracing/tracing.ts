@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Request } from 'express';
-import { hideCredentials } from '../auth/hide-credentials.js';
+import { hideCredentials } from '../auth/token-format.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
 import { Problem } from '../http/problem.js';
 import { within } from '../time/duration.js';

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { v5 } from 'uuid';
-import { hideCredentials } from '../hide-credentials.js';
 import { isScope, type Principal } from '../principal.js';
-import { fingerprintOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { fingerprintOf, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
