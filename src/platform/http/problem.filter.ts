@@ -4,7 +4,7 @@ import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { describeError } from '../observability/describe-error.js';
 import { internalError, typeOfStatus } from './problem-types.js';
-import { sendJson } from './json-adapter.js';
+import { sendJson } from './express.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 
 /** Maps every error to a problem. The cause of a server error is logged, never sent. */

@@ -12,7 +12,7 @@ import { streamOf } from '../database/database-client.js';
 import { transactionOf } from '../database/app-data-source.js';
 import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
-import { currentRequest } from '../http/middleware.js';
+import { currentRequest } from '../http/express.js';
 import { Metrics } from '../observability/metrics.js';
 
 /** Maximum concurrent filters of one token on separate connections. */

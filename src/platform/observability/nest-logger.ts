@@ -4,7 +4,7 @@ import { trace } from '@opentelemetry/api';
 import { type Level, type Logger, pino } from 'pino';
 import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { currentRequest } from '../http/middleware.js';
+import { currentRequest } from '../http/express.js';
 import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
 
@@ -89,11 +89,11 @@ export class NestLogger implements LoggerService {
 }
 
 function fieldsOf(message: unknown): object {
-  if (typeof message === 'string') {
-    return { msg: message };
+  if (Error.isError(message)) {
+    return { err: message, msg: message.message };
   }
   const value = Object(message) as { toJSON?(): object };
-  return Error.isError(message) ? { err: message, msg: message.message } : (value.toJSON?.() ?? value);
+  return typeof message === 'string' ? { msg: message } : (value.toJSON?.() ?? value);
 }
 
 /** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */

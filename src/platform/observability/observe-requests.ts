@@ -13,7 +13,7 @@ const BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures, logs and traces requests, without headers, query or body. A request without a response has no status. */
-export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHandler {
+export function observeRequests(metrics: Metrics): RequestHandler {
   const logger = new Logger();
   const durations = new Histogram({
     name: 'items_http_request_duration_seconds',
@@ -39,13 +39,10 @@ export function observeRequests(metrics: Metrics, isLogged: boolean): RequestHan
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
       const shownPath = hideCredentials(path);
-      if (isLogged) {
-        const { traceId, spanId } = span?.spanContext() ?? {};
-        const origin = { requestId: request.id, traceId, spanId };
-        const client = { principalId: user?.id, subject: user?.subject, refusal };
-        const outcome = { method, route, path: shownPath, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
-        logger.log({ msg: 'request', ...origin, ...client, ...outcome });
-      }
+      const { traceId, spanId } = span?.spanContext() ?? {};
+      const client = { principalId: user?.id, subject: user?.subject, refusal };
+      const outcome = { method, route, path: shownPath, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
+      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome });
       span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
         'http.request.method': method,
         'http.route': route,

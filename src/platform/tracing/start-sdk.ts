@@ -18,7 +18,6 @@ export function startSdk(settings: Configuration, exporter: sdk.SpanExporter = n
     'service.name': SERVICE_NAME,
     'service.version': SERVICE_VERSION,
     'service.instance.id': `${hostname()}:${process.pid}`,
-    'host.name': hostname(),
   });
   const provider = new sdk.TracerProvider({
     resource: defaultResource()

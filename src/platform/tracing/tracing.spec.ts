@@ -1,22 +1,16 @@
 import { describeStatement } from './tracing.js';
 
 it.each([
-  ['SELECT "name" FROM "items" WHERE "id" = $1 AND t1.x2 > $12', 'SELECT "name" FROM "items" WHERE "id" = $1 AND t1.x2 > $12'],
-  ["SELECT 12, -3.5e10, .5, 0x1F, $1, 'it''s', $2", 'SELECT ?, -?, .?, ?, $1, ?'],
-  ["SELECT E'unclosed\\'", 'SELECT E?'],
-  ['SELECT $1, $$a$b$$', 'SELECT $1, ?'],
-  ['SELECT $tag1$a$$b$tag1$', 'SELECT ?'],
-  ['SELECT 1 -- secret\nFROM b', 'SELECT ? ?'],
-  ['SELECT a /* secret */ FROM b', 'SELECT a ?'],
-])('describes a statement without its values: %s', (statement, text) => {
-  expect(describeStatement(statement)['db.query.text']).toBe(text);
-});
-
-it.each([
-  ['SELECT "a" FROM "items" "Item" JOIN "others" ON true', 'SELECT items'],
-  [' select 1', 'SELECT'],
-  ['UPDATE ONLY "items" SET a = $1', 'UPDATE items'],
-  ['EXPLAIN (FORMAT JSON) SELECT r.id FROM (SELECT * FROM "items" r) r', 'EXPLAIN items'],
-])('summarises a statement by operation and table: %s', (statement, summary) => {
-  expect(describeStatement(statement)['db.query.summary']).toBe(summary);
+  ['UPDATE ONLY "a1" SET b = $1 WHERE t1.x2 > $12', 'UPDATE a1', 'UPDATE ONLY "a1" SET b = $1 WHERE t1.x2 > $12'],
+  [" select 12, -3.5e10, .5, 0x1F, $1, 'it''s', \"a\" FROM b", 'SELECT', ' select ?, -?, .?, ?, $1, ?'],
+  [
+    "EXPLAIN (FORMAT JSON) SELECT FROM (SELECT FROM a) r, E'\\'",
+    'EXPLAIN a',
+    'EXPLAIN (FORMAT JSON) SELECT FROM (SELECT FROM a) r, E?',
+  ],
+  ['SELECT $1 FROM a, $tag1$b$$c$tag1$', 'SELECT a', 'SELECT $1 FROM a, ?'],
+  ['SELECT 1 -- secret\nFROM b', 'SELECT', 'SELECT ? ?'],
+  ['INSERT INTO a /* secret */ VALUES (1)', 'INSERT a', 'INSERT INTO a ?'],
+])('describes a statement by operation and table, without its values: %s', (statement, summary, text) => {
+  expect(describeStatement(statement)).toMatchObject({ 'db.query.summary': summary, 'db.query.text': text });
 });

@@ -1,20 +1,14 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  context,
-  INVALID_SPAN_CONTEXT,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Request } from 'express';
 import { hideCredentials } from '../auth/token-format.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
 import { Problem } from '../http/problem.js';
 import { within } from '../time/duration.js';
+
+/** Ignores attributes. */
+const NO_SPAN = trace.wrapSpanContext({ traceId: '', spanId: '', traceFlags: 0 });
 
 /** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Without it, the OpenTelemetry SDK is not loaded. */
 @Injectable()
@@ -68,7 +62,7 @@ export function currentSpan(): Span | undefined {
  */
 export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
   if (!currentSpan()) {
-    return work(trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
+    return work(NO_SPAN);
   }
   return trace.getTracer(SERVICE_NAME).startActiveSpan(name, { kind }, async (span) => {
     try {

@@ -2,7 +2,7 @@ import { type ArgumentMetadata, Injectable, Logger, type Type, ValidationPipe } 
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import { missingBody } from '../http/input.guard.js';
-import { currentRequest } from '../http/middleware.js';
+import { currentRequest } from '../http/express.js';
 import { invalidRequest, jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
