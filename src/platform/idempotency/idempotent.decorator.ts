@@ -1,10 +1,70 @@
-import { applyDecorators, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { hash } from 'node:crypto';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { from, lastValueFrom, type Observable } from 'rxjs';
 import { tokenPolicyOf } from '../auth/scopes.guard.js';
+import { invalidRequest } from '../http/problem.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
-import { IDEMPOTENCY_KEY, IdempotencyInterceptor, KEY_MAXIMUM_LENGTH } from './idempotency.interceptor.js';
+import { StoredResponses } from './stored-responses.js';
 
 const IDEMPOTENT = 'idempotent';
+
+/** Identifies a request that the client may repeat (draft-ietf-httpapi-idempotency-key-header). */
+const IDEMPOTENCY_KEY = 'Idempotency-Key';
+
+/** Runs each request with a key once, and sends retries the stored response. */
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(private readonly responses: StoredResponses) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const [request, response] = context.getArgs<[Request, Response]>();
+    const key = keyOf(request);
+    return key === undefined ? next.handle() : from(this.runOnce(key, request, response, next));
+  }
+
+  private async runOnce(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
+    const identity = { ownerId: request.user?.familyId ?? '', key, digest: digestOf(request) };
+    const { status, body, isReplay } = await this.responses.once(identity, async () => {
+      const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
+      return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
+    });
+    response.status(status);
+    if (isReplay) {
+      response.setHeader('Idempotent-Replayed', 'true');
+    }
+    return body === null ? undefined : (JSON.parse(body) as unknown);
+  }
+}
+
+function keyOf(request: Request): string | undefined {
+  // Node joins repeated headers with a comma and a space, which are no valid key.
+  const key = request.get(IDEMPOTENCY_KEY);
+  if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) {
+    const detail = 'must have 1 to 255 visible ASCII characters without spaces';
+    throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);
+  }
+  return key;
+}
+
+/** SHA-256 that identifies a request. Property order is ignored, because clients may serialize the same JSON differently. */
+function digestOf({ method, originalUrl, body }: Request): Buffer {
+  const canonicalJson = JSON.stringify(body, (_name, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+  return hash('sha256', `${method} ${originalUrl}\n${canonicalJson}`, 'buffer');
+}
 
 /**
  * Runs a request with an `Idempotency-Key` once. All statements of injected repositories become one transaction, which also stores
@@ -20,7 +80,7 @@ export function Idempotent(): MethodDecorator {
       required: false,
       description:
         'Makes retries safe: for 24 hours, the same request with the same key is carried out once and gets the same response. Use a new random value, such as a UUID, for each new request. Keys are separate for each token.',
-      schema: { type: 'string', minLength: 1, maxLength: KEY_MAXIMUM_LENGTH, pattern: '^[!-~]+$' },
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
     }),
   );
 }

@@ -3,6 +3,8 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
+import { Problem } from '../http/problem.js';
+import { defineProblemType } from '../http/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
 import { StoredResponse } from './stored-response.entity.js';
 
@@ -11,13 +13,17 @@ type KeyedRequest = Pick<StoredResponse, 'ownerId' | 'key' | 'digest'>;
 
 type HandlerResponse = { readonly status: number } & Pick<StoredResponse, 'body'>;
 
-/** A new or repeated response; undefined if the key belongs to another request. */
-type Outcome = (HandlerResponse & { readonly isReplay: boolean }) | undefined;
+const idempotencyKeyReused = defineProblemType({
+  name: 'idempotency-key-reused',
+  status: 422,
+  title: 'Idempotency key reused',
+  remedy:
+    'This `Idempotency-Key` was used for a request with another body or path within the last 24 hours. Nothing was changed. Use a new key for each new request, and reuse a key only to retry the same request.',
+});
 
-const BATCH = 1000;
-
-/** Maximum seconds between two deletions of expired responses. */
-const LONGEST_PAUSE = 900;
+export function idempotencyKeyReusedProblem(): Problem {
+  return new Problem(idempotencyKeyReused, 'This Idempotency-Key belongs to another request: use a new key.');
+}
 
 /** Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are parameters. */
 const CLAIM = `
@@ -30,12 +36,12 @@ const CLAIM = `
     expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
   RETURNING digest, status, body`;
 
-/** One replica deletes at a time: two would lock rows in different orders, and distributed tables do not support SKIP LOCKED. */
-const TAKE_TURN = "SELECT pg_try_advisory_xact_lock(hashtext('idempotency_keys')) AS taken";
+/** Maximum seconds between two deletions of expired responses. */
+const LONGEST_PAUSE = 900;
 
 /** The latest expiry of a full batch; no row if fewer responses have expired. */
 const END_OF_BATCH = `
-  SELECT expires_at::text AS end FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at OFFSET ${BATCH - 1} LIMIT 1`;
+  SELECT expires_at::text AS end FROM idempotency_keys WHERE expires_at <= $1 ORDER BY expires_at OFFSET 999 LIMIT 1`;
 
 const DELETE_EXPIRED = 'DELETE FROM idempotency_keys WHERE expires_at <= $1';
 
@@ -64,8 +70,10 @@ export class StoredResponses implements OnApplicationShutdown {
   /**
    * Runs `handle` in the transaction that stores its response, or returns the stored response. Concurrent requests with one key wait for
    * the first one, on any replica; if that fails, nothing is stored and the next one runs.
+   *
+   * @throws Problem if the key belongs to another request
    */
-  async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<Outcome> {
+  async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<HandlerResponse & { isReplay: boolean }> {
     const name = `${request.ownerId} ${request.key}`;
     // Requests of the same process wait without a connection.
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
@@ -76,38 +84,28 @@ export class StoredResponses implements OnApplicationShutdown {
     return outcome;
   }
 
-  /** Deletes expired responses, unless another replica does. */
+  /** Deletes expired responses, in batches that keep within the time limit of statements. */
   async deleteExpired(): Promise<void> {
-    const deleteBatch = async () => {
-      const [turn] = await this.responses.query<{ taken: boolean }[]>(TAKE_TURN);
-      if (!turn?.taken) {
-        return false;
-      }
-      const now = new Date();
-      const [batch] = await this.responses.query<{ end: string }[]>(END_OF_BATCH, [now]);
+    const now = new Date();
+    let batch: { end: string } | undefined;
+    do {
+      [batch] = await this.responses.query<{ end: string }[]>(END_OF_BATCH, [now]);
       await this.responses.query(DELETE_EXPIRED, [batch?.end ?? now]);
-      return batch !== undefined;
-    };
-    while (await this.database.transaction(deleteBatch)) {
-      // Small batches keep the locks short.
-    }
+    } while (batch);
   }
 
   /** Deletes expired responses periodically. */
   start(): void {
-    const clean = () =>
-      this.deleteExpired().catch((error: unknown) => {
-        this.logger.warn({ msg: 'expired responses not deleted', err: error });
-      });
-    this.cleaning = setInterval(() => void clean(), Math.min(this.configuration.IDEMPOTENCY_TTL, LONGEST_PAUSE) * 1000).unref();
+    const pause = Math.min(this.configuration.IDEMPOTENCY_TTL, LONGEST_PAUSE) * 1000;
+    const warn = (err: unknown) => this.logger.warn({ msg: 'expired responses not deleted', err });
+    this.cleaning = setInterval(() => void this.deleteExpired().catch(warn), pause).unref();
   }
 
   onApplicationShutdown(): void {
     clearInterval(this.cleaning);
   }
 
-  private async runUnlessTaken(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<Outcome> {
-    const { ownerId, key, digest } = request;
+  private async runUnlessTaken({ ownerId, key, digest }: KeyedRequest, handle: () => Promise<HandlerResponse>) {
     let kept: (HandlerResponse & Pick<StoredResponse, 'digest'>) | undefined;
     const claim = async (manager: EntityManager) => {
       const now = Date.now();
@@ -132,9 +130,12 @@ export class StoredResponses implements OnApplicationShutdown {
         this.requests.inc({ outcome: 'failed' });
         throw error;
       }
-      const isReplay = kept.digest.equals(digest);
-      this.requests.inc({ outcome: isReplay ? 'replayed' : 'key-reused' });
-      return isReplay ? { status: kept.status, body: kept.body, isReplay } : undefined;
     }
+    if (!kept.digest.equals(digest)) {
+      this.requests.inc({ outcome: 'key-reused' });
+      throw idempotencyKeyReusedProblem();
+    }
+    this.requests.inc({ outcome: 'replayed' });
+    return { status: kept.status, body: kept.body, isReplay: true };
   }
 }

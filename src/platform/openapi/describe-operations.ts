@@ -14,7 +14,7 @@ import {
   UNKNOWN_NAME,
 } from '../http/problem.js';
 import { contentTooLargeProblem } from '../http/input.guard.js';
-import { idempotencyKeyReusedProblem } from '../idempotency/idempotency.interceptor.js';
+import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
