@@ -20,9 +20,8 @@ import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
-import { RateLimitGuard } from './throttling/rate-limit.guard.js';
+import { RateLimitGuard, RememberingReflector } from './throttling/rate-limit.guard.js';
 import { throttlerOptions } from './throttling/rate-limit.storage.js';
-import { RememberingReflector } from './throttling/remembering-reflector.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { V1PodSpec } from '@kubernetes/client-node';
-import { parseTokensFile } from '../../src/platform/auth/declared/tokens-file.js';
+import { parseTokensFile } from '../../src/platform/auth/declared/declared-tokens.js';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';

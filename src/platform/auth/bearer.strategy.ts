@@ -59,7 +59,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
       return { refused: 'missing' };
     }
     const key = fingerprintOf(credential);
-    const declared = this.declared.find(key);
+    const declared = this.declared.tokens.get(key);
     // The file may contain the digest of any text, also of one that is easy to guess.
     const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
     if (principal) {

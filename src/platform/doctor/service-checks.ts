@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { fetchKeySet } from '../auth/jwt/issuer-keys.js';
+import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
 import { createRedis } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';

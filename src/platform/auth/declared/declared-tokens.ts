@@ -1,20 +1,36 @@
+import { hash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
-import { type Declaration, type DeclaredToken, readTokensFile } from './tokens-file.js';
+import { isScope, type Principal } from '../principal.js';
+import { fingerprintOf, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
 /** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;
 
+/** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
+const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
+
+type DeclaredToken = Principal & { readonly name: string };
+
+/** The content of a tokens file: tokens by fingerprint, and errors, which never quote the file. */
+interface Declaration {
+  readonly tokens: Map<string, DeclaredToken>;
+  readonly faults: string[];
+}
+
 /** Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid. */
 @Injectable()
 export class DeclaredTokens implements OnApplicationShutdown {
+  /** By fingerprint. */
+  tokens: ReadonlyMap<string, DeclaredToken> = new Map();
   private readonly logger = new Logger('DeclaredTokens');
-  private tokens: Declaration['tokens'] = new Map();
   private isFileValid = true;
   private isStopped = false;
 
@@ -40,11 +56,6 @@ export class DeclaredTokens implements OnApplicationShutdown {
       }
       void this.follow(path, mark, interval);
     }
-  }
-
-  /** @param fingerprint - of a token, from `fingerprintOf` */
-  find(fingerprint: string): DeclaredToken | undefined {
-    return this.tokens.get(fingerprint);
   }
 
   onApplicationShutdown(): void {
@@ -80,4 +91,57 @@ export class DeclaredTokens implements OnApplicationShutdown {
     }
     return faults;
   }
+}
+
+/** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
+async function readTokensFile(path: string): Promise<{ mark: string; parse: () => Declaration }> {
+  try {
+    const file = await stat(path);
+    if (!file.isFile() || file.size > 1024 * 1024) {
+      throw new Error('It must be a regular file of at most 1 MiB.');
+    }
+    const content = await readFile(path, 'utf8');
+    return { mark: hash('sha256', content), parse: () => parseTokensFile(content) };
+  } catch (error) {
+    const fault = `cannot be read: ${Error.isError(error) ? error.message : String(error)}`;
+    return { mark: fault, parse: () => ({ tokens: new Map(), faults: [fault] }) };
+  }
+}
+
+/** Parses lines of `name:sha256-or-token[:scopes]`, with scopes separated by spaces. Skips blank lines and `#` comments. */
+export function parseTokensFile(content: string): Declaration {
+  const tokens: Declaration['tokens'] = new Map();
+  const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);
+  const faults = lines.flatMap((line, index) => {
+    // The `#` of a commented-out token may be indented.
+    const fault = /^\s*(?:#|$)/.test(line) ? undefined : addLine(line, tokens);
+    return fault === undefined ? [] : [`line ${index + 1} ${fault}`];
+  });
+  // A file of another format can give thousands of errors.
+  return { tokens, faults: faults.slice(0, 100) };
+}
+
+/** @returns the first error of a line, with its fix */
+function addLine(line: string, tokens: Declaration['tokens']): string | undefined {
+  // Scopes contain colons.
+  const [name = '', credential = '', ...rest] = line.split(':');
+  const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
+  const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
+  const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
+  // Names and scopes are logged, so they must not contain a secret.
+  const isSecret = (text: string) => /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
+  const rules: [boolean, string][] = [
+    [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 in the wrong field: write name:token:scopes'],
+    [!isTokenName(name), `has an invalid name: write ${TOKEN_NAME_RULE} before the first colon`],
+    [
+      !isDigest && !isWellFormedToken(credential),
+      'needs a token or the 64 hexadecimal digits of a SHA-256 after its first colon, without spaces',
+    ],
+    [tokens.has(fingerprint), 'repeats the token of an earlier line: remove one of the two'],
+    [rest.length > 0 && scopes.length === 0, 'has no scopes after the second colon: remove this colon to grant all scopes'],
+    [!scopes.every(isScope), 'has an invalid scope: use visible ASCII characters except " and \\'],
+  ];
+  const id = v5(fingerprint, NAMESPACE);
+  tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
+  return rules.find(([isBroken]) => isBroken)?.[1];
 }
