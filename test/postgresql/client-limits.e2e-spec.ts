@@ -17,20 +17,15 @@ let database: TestDatabase;
 let token: string;
 let client: Client;
 /** With the limits as they are by default. */
-let usual: Started;
+let usual: Awaited<ReturnType<typeof start>>;
 /** Where a client reads nothing for 30 seconds, beside all other tests. */
-let stalling: Started;
+let stalling: Awaited<ReturnType<typeof start>>;
 /** One that reads nothing of its responses, one that sends nothing, one that is kept alive, one that reads slowly. */
 let awaited: Socket[];
 /** Bytes that the slow client has read. */
 let read = 0;
 
-interface Started {
-  service: ServiceProcess;
-  port: number;
-}
-
-async function start(environment: NodeJS.ProcessEnv = {}): Promise<Started> {
+async function start(environment: NodeJS.ProcessEnv = {}) {
   const service = await ServiceProcess.startReady({ ...database.environment, ...environment });
   return { service, port: Number(new URL(service.origin).port) };
 }

@@ -83,7 +83,7 @@ export class SharedLimit {
   }
 
   /** Many more calls than the limit, over all processes, for longer than it takes to reach the limit. */
-  async hammer(token: string): Promise<Load> {
+  private async hammer(token: string): Promise<Load> {
     const clients = Array.from({ length: 3 }, () => this.cluster.client(token));
     const load = new Load(clients, (client) => client.list(), 40);
     await eventually(() => load.calls.some(({ status }) => status === 429));
@@ -93,8 +93,9 @@ export class SharedLimit {
   /** Commits faults under load, one after the other, and expects all that holds before, during and after every fault. */
   async examine(...faults: Fault[]): Promise<void> {
     const tokens = await this.newTokens(2);
-    // Until then, a process does not ask Redis about tokens that have used up its part.
-    await this.settled();
+    await this.isShared();
+    // One that was away keeps to its part for a window and 2 seconds, and does not ask Redis about tokens that have used it up.
+    if ((await this.changes()).some(({ back }) => back > 0)) await delay(this.window + KEEPS_TO_PART);
     const loads = await Promise.all(tokens.map((token) => this.hammer(token)));
     const alone: Alone[] = [];
     for (const fault of faults) alone.push(await this.commit(fault));
@@ -118,14 +119,8 @@ export class SharedLimit {
     }
   }
 
-  isShared(): Promise<void> {
+  private isShared(): Promise<void> {
     return eventually(async () => (await this.changes()).every(({ away, back }) => away === back));
-  }
-
-  /** Waits until Redis decides alone in every process: one that was away keeps to its part for a window and 2 seconds. */
-  async settled(): Promise<void> {
-    await this.isShared();
-    if ((await this.changes()).some(({ back }) => back > 0)) await delay(this.window + KEEPS_TO_PART);
   }
 
   /**
