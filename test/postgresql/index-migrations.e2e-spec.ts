@@ -3,7 +3,7 @@ import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
-/** See migrate.ts. */
+/** See migrations.ts. */
 const MIGRATION_LOCK = '7235915402217';
 
 const INDEXES = ['items_name_id_idx', 'items_name_trigrams_idx'];

@@ -139,20 +139,21 @@ export async function runTransaction<T>(
   onBegin?: (manager: EntityManager) => Promise<void>,
 ): Promise<T> {
   const outer = transactionOf(dataSource);
+  const onCommit: (() => void)[] = [];
   if (outer) {
-    return runSavepoint(outer, work);
+    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(work));
+    outer.onCommit.push(...onCommit);
+    return result;
   }
   const own = dataSource.createQueryRunner();
   const runner = dataSource.createQueryRunner();
-  const onCommit: (() => void)[] = [];
   let client: Client | undefined;
   let begun: Promise<Client> | undefined;
   const begin = async () => {
-    const connected = (await own.connect()) as Client;
-    client = connected;
+    client = (await own.connect()) as Client;
     await own.startTransaction();
     await onBegin?.(own.manager);
-    return connected;
+    return client;
   };
   const connect = async () => {
     if (runner.isReleased) {
@@ -187,16 +188,6 @@ export async function runTransaction<T>(
     callback();
   });
   return result;
-}
-
-async function runSavepoint<T>({ dataSource, onCommit }: Transaction, work: () => Promise<T>): Promise<T> {
-  const { length } = onCommit;
-  try {
-    return await dataSource.transaction(work);
-  } catch (error) {
-    onCommit.length = length;
-    throw error;
-  }
 }
 
 /** Resets a connection and returns it to the pool. */

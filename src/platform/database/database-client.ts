@@ -5,7 +5,7 @@ import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { traceStatement } from '../tracing/tracing.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
 import type { DatabaseMetrics } from './database-metrics.js';
-import { ConnectionFailedError, READ_ONLY } from './database-problem.js';
+import { NO_CONNECTION, READ_ONLY } from './database-problem.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
@@ -29,7 +29,7 @@ export class DatabaseClient extends Client {
   /** Marks connection errors as the database's: `ECONNREFUSED` alone could come from any server. */
   override connect(...[callback]: never[]): never {
     return super.connect((error: Error | null) => {
-      (callback as unknown as (error: Error | null) => void)(error && new ConnectionFailedError(error));
+      (callback as unknown as (error: Error | null) => void)(error && new Error(NO_CONNECTION, { cause: error }));
     }) as never;
   }
 

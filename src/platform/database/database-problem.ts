@@ -1,32 +1,24 @@
 import type { DatabaseError } from 'pg';
-import {
-  QueryFailedError,
-  QueryRunnerAlreadyReleasedError,
-  QueryRunnerProviderAlreadyReleasedError,
-  UpdateValuesMissingError,
-} from 'typeorm';
+import { QueryFailedError } from 'typeorm';
 import { defineProblemType, problemTypes, serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';
 
-/** A connection to the database failed. The cause is the error of Node or `pg`. */
-export class ConnectionFailedError extends Error {
-  override readonly name = 'ConnectionFailedError';
-
-  constructor(cause: Error) {
-    super('No connection to the database.', { cause });
-  }
-}
+/** Message of an error whose cause is that of Node or `pg` for a connection that failed. */
+export const NO_CONNECTION = 'No connection to the database.';
 
 type Meaning = 'connection' | 'timeout' | 'conflict' | 'unavailable' | 'constraint' | 'value';
 
-/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or `pg`'s message if there is no code. First match. */
+/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or the message if there is no code. First match. */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['connection', /^(?:08|28|3D)...$|^57P0.$/],
   ['connection', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
   ['connection', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
+  ['connection', RegExp(`^${NO_CONNECTION}`)],
+  // TypeORM releases a runner whose connection ended, and throws when it is used again.
+  ['connection', /^(?:Query runner already released|Database connection provided by a query runner)/],
   // Canceled by its time limit or by an administrator.
   ['timeout', /^57014$/],
   // A rollback by the server, also of a read on a replica that conflicts with recovery, or a lock that timed out.
@@ -37,23 +29,14 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   // Foreign-key, unique and exclusion constraints.
   ['constraint', /^23(?:503|505|P01)$/],
   ['value', /^(?:22|23)...$/],
+  // An update without a change.
+  ['value', /^Cannot perform update query because update values are not defined/],
 ];
 
 /** The meaning of a database error; undefined for a bug of the service. Of `connection`, another server may have none. */
 export function meaningOf(error: unknown): Meaning | undefined {
-  // TypeORM releases a runner whose connection ended, and throws when it is used again.
-  if (
-    [ConnectionFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError].some(
-      (each) => error instanceof each,
-    )
-  ) {
-    return 'connection';
-  }
   if (error instanceof Problem) {
     return error.type === serviceUnavailable ? 'connection' : undefined;
-  }
-  if (error instanceof UpdateValuesMissingError) {
-    return 'value';
   }
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');

@@ -14,9 +14,8 @@ import {
 import { type DatabaseLocation, dataSourceOptions } from './database-client.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import type { EmbeddedDatabase } from './embedded-database.js';
-import { applyMigrations } from './migrate.js';
-import { MIGRATIONS } from './migrations.js';
+import { EmbeddedDatabase } from './embedded-database.js';
+import { applyMigrations, MIGRATIONS } from './migrations.js';
 import { ReadReplicas } from './read-replicas.js';
 
 /** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
@@ -125,11 +124,7 @@ export class Database implements OnApplicationShutdown {
     if (url !== undefined) {
       return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
     }
-    if (!this.embedded) {
-      // Loaded only when used, because it is large.
-      const { EmbeddedDatabase } = await import('./embedded-database.js');
-      this.embedded = await EmbeddedDatabase.open(DATA_DIR, mayCreate);
-    }
+    this.embedded ??= await EmbeddedDatabase.open(DATA_DIR, mayCreate);
     return this.optionsFor(this.embedded.poolOptions());
   }
 

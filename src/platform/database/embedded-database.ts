@@ -1,15 +1,68 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
-import { PGlite } from '@electric-sql/pglite';
-import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
-import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import { inspect } from 'node:util';
+import type { PGlite } from '@electric-sql/pglite';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
 import { OperatorError } from '../config/operator-error.js';
-import { clusterIn, createDirectory, DataDirectoryError, DataDirectoryInUseError, requireWritable } from './data-directory.js';
+
+/** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), with their meaning and fix. */
+const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
+  [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
+  [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
+  [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
+  [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
+];
+
+/** The data directory cannot be read, written or opened. */
+export class DataDirectoryError extends OperatorError {
+  readonly fault: string;
+
+  /** @param cause - PGlite also throws values that are no errors */
+  constructor(directory: string, cause: unknown) {
+    const given = Object(cause) as { code?: unknown; errno?: unknown; errcode?: unknown };
+    const codes = [given.code, given.errno, given.errcode];
+    const reason = Error.isError(cause) ? cause.message : inspect(cause);
+    const [, fault, fix] = FAULTS.find(([known]) => codes.some((code) => known.includes(code))) ?? [[], reason, 'Fix this'];
+    super(`The data directory ${directory} cannot be used: ${fault}. ${fix}, or choose another directory with DATA_DIR.`);
+    this.fault = fault;
+  }
+}
+
+/** Two processes on one data directory would destroy it. */
+export class DataDirectoryInUseError extends OperatorError {
+  constructor(directory: string) {
+    super(
+      `Another process is using the data directory ${directory}. ` +
+        'Stop it first, choose another directory with DATA_DIR, or use a PostgreSQL server with DATABASE_URL.',
+    );
+  }
+}
+
+/** The directory of PostgreSQL's files. */
+export function clusterIn(directory: string): string {
+  return resolve(directory, 'postgresql');
+}
+
+/**
+ * Finds the innermost directory of the path to PostgreSQL's files that exists.
+ *
+ * @throws DataDirectoryError if it is not a directory, or files cannot be created in it, which SQLite and PGlite do not say
+ */
+export async function existingPart(directory: string): Promise<string> {
+  let existing = clusterIn(directory);
+  while (!existsSync(existing)) {
+    existing = dirname(existing);
+  }
+  // With the dot, a file is an error.
+  await access(`${existing}/.`, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+    throw new DataDirectoryError(directory, error);
+  });
+  return existing;
+}
 
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
@@ -19,6 +72,8 @@ export class EmbeddedDatabase {
   private constructor(
     private readonly pglite: PGlite,
     private readonly lock: DatabaseSync,
+    /** Options of a pool, which has the only connection to this database and must keep it when idle. */
+    readonly poolOptions: () => PoolConfig,
   ) {}
 
   /**
@@ -30,35 +85,25 @@ export class EmbeddedDatabase {
    * @throws OperatorError if there is none
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
-    // The errors of SQLite and PGlite do not name the reason.
-    if (existsSync(directory)) {
-      await requireWritable(directory);
-    }
-    if (!mayCreate && !existsSync(clusterIn(directory))) {
+    const isNew = (await existingPart(directory)) !== clusterIn(directory);
+    if (isNew && !mayCreate) {
       throw new OperatorError(`The data directory ${directory} has no database yet. Run "migrate", or start the service.`);
     }
     let lock: DatabaseSync | undefined;
     try {
-      await createDirectory(directory);
-      if (existsSync(clusterIn(directory))) {
-        await requireWritable(directory, clusterIn(directory));
-      }
+      await mkdir(directory, { recursive: true, mode: 0o700 });
       lock = new DatabaseSync(join(directory, 'lock'));
       // An operating system lock, which is released when the process ends, even by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-      return new EmbeddedDatabase(await openCluster(directory), lock);
+      // Loaded only when used, because it is large.
+      const { createPgConfig } = await import('@electric-sql/pglite/node-postgres');
+      const pglite = await openCluster(clusterIn(directory));
+      return new EmbeddedDatabase(pglite, lock, () => Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0 }));
     } catch (error) {
       lock?.close();
-      if (Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY) {
-        throw new DataDirectoryInUseError(directory);
-      }
-      throw error instanceof DataDirectoryError ? error : new DataDirectoryError(directory, error);
+      const isBusy = Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY;
+      throw isBusy ? new DataDirectoryInUseError(directory) : new DataDirectoryError(directory, error);
     }
-  }
-
-  /** Options for `pg` with the only connection to this database, which must stay open when idle. */
-  poolOptions(): PoolConfig {
-    return Object.assign(createPgConfig(this.pglite), { max: 1, idleTimeoutMillis: 0 });
   }
 
   async close(): Promise<void> {
@@ -68,8 +113,9 @@ export class EmbeddedDatabase {
 }
 
 /** Creates a cluster under another name and renames it, so that an existing one is always complete. */
-async function openCluster(directory: string): Promise<PGlite> {
-  const cluster = clusterIn(directory);
+async function openCluster(cluster: string): Promise<PGlite> {
+  const { PGlite } = await import('@electric-sql/pglite');
+  const { pg_trgm } = await import('@electric-sql/pglite/contrib/pg_trgm');
   if (!existsSync(cluster)) {
     const unfinished = `${cluster}.unfinished`;
     const remove = () => rm(unfinished, { recursive: true, force: true });
@@ -83,23 +129,13 @@ async function openCluster(directory: string): Promise<PGlite> {
     }
   }
   // For `CREATE EXTENSION`, as on a server.
-  const pglite = new ByteExactPGlite(cluster, { extensions: { pg_trgm } });
-  await pglite.waitReady;
-  return pglite;
-}
-
-type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>;
-
-/** Parses responses with the parser of `pg`: that of PGlite 0.5.16 drops U+FEFF at the start of a text. Remove it once PGlite does not. */
-class ByteExactPGlite extends PGlite {
-  override async execProtocolStream(
-    message: Uint8Array,
-    options?: Parameters<PGlite['execProtocolStream']>[1],
-  ): Promise<Messages> {
-    const bytes = await this.execProtocolRaw(message, options);
+  const pglite = await PGlite.create(cluster, { extensions: { pg_trgm } });
+  // The parser of PGlite 0.5.16 drops U+FEFF at the start of a text, unlike that of `pg`. Remove this once it does not.
+  const execProtocolStream: PGlite['execProtocolStream'] = async (message, options) => {
+    const { buffer, byteOffset, byteLength } = await pglite.execProtocolRaw(message, options);
     const messages: unknown[] = [];
-    const stream = Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)]);
-    await parse(stream, (parsed) => messages.push(parsed));
-    return messages as Messages;
-  }
+    await parse(Readable.from([Buffer.from(buffer, byteOffset, byteLength)]), (parsed) => messages.push(parsed));
+    return messages as Awaited<ReturnType<PGlite['execProtocolStream']>>;
+  };
+  return Object.assign(pglite, { execProtocolStream });
 }

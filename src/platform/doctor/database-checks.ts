@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
 import { stat, statfs } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
-import { clusterIn, DataDirectoryError, DataDirectoryInUseError, requireWritable } from '../database/data-directory.js';
+import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
 import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 
@@ -120,19 +118,14 @@ function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
     name: 'data-directory',
     advice: 'Mount it writable, give it to the user of the service, free some space, or choose another one with DATA_DIR.',
     run: async () => {
-      let directory = resolve(path);
-      while (!existsSync(directory)) directory = dirname(directory);
       try {
-        await requireWritable(path, directory);
-        if (!existsSync(clusterIn(path))) {
-          const { bavail, bsize } = await statfs(directory);
+        const existing = await existingPart(path);
+        if (existing !== clusterIn(path)) {
+          const { bavail, bsize } = await statfs(existing);
           const free = Math.floor((bavail * bsize) / 2 ** 20);
-          return free < NEW_DATABASE
-            ? {
-                fine: false,
-                found: `${path} has no database yet: it needs ${NEW_DATABASE} MiB, and the disk has ${free} MiB left`,
-              }
-            : { fine: true, found: `${path} has no database yet: the first start creates it` };
+          const fine = free >= NEW_DATABASE;
+          const lack = `it needs ${NEW_DATABASE} MiB, and the disk has ${free} MiB left`;
+          return { fine, found: `${path} has no database yet: ${fine ? 'the first start creates it' : lack}` };
         }
         const { uid } = await stat(path);
         if (uid !== process.getuid?.()) {

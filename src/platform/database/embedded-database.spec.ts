@@ -1,4 +1,4 @@
-import { DataDirectoryError } from './data-directory.js';
+import { DataDirectoryError } from './embedded-database.js';
 
 it.each([
   // As PGlite throws them, which are no errors.
