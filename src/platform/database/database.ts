@@ -88,7 +88,7 @@ export class Database implements OnApplicationShutdown {
     const { signal } = this.shutdown;
     const dataSources = replicas.map((url) => new AppDataSource(this.optionsFor({ url, isReplica: true })));
     this.metrics.watch(this.dataSource, dataSources);
-    this.replicas = new ReadReplicas(dataSources, signal);
+    this.replicas = dataSources.length > 0 ? new ReadReplicas(dataSources, signal) : undefined;
     this.dataSource.setOptions(await this.options());
     this.connecting = this.connectWithRetries(signal);
     // `started` reports the error.
