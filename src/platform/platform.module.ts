@@ -7,7 +7,7 @@ import { ScopesGuard } from './auth/scopes.guard.js';
 import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
 import { Configuration } from './config/configuration.js';
-import { ConfigurationModule } from './config/configuration.module.js';
+import { ConfigurationModule } from './config/read-configuration.js';
 import { DocsController } from './docs/docs.controller.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';

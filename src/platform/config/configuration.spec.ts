@@ -7,15 +7,20 @@ import { IsEmail } from 'class-validator';
 import { pino } from 'pino';
 import { NestLogger } from '../observability/nest-logger.js';
 import { Configuration } from './configuration.js';
-import { ConfigurationModule } from './configuration.module.js';
 import { OperatorError } from './operator-error.js';
-import { misspelledVariables, readConfiguration, variables, withConfiguration } from './read-configuration.js';
-import { Secret, Seconds } from './variables.decorators.js';
+import {
+  ConfigurationModule,
+  misspelledVariables,
+  readConfiguration,
+  variables,
+  withConfiguration,
+} from './read-configuration.js';
+import { Seconds } from './variables.decorators.js';
 
 class CatsVariables {
   @IsEmail() readonly CATS_KEEPER: string = 'keeper@example.org';
   @Seconds(1, 60) readonly CATS_NAP: number = 10;
-  @Secret() readonly CATS_KEY: string = '';
+  readonly CATS_KEY: string = '';
 }
 
 @Injectable()
@@ -113,46 +118,18 @@ it('a module gets variables of its own, from the same environment as the platfor
   expect(inspect([one, two], { showHidden: true, depth: 9 }) + JSON.stringify([one, two])).not.toContain('canary');
 });
 
-describe('a print-out of the configuration', () => {
-  const PASSWORD = 'canaryhunter2';
-  const urls = [
-    `postgres://user:${PASSWORD}@host/database`,
-    `redis://user:${PASSWORD}@host`,
-    `redis+sentinel://host/main?sentinelPassword=${PASSWORD}`,
-    `https://user:${PASSWORD}@host/path`,
-  ];
-
-  /** The configuration with one variable, and those that it needs; undefined where that is refused. */
-  function withVariable(name: string, value: string): Configuration | undefined {
-    const others = { DATABASE_URL: 'postgres://host/database', AUTH_JWT_ISSUER: 'https://host', AUTH_JWT_AUDIENCE: 'items' };
-    try {
-      return readConfiguration({ ...others, [name]: value });
-    } catch {
-      return undefined;
-    }
-  }
-
-  function logged(...message: Parameters<NestLogger['log']>): string {
-    const lines: string[] = [];
-    new NestLogger(pino({}, { write: (line) => void lines.push(line) })).log(...message);
-    return lines.join('');
-  }
-
-  it.each<[string, (configuration: Configuration) => string]>([
-    ['inspect', (configuration) => inspect({ options: [configuration] }, { showHidden: true, getters: true, depth: 9 })],
-    ['console.log', (configuration) => format(configuration, '%o %O %j %s', configuration, configuration, configuration)],
-    ['JSON', (configuration) => JSON.stringify({ options: [configuration] })],
-    ['the log', (configuration) => logged(configuration) + logged({ msg: 'started', configuration })],
-  ])('shows no password of any variable that takes one, and all else: %s', (_case, print) => {
-    // Of names and paths, which take anything, none is a password.
-    const names = Object.keys(new Configuration()).filter((name) => !withVariable(name, 'anything'));
-    const taken = names.flatMap((name) => urls.flatMap((url) => withVariable(name, url) ?? []));
-    expect(taken.length).toBeGreaterThan(5);
-    const headers = readConfiguration({ OTEL_EXPORTER_OTLP_HEADERS: `api-key=${PASSWORD}` });
-    for (const configuration of [headers, ...taken]) expect(print(configuration)).not.toContain(PASSWORD);
-    const text = print(readConfiguration({ REDIS_URL: urls[1], DATA_DIR: '/canary', RATE_LIMIT: '12345' }));
-    for (const shown of [/REDIS_URL"?: ?['"]\[set\]['"]/, /DATA_DIR"?: ?['"]\/canary['"]/, /RATE_LIMIT"?: ?12345/]) {
-      expect(text).toMatch(shown);
-    }
-  });
+it.each<[string, (configuration: Configuration) => string]>([
+  ['inspect', (configuration) => inspect({ options: [configuration] }, { showHidden: true, getters: true, depth: 9 })],
+  ['console.log', (configuration) => format(configuration, '%o %O %j %s', configuration, configuration, configuration)],
+  ['JSON', (configuration) => JSON.stringify({ options: [configuration] })],
+  ['the log', (configuration) => logged(configuration) + logged({ msg: 'started', configuration })],
+])('a print-out of the configuration shows no value: %s', (_case, print) => {
+  const configuration = readConfiguration({ REDIS_URL: 'redis://user:canary@host', OTEL_EXPORTER_OTLP_HEADERS: 'key=canary' });
+  expect(print(configuration)).not.toContain('canary');
 });
+
+function logged(...message: Parameters<NestLogger['log']>): string {
+  const lines: string[] = [];
+  new NestLogger(pino({}, { write: (line) => void lines.push(line) })).log(...message);
+  return lines.join('');
+}

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { IsIn } from 'class-validator';
 import { DecimalInteger, Rule } from '../validation/rule.js';
-import { Decimal, Flag, Form, isUnset, ListOf, Seconds, Secret } from './variables.decorators.js';
+import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decorators.js';
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */
 export const SERVICE_NAME = 'items';
@@ -28,9 +28,9 @@ export class Configuration {
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
   @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
 
-  @Secret() @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
-  @Secret() @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
-  @Secret() @ListOf('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
+  @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
+  @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
+  @ListOf('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
   readonly DATA_DIR: string = './data';
   @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
@@ -40,7 +40,7 @@ export class Configuration {
 
   @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;
   @DecimalInteger(1, 86_400) readonly RATE_LIMIT_WINDOW: number = 60;
-  @Secret() @Form('redisUrl') readonly REDIS_URL: string | undefined = undefined;
+  @Form('redisUrl') readonly REDIS_URL: string | undefined = undefined;
   /** Braces would choose the slot of a key in Redis Cluster. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';
@@ -60,8 +60,8 @@ export class Configuration {
   readonly SHUTDOWN_DELAY: number = 5;
   @Seconds(0.1, 3600) readonly SHUTDOWN_TIMEOUT: number = 25;
 
-  @Secret() @Form('collectorUrl') readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
-  @Secret() readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
+  @Form('collectorUrl') readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined = undefined;
+  readonly OTEL_EXPORTER_OTLP_HEADERS: string | undefined = undefined;
   readonly OTEL_SERVICE_NAME: string | undefined = undefined;
   readonly OTEL_RESOURCE_ATTRIBUTES: string | undefined = undefined;
   @IsIn(['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]))

@@ -2,25 +2,20 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
 import { loadEnvFile } from 'node:process';
 import { inspect } from 'node:util';
-import type { Type } from '@nestjs/common';
-import type { ConfigFactory } from '@nestjs/config';
+import { Logger, Module, type Type } from '@nestjs/common';
+import { type ConfigFactory, ConfigModule, ConfigService } from '@nestjs/config';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { closestMatch } from 'leven';
 import { faultsOf } from '../validation/input-faults.js';
 import { Configuration } from './configuration.js';
 import { OperatorError } from './operator-error.js';
-import { printable } from './variables.decorators.js';
 
 const classes = new Set<Type<object>>();
 const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
 const scope = new AsyncLocalStorage<Configuration>();
 
-const print = {
-  value(this: object) {
-    return printable(this);
-  },
-};
+const nothing = { value: () => ({}) };
 
 /**
  * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values available in `ConfigService`. They are
@@ -30,7 +25,7 @@ const print = {
  */
 export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   classes.add(type);
-  Object.defineProperties(type.prototype, { toJSON: print, [inspect.custom]: print });
+  preventPrinting(type.prototype as object);
   const read = (): T => {
     const configuration = scope.getStore() ?? readConfiguration(loadEnvironment());
     return configuration instanceof type ? configuration : instanceOf(type, environments.get(configuration) ?? {});
@@ -38,9 +33,6 @@ export function variables<T extends object>(type: Type<T>): ConfigFactory<T> {
   // The injection token, as `registerAs` sets it.
   return Object.assign(read, { KEY: type });
 }
-
-/** The variables of the platform for `ConfigModule.forRoot`. */
-export const platformVariables = variables(Configuration);
 
 /**
  * Reads and validates the configuration. An empty variable counts as unset.
@@ -70,6 +62,14 @@ export function withConfiguration<T>(configuration: Configuration, run: () => T)
   return scope.run(configuration, run);
 }
 
+/** The environment of the process, with variables of a file `.env` in the working directory. */
+export function loadEnvironment(): NodeJS.ProcessEnv {
+  if (existsSync('.env')) {
+    loadEnvFile('.env');
+  }
+  return process.env;
+}
+
 /** Names in the environment that are similar to the name of a variable, each with that name. */
 export function misspelledVariables(configuration: Configuration): string[] {
   const known = [...classes].flatMap((type) => Object.keys(new type()));
@@ -79,10 +79,23 @@ export function misspelledVariables(configuration: Configuration): string[] {
   });
 }
 
-/** The environment of the process, with variables of a file `.env` in the working directory. */
-export function loadEnvironment(): NodeJS.ProcessEnv {
-  if (existsSync('.env')) {
-    loadEnvFile('.env');
+/** Some variables are passwords, and would be printed with any object that refers to them. */
+function preventPrinting(target: object): void {
+  Object.defineProperties(target, { toJSON: nothing, [inspect.custom]: nothing });
+}
+
+/** Makes {@link Configuration} and `ConfigService` injectable everywhere. */
+@Module({
+  imports: [
+    ConfigModule.forRoot({ isGlobal: true, ignoreEnvFile: true, validatePredefined: false, load: [variables(Configuration)] }),
+  ],
+})
+export class ConfigurationModule {
+  constructor(configuration: Configuration, service: ConfigService) {
+    preventPrinting(service);
+    const misspelled = misspelledVariables(configuration);
+    if (misspelled.length > 0) {
+      new Logger('Configuration').warn(`Unknown variables: ${misspelled.join(', ')}`);
+    }
   }
-  return process.env;
 }

@@ -4,8 +4,6 @@ import { isDecodable } from '../http/percent-encoding.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
 
-const SECRET = 'secret-variable';
-
 const FORMS = {
   postgresUrl: ['a URL like postgres://user:password@host:5432/database, special characters percent-encoded', isPostgresUrl],
   redisUrl: [
@@ -24,18 +22,6 @@ const FORMS = {
   readableFile: ['the path of a file that the service can read', isReadableFile],
   network: ['an address or network like 10.0.0.0/8', isNetwork],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
-
-/** Marks a variable that may contain a password, which is never printed. */
-export function Secret(): PropertyDecorator {
-  return (target, name) => Reflect.defineMetadata(SECRET, true, target, name);
-}
-
-/** The variables of an object for printing: of a {@link Secret}, only whether it is set. */
-export function printable(variables: object): Record<string, unknown> {
-  const show = (name: string, value: unknown) =>
-    Reflect.hasMetadata(SECRET, variables, name) && !isUnset(value) ? '[set]' : value;
-  return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, show(name, value)]));
-}
 
 /** Whether the value is that of an unset variable or list. */
 export function isUnset(value: unknown): boolean {

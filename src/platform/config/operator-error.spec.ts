@@ -1,6 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { OperatorError } from './operator-error.js';
-import { failureText } from './report-failure.js';
+import { failureText, OperatorError } from './operator-error.js';
 
 const SECRET = 'canary';
 
