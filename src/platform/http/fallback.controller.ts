@@ -32,8 +32,7 @@ interface Layer {
 /** All routes with prefix and version, as in `/v1/items/:id`, in matching order. */
 export function expressRoutes({ router }: Pick<Express, 'router'>) {
   return (router.stack as unknown as Layer[]).flatMap((layer) => {
-    const { path = '', methods = {} } = layer.route ?? {};
-    const match = (requested: string) => layer.match(requested);
-    return layer.route ? [{ path, methods: Object.keys(methods).map((method) => method.toUpperCase()), match }] : [];
+    const methods = Object.keys(layer.route?.methods ?? {}).map((method) => method.toUpperCase());
+    return layer.route ? [{ path: layer.route.path, methods, match: (path: string) => layer.match(path) }] : [];
   });
 }

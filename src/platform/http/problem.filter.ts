@@ -28,14 +28,11 @@ export class ProblemFilter implements ExceptionFilter {
     sendJson(response, problemJson(problem, request.path, request.id));
   }
 
-  private log(problem: Problem): void {
-    if (problem.type.status === internalError.status) {
-      this.logger.error({ msg: 'request failed', err: problem.cause });
-    } else if (problem.type.status > internalError.status || problem.cause instanceof QueryFailedError) {
-      this.logger.warn({
-        msg: problem.message,
-        reason: Error.isError(problem.cause) ? describeError(problem.cause).message : undefined,
-      });
+  private log({ type: { status }, message, cause }: Problem): void {
+    if (status === internalError.status) {
+      this.logger.error({ msg: 'request failed', err: cause });
+    } else if (status > internalError.status || cause instanceof QueryFailedError) {
+      this.logger.warn({ msg: message, reason: Error.isError(cause) ? describeError(cause).message : undefined });
     }
   }
 }
