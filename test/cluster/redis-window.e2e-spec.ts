@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createRedis, type RedisConnection } from '../../src/platform/redis/connect-redis.js';
 import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
-import { RedisWindow } from '../../src/platform/throttling/redis-window.js';
+import { createRedis, type RedisConnection, RedisWindow } from '../../src/platform/redis/redis-window.js';
 
 // Properties of the window that requests of clients cannot show: other clocks and other limits.
 

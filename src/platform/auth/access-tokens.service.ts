@@ -14,11 +14,9 @@ import { digestOf, fingerprintOf, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'familyId'>>;
 
-/** How a token is replaced. Times are in milliseconds. */
-export interface Rotation {
-  /** How long the old token stays valid. */
+/** In milliseconds: how long the old token stays valid, and the lifetime of the new one, by default that of the old one. */
+interface Rotation {
   overlap: number;
-  /** Lifetime of the new token; `Infinity` if it does not expire. By default, the lifetime of the old token. */
   lifetime?: number | undefined;
 }
 

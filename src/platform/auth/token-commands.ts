@@ -48,10 +48,15 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       command.error("error: required option '--name <name>' not specified");
     }
     await withTokens(async (tokens, app) => {
-      refuseUnknown(scope ?? [], new Set(routesOf(app).flatMap(scopesOf)));
+      const known = new Set(routesOf(app).flatMap(scopesOf));
+      const unknown = scope?.find((each) => !known.has(each));
+      if (unknown !== undefined) {
+        const scopes = [...known].toSorted().join(', ');
+        throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${scopes}.`);
+      }
       const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope }, by);
       print(issued.token);
-      confirm(issuedText(issued.row));
+      print(issuedText(issued.row), process.stderr);
     });
   });
 
@@ -63,7 +68,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       const tokens = (await withTokens((service) => service.list())).map(describe);
       print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
       if (tokens.length === 0) {
-        confirm('There are no tokens. Create one with `token issue --name <name>`.');
+        print('There are no tokens. Create one with `token issue --name <name>`.', process.stderr);
       }
     });
 
@@ -78,7 +83,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     await withTokens(async (tokens) => {
       const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
       print(rotated.token);
-      confirm(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`);
+      print(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`, process.stderr);
     });
   });
 
@@ -98,7 +103,10 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
         );
       }
       const { id, name } = revoked;
-      confirm(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
+      print(
+        `Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`,
+        process.stderr,
+      );
     });
   });
 
@@ -146,13 +154,6 @@ function tokenId(text: string): string {
   return text;
 }
 
-function refuseUnknown(scopes: readonly string[], known: ReadonlySet<string>): void {
-  const unknown = scopes.find((scope) => !known.has(scope));
-  if (unknown !== undefined) {
-    throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${[...known].toSorted().join(', ')}.`);
-  }
-}
-
 type Description = ReturnType<typeof describe>;
 
 const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
@@ -173,12 +174,10 @@ function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revoke
 }
 
 function table(tokens: readonly Description[]): string {
-  const columns = Object.entries(COLUMNS).map(([head, cellOf]) => {
-    const cells = [head, ...tokens.map(cellOf)];
-    const width = cells.reduce((widest, { length }) => Math.max(widest, length), 0);
-    return cells.map((cell) => cell.padEnd(width));
-  });
-  const lines = [COLUMNS, ...tokens].map((_, row) => columns.map((cells) => cells[row]).join('  '));
+  const rows = [Object.keys(COLUMNS), ...tokens.map((token) => Object.values(COLUMNS).map((cellOf) => cellOf(token)))];
+  const widthOf = (column: number) => rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0);
+  const widths = Object.keys(COLUMNS).map((_, column) => widthOf(column));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
@@ -197,10 +196,6 @@ function minuteOf(time: Date): string {
   return `${time.toISOString().slice(0, 16)}Z`;
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function confirm(text: string): void {
-  process.stderr.write(`${text}\n`);
+function print(text: string, stream: NodeJS.WriteStream = process.stdout): void {
+  stream.write(`${text}\n`);
 }

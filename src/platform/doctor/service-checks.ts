@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
-import { createRedis } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
+import { createRedis } from '../redis/redis-window.js';
 import type { Check } from './check.js';
 
 /** Checks the timeouts, the keys of the issuer, and Redis. */

@@ -2,11 +2,10 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import type { RedisConnection } from '../redis/connect-redis.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
+import type { RedisWindow } from '../redis/redis-window.js';
 import { within } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
-import { RedisWindow } from './redis-window.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
 /** In milliseconds. */
@@ -48,14 +47,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private readonly redisDuration;
   /** Requests admitted by this process, by window length (`@Throttle()` can add lengths). */
   private readonly windows = new Map<number, SlidingWindow>();
-  private connection: RedisConnection | undefined;
   private redis: RedisWindow | undefined;
-  private isAway = false;
-  /** The key of the latest failure, to probe the same node of a cluster. */
-  private failedKey = '';
-  /** Start of the slow responses in a row, by `performance.now()`. */
-  private slowSince = Infinity;
-  private slowInRow = 0;
+  /** While Redis is away: the key of the failure, to probe the same node of a cluster. */
+  private failedKey: string | undefined;
+  /** Starts of the slow responses in a row, by `performance.now()`. */
+  private slow: number[] = [];
   private backSince = -Infinity;
   private probing: NodeJS.Timeout | undefined;
 
@@ -79,9 +75,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
     );
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () => Number(this.redis !== undefined && !this.isAway));
+    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () =>
+      Number(this.redis !== undefined && this.failedKey === undefined),
+    );
     const degraded = 'Whether this process counts alone although REDIS_URL is set';
-    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(this.isAway));
+    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(this.failedKey !== undefined));
   }
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
@@ -92,28 +90,26 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     // Loaded only when used.
-    const { createRedis } = await import('../redis/connect-redis.js');
-    this.connection = createRedis(location)
+    const { createRedis, RedisWindow } = await import('../redis/redis-window.js');
+    const connection = createRedis(location)
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
-    this.redis = new RedisWindow(this.connection, REDIS_KEY_PREFIX);
-    await within(TIMES.connect, this.connection.connect()).catch(this.leave);
+    this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
+    await within(TIMES.connect, connection.connect()).catch(this.leave);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 50 ms for Redis. @returns times in seconds, rounded up */
   async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
-    const { admitted, remaining, freeIn } = await (currentSpan()
-      ? traced('rate limit', () => this.hit(key, limit, ttl))
-      : this.hit(key, limit, ttl));
+    const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl));
     const seconds = Math.ceil(freeIn / 1000);
     return { totalHits: limit - remaining, timeToExpire: seconds, isBlocked: !admitted, timeToBlockExpire: seconds };
   }
 
   onApplicationShutdown(): void {
     clearInterval(this.probing);
-    this.isAway = true;
-    this.connection?.disconnect();
+    this.failedKey ??= '';
+    this.redis?.connection.disconnect();
   }
 
   private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
@@ -122,7 +118,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     // The share of this process.
     const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { redis } = this;
-    if (!redis || this.isAway) {
+    if (!redis || this.failedKey !== undefined) {
       return this.decided(window.hit(key, part), 'process');
     }
     const mustAgree = performance.now() < this.backSince + ttl + TIMES.back;
@@ -154,22 +150,19 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     response.catch((error: unknown) => this.leave(error, key));
     try {
       const state = await within(TIMES.call, response);
-      this.slowSince = Infinity;
-      this.slowInRow = 0;
+      this.slow = [];
       return state;
     } catch (error) {
-      this.slowSince = Math.min(this.slowSince, start);
-      this.slowInRow += 1;
-      if (this.slowInRow >= SLOW_RESPONSES && performance.now() - this.slowSince >= TIMES.slow) {
+      this.slow.push(start);
+      if (this.slow.length >= SLOW_RESPONSES && performance.now() - (this.slow[0] ?? start) >= TIMES.slow) {
         this.leave(error, key);
       }
       return undefined;
     }
   }
 
-  private readonly leave = (err: unknown, key = this.failedKey): void => {
-    if (!this.isAway) {
-      this.isAway = true;
+  private readonly leave = (err: unknown, key = ''): void => {
+    if (this.failedKey === undefined) {
       this.failedKey = key;
       this.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'Redis unavailable, counting per process', err });
@@ -177,18 +170,18 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   };
 
   private async probe(): Promise<void> {
-    if (this.isAway && this.redis) {
-      try {
-        await within(TIMES.call, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
-      } catch {
-        return;
-      }
-      this.isAway = false;
-      this.slowSince = Infinity;
-      this.slowInRow = 0;
-      this.backSince = performance.now();
-      this.changes.inc({ to: 'redis' });
-      this.logger.log({ msg: 'Redis available again' });
+    if (this.failedKey === undefined || !this.redis) {
+      return;
     }
+    try {
+      await within(TIMES.call, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
+    } catch {
+      return;
+    }
+    this.failedKey = undefined;
+    this.slow = [];
+    this.backSince = performance.now();
+    this.changes.inc({ to: 'redis' });
+    this.logger.log({ msg: 'Redis available again' });
   }
 }

@@ -1,6 +1,3 @@
-// The global `performance` has a getter, which takes a twentieth of the time of a call.
-import { performance } from 'node:perf_hooks';
-
 export interface WindowState {
   /** Whether the call was counted. */
   admitted: boolean;
@@ -64,18 +61,14 @@ export class SlidingWindow {
       this.current = new Map();
       this.nextTurn = now + this.length;
     }
-    let calls = this.current.get(key);
-    if (!calls) {
-      calls = this.previous.get(key) ?? { times: [], first: 0 };
-      this.previous.delete(key);
-      this.current.set(key, calls);
-    }
-    const { times } = calls;
-    while (calls.first < times.length && (times[calls.first] ?? 0) + this.length <= now) {
+    const calls = this.current.get(key) ?? this.previous.get(key) ?? { times: [], first: 0 };
+    this.previous.delete(key);
+    this.current.set(key, calls);
+    while ((calls.times[calls.first] ?? Infinity) + this.length <= now) {
       calls.first += 1;
     }
-    if (calls.first * 2 > times.length) {
-      times.splice(0, calls.first);
+    if (calls.first * 2 > calls.times.length) {
+      calls.times.splice(0, calls.first);
       calls.first = 0;
     }
     return calls;

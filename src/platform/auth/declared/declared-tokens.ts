@@ -128,8 +128,6 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
   const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
-  // Names and scopes are logged, so they must not contain a secret.
-  const isSecret = (text: string) => /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
   const rules: [boolean, string][] = [
     [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 in the wrong field: write name:token:scopes'],
     [!isTokenName(name), `has an invalid name: write ${TOKEN_NAME_RULE} before the first colon`],
@@ -144,4 +142,9 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
   const id = v5(fingerprint, NAMESPACE);
   tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
   return rules.find(([isBroken]) => isBroken)?.[1];
+}
+
+/** Names and scopes are logged, so they must not contain a secret. */
+function isSecret(text: string): boolean {
+  return /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
 }

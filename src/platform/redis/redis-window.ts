@@ -1,0 +1,107 @@
+import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
+import { SERVICE_NAME } from '../config/configuration.js';
+import type { WindowState } from '../throttling/sliding-window.js';
+import type { RedisLocation } from './redis-url.js';
+
+export type RedisConnection = Redis | Cluster;
+
+/** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
+const TIMES = { retry: 250, connect: 500, response: 1000 };
+
+const retry = () => TIMES.retry;
+
+/** Creates a client, which `connect()` starts and ioredis reconnects. While it is disconnected, commands fail at once without retry. */
+export function createRedis(location: RedisLocation): RedisConnection {
+  const { kind, nodes, tls, username, password, sentinelPassword, masterName, database } = location;
+  const server: RedisOptions = {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    connectTimeout: TIMES.connect,
+    socketTimeout: TIMES.response,
+    connectionName: SERVICE_NAME,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: retry,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls && { tls: {} }),
+  };
+  if (kind === 'cluster') {
+    return new Cluster([...nodes], {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      redisOptions: server,
+      clusterRetryStrategy: retry,
+      retryDelayOnClusterDown: 0,
+      retryDelayOnFailover: 0,
+      slotsRefreshTimeout: TIMES.connect,
+      // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
+      ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
+    });
+  }
+  if (kind === 'single') {
+    return new Redis({ ...server, ...nodes[0], db: database });
+  }
+  return new Redis({
+    ...server,
+    sentinels: [...nodes],
+    name: masterName ?? '',
+    db: database,
+    sentinelRetryStrategy: retry,
+    sentinelCommandTimeout: TIMES.connect,
+    ...(sentinelPassword !== undefined && { sentinelPassword }),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+  });
+}
+
+/**
+ * `KEYS[1]`: a list with the times of the counted calls, oldest first, in microseconds of Redis' clock. `ARGV[1]`: the limit. `ARGV[2]`:
+ * length of the window in microseconds. Returns whether the call was counted, the calls left, and the microseconds until a slot is free.
+ */
+const SCRIPT = `
+local key, limit, length = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+
+-- If the clock was set back, time stands still until the clock has caught up, for at most one window.
+local newest = tonumber(redis.call('LINDEX', key, -1) or 0)
+if newest > now + length then redis.call('DEL', key) else now = math.max(now, newest) end
+
+local count = redis.call('LLEN', key)
+while count > 0 and redis.call('LINDEX', key, 0) + length <= now do
+  redis.call('LPOP', key)
+  count = count - 1
+end
+
+local admitted = count < limit
+if admitted then
+  redis.call('RPUSH', key, string.format('%.0f', now))
+  redis.call('PEXPIRE', key, math.ceil(length / 1000))
+  count = count + 1
+end
+local leaving = redis.call('LINDEX', key, math.max(count - limit, 0)) or now
+return { admitted and 1 or 0, math.max(limit - count, 0), leaving + length - now }
+`;
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    slidingWindow(key: string, limit: number, length: number): Result<[number, number, number], Context>;
+  }
+}
+
+/** An exact sliding window in Redis, shared by all processes. */
+export class RedisWindow {
+  constructor(
+    readonly connection: RedisConnection,
+    private readonly keyPrefix: string,
+  ) {
+    connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
+  }
+
+  /** @param length - in milliseconds. @param suffix - of the key, whose braces keep a token's keys in one cluster slot */
+  async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
+    const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
+    const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);
+    return { admitted: admitted === 1, remaining, freeIn: freeIn / 1000 };
+  }
+}
