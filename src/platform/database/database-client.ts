@@ -82,9 +82,6 @@ export type DatabaseLocation = ServerLocation | PoolConfig;
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;
 
-/** Milliseconds until an idle connection is closed. */
-const IDLE_TIMEOUT = 30_000;
-
 const logger = new Logger('Database');
 
 export function dataSourceOptions(
@@ -118,7 +115,6 @@ function serverOptions(
   const timeout = isReplica ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
-    idleTimeoutMillis: IDLE_TIMEOUT,
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
     // Allows pipelined reads (see `runRead`). It also makes `pg` close the connection at `query_timeout`; otherwise the next statement

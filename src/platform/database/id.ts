@@ -1,5 +1,4 @@
 import { v7 } from 'uuid';
-import { isoText } from '../time/timestamp.js';
 
 /** A new UUIDv7 (RFC 9562, section 5.7) in lower case, greater than all earlier ones of this process even if the clock is set back. */
 export function newId(): string {
@@ -8,16 +7,7 @@ export function newId(): string {
 
 /** The creation time in an id of {@link newId}, in milliseconds. */
 export function creationTime(id: string): Date {
-  return new Date(millisecondsOf(id));
-}
-
-/** The same in RFC 3339. */
-export function creationTimeText(id: string): string {
-  return isoText(millisecondsOf(id));
-}
-
-function millisecondsOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16);
+  return new Date(Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16));
 }
 
 /** The smallest id of a time in milliseconds since 1970: ids made earlier are less, all others are not. Earlier times count as 1970. */

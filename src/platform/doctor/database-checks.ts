@@ -17,11 +17,10 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
     const direct = directUrl && connectionCheck('direct', () => migrations(directUrl));
     return [...serverChecks(dataSource), direct || migrationsCheck(dataSource, settings)];
   };
-  // While a replica is unavailable, lists are read from the primary.
-  const replica = (url: string) => open(url).then(() => []);
   return [
     connectionCheck('connection', server, 'fail', ' Behind PgBouncer, set DATABASE_DIRECT_URL.'),
-    ...replicas.map((url, index) => connectionCheck(`replica.${index + 1}`, () => replica(url), 'warn')),
+    // While a replica is unavailable, lists are read from the primary.
+    ...replicas.map((url, index) => connectionCheck(`replica.${index + 1}`, () => open(url).then(() => []), 'warn')),
   ];
 }
 
