@@ -76,9 +76,8 @@ export class AppDataSource extends DataSource {
   async open(signal: AbortSignal, migrate?: () => Promise<unknown>): Promise<void> {
     const { subscribers } = this;
     try {
-      await this.initialize();
-      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list.
-      this.subscribers.push(...subscribers);
+      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it fails.
+      await this.initialize().finally(() => Object.assign(this, { subscribers }));
       const [pending] = await new MigrationExecutor(this).getPendingMigrations();
       if (pending && !migrate) {
         throw new MigrationsPendingError(`The database lacks migrations, such as ${pending.name}: run "migrate".`);
