@@ -121,9 +121,6 @@ export function parseTokensFile(content: string): Declaration {
   return { tokens, faults: faults.slice(0, 100) };
 }
 
-/** Names and scopes are logged, so they must not contain a secret. */
-const isSecret = (text: string) => /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
-
 /** @returns the first error of a line, with its fix */
 function addLine(line: string, tokens: Declaration['tokens']): string | undefined {
   // Scopes contain colons.
