@@ -43,7 +43,7 @@ export class AccessToken {
 }
 
 /** The reason why a token is not valid now; undefined for a valid token. */
-export function endOf({ revokedAt, expiresAt, replacedBy }: Pick<AccessToken, 'revokedAt' | 'expiresAt' | 'replacedBy'>) {
+export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken) {
   if (revokedAt) {
     return 'revoked';
   }

@@ -43,9 +43,7 @@ export class FailureBudget {
 }
 
 /** A /48 gets ten times the budget of a /64. */
-function sizeOf(network: string): number {
-  return network.endsWith('/48') ? 10 : 1;
-}
+const sizeOf = (network: string) => (network.endsWith('/48') ? 10 : 1);
 
 /** Address of the client by `TRUSTED_PROXIES`, normalised, IPv4-mapped as IPv4; empty after the connection has closed. */
 export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {

@@ -1,9 +1,6 @@
 /** RFC 3339, section 5.6, with at most nanoseconds, as in CEL. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/** CEL allows the years 1 to 9999 in UTC. */
-const YEAR = /^(?!0000)\d{4}-/;
-
 /** Parses the text of CEL's `timestamp("…")`. @returns undefined unless it is a valid RFC 3339 time with zone in CEL's range */
 export function parseTimestamp(text: string): Temporal.Instant | undefined {
   if (!RFC_3339.test(text)) {
@@ -11,7 +8,8 @@ export function parseTimestamp(text: string): Temporal.Instant | undefined {
   }
   try {
     const instant = Temporal.Instant.from(text);
-    return YEAR.test(instant.toString()) ? instant : undefined;
+    // CEL allows the years 1 to 9999 in UTC.
+    return /^(?!0000)\d{4}-/.test(instant.toString()) ? instant : undefined;
   } catch {
     return undefined;
   }
