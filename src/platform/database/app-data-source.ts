@@ -131,6 +131,11 @@ export function transactionOf(dataSource: DataSource): Transaction | undefined {
   return transaction?.dataSource === dataSource ? transaction : undefined;
 }
 
+/** The query runner of the current transaction, if there is one. */
+export function runnerOf(manager: EntityManager): QueryRunner | undefined {
+  return manager.queryRunner ?? transactionOf(manager.dataSource)?.runner;
+}
+
 /** Runs a transaction, which begins and takes a connection at its first statement, preceded by `onBegin`. Nested, it is a savepoint. */
 export async function runTransaction<T>(
   dataSource: DataSource,

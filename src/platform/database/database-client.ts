@@ -117,7 +117,7 @@ function serverOptions(
     keepAlive: true,
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
-    // Allows pipelined reads (see `runRead`). It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
+    // Allows pipelined reads (see `SharedConnections`). It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
     // would wait behind the one without a response.
     pipeline: true,
     // Poolers reject startup parameters: set them on the role there.

@@ -1,9 +1,8 @@
-import { type ClientBase, type Pool, Query, type QueryConfig } from 'pg';
-import { type DataSource, type EntityMetadata, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
-import { poolOf, transactionOf } from './app-data-source.js';
-import type { DatabaseClientConfig } from './database-client.js';
+import { type ClientBase, Query, type QueryConfig } from 'pg';
+import { type DataSource, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
+import { poolOf, runnerOf } from './app-data-source.js';
 import { sqlState } from './database-problem.js';
-import { type OpenConnection, SharedConnections } from './shared-connections.js';
+import { hasSessions, type OpenConnection, SharedConnections } from './shared-connections.js';
 
 /** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */
 export interface Statement {
@@ -13,6 +12,8 @@ export interface Statement {
   readonly name?: string | undefined;
   /** Whether `pg` returns all its columns as text. */
   readonly isText?: boolean;
+  /** Whether it is a short read, which shares a connection with others of the entity. */
+  readonly isShort?: boolean;
 }
 
 /** Sends a statement. @returns the values of each row, in the order of the columns */
@@ -24,63 +25,49 @@ const USELESS_NAME = /^(?:0A000|26000|42P05)$/;
 /** Maximum connections that the reads of one entity share. */
 const MOST_SHARED = 4;
 
-/** By entity, so that a lock on one table does not block reads of others. Each data source has its own metadata. */
-const sharedConnections = new WeakMap<EntityMetadata, SharedConnections>();
+/** Half of the pool stays free for other work. */
+const sharedConnections = new SharedConnections(open, (dataSource, count) => {
+  const { options, idleCount, totalCount } = poolOf(dataSource);
+  return count < Math.min(MOST_SHARED, options.max / 2) && (idleCount > 0 || totalCount < options.max);
+});
 
-/** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
-export function runStatement<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
-  return run(repository, statement, async (each) => {
-    const client = await poolOf(repository.manager.dataSource).connect();
-    try {
-      return await send(client, each);
-    } finally {
-      client.release();
-    }
-  });
-}
-
-/** Runs a short read on connections that the reads of an entity share. */
-export function runRead<Entity extends ObjectLiteral>(repository: Repository<Entity>, statement: Statement) {
-  const { manager, metadata } = repository;
-  return hasSessions(manager.dataSource)
-    ? run(repository, statement, (each) => sharedBy(metadata).use((client) => send(client, each)))
-    : runStatement(repository, statement);
-}
-
-function sharedBy(metadata: EntityMetadata): SharedConnections {
-  let connections = sharedConnections.get(metadata);
-  if (!connections) {
-    const pool = () => poolOf(metadata.dataSource);
-    const mayOpen = (count: number) => {
-      const { options, idleCount, totalCount } = pool();
-      // Half of the pool stays free for other work.
-      return count < Math.min(MOST_SHARED, options.max / 2) && (idleCount > 0 || totalCount < options.max);
-    };
-    connections = new SharedConnections(() => open(pool()), mayOpen);
-    sharedConnections.set(metadata, connections);
-  }
-  return connections;
-}
-
-async function open(pool: Pool): Promise<OpenConnection> {
-  const client = await pool.connect();
+async function open(dataSource: DataSource): Promise<OpenConnection> {
+  const client = await poolOf(dataSource).connect();
   return { client, release: () => client.release() };
 }
 
-async function run<Entity extends ObjectLiteral>({ manager }: Repository<Entity>, statement: Statement, sendAlone: Send) {
+/** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
+export async function runStatement<Entity extends ObjectLiteral>(
+  { manager, metadata }: Repository<Entity>,
+  statement: Statement,
+): Promise<unknown[][]> {
   const { dataSource } = manager;
   const unnamed = { ...statement, name: undefined };
-  const runner = manager.queryRunner ?? transactionOf(dataSource)?.runner;
+  const runner = runnerOf(manager);
   if (runner) {
     return send((await runner.connect()) as ClientBase, unnamed);
   }
+  if (!hasSessions(dataSource)) {
+    return sendAlone(dataSource, unnamed);
+  }
+  const run: Send = (each) =>
+    each.isShort ? sharedConnections.use(metadata, (client) => send(client, each)) : sendAlone(dataSource, each);
   try {
-    return await sendAlone(hasSessions(dataSource) ? statement : unnamed);
+    return await run(statement);
   } catch (error) {
     if (USELESS_NAME.test(sqlState(error))) {
-      return sendAlone(unnamed);
+      return run(unnamed);
     }
     throw error;
+  }
+}
+
+async function sendAlone(dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
+  const { client, release } = await open(dataSource);
+  try {
+    return await send(client, statement);
+  } finally {
+    release();
   }
 }
 
@@ -120,9 +107,4 @@ export async function send(client: ClientBase, { text, values, name, isText }: S
   } catch (error) {
     throw new QueryFailedError(text, values, error as Error);
   }
-}
-
-/** Whether connections are sessions on a server: false behind a pooler and for the embedded database. */
-export function hasSessions({ options }: DataSource): boolean {
-  return (options.extra as DatabaseClientConfig | undefined)?.hasSessions === true;
 }

@@ -1,58 +1,96 @@
 import type { Duplex } from 'node:stream';
-import type { ClientBase } from 'pg';
-import { streamOf } from './database-client.js';
+import type { Client, ClientBase } from 'pg';
+import type { DataSource, EntityManager, EntityMetadata } from 'typeorm';
+import { giveBack } from './app-data-source.js';
+import { type DatabaseClientConfig, streamOf } from './database-client.js';
 
 /** Pending statements on each shared connection before another one is opened. */
 const ENOUGH = 16;
 
+/** A connection of the pool. */
 export interface OpenConnection {
   readonly client: ClientBase;
-  release(): void;
+  readonly release: () => void;
 }
 
 interface SharedConnection {
+  readonly metadata: EntityMetadata;
   readonly opened: Promise<OpenConnection>;
+  /** Undefined until it is open. */
+  client?: ClientBase;
   pending: number;
+  /** Closes the connection if it is not used any more. */
+  timer?: NodeJS.Timeout;
 }
 
-/** Connections with pipelined statements. Statements of one event loop turn are one write, which halves the processor time. */
+/**
+ * Connections with pipelined statements, by entity, so that a lock on one table does not block others. Statements of one event loop
+ * turn are one write, which halves the processor time.
+ */
 export class SharedConnections {
   private readonly connections = new Set<SharedConnection>();
 
-  /** @param mayOpen - whether another connection may be opened beside `count` */
+  /**
+   * @param mayOpen - whether another connection may be opened beside `count` of the entity
+   * @param keep - milliseconds for which an unused connection stays open
+   */
   constructor(
-    private readonly open: () => Promise<OpenConnection>,
-    private readonly mayOpen: (count: number) => boolean,
+    private readonly open: (dataSource: DataSource) => Promise<OpenConnection>,
+    private readonly mayOpen: (dataSource: DataSource, count: number) => boolean,
+    private readonly keep = 0,
   ) {}
 
-  get isOpen(): boolean {
-    return this.connections.size > 0 || this.mayOpen(0);
+  /** Connections of all entities. */
+  get size(): number {
+    return this.connections.size;
+  }
+
+  /** Whether the entity has a connection, or may open one. */
+  has(metadata: EntityMetadata): boolean {
+    return this.freest(metadata) !== undefined || this.mayOpen(metadata.dataSource, 0);
   }
 
   /** @param send - sends one statement synchronously */
-  async use<T>(send: (client: ClientBase) => Promise<T>): Promise<T> {
-    const connection = this.freest() ?? { opened: this.open(), pending: 0 };
+  async use<T>(metadata: EntityMetadata, send: (client: ClientBase) => Promise<T>): Promise<T> {
+    const connection = this.freest(metadata) ?? { metadata, opened: this.open(metadata.dataSource), pending: 0 };
     this.connections.add(connection);
+    clearTimeout(connection.timer);
     connection.pending += 1;
-    let open: OpenConnection | undefined;
     try {
-      open = await connection.opened;
-      holdUntilEndOfTurn(streamOf(open.client));
-      return await send(open.client);
+      const { client } = await connection.opened;
+      connection.client = client;
+      holdUntilEndOfTurn(streamOf(client));
+      return await send(client);
     } finally {
       connection.pending -= 1;
       if (connection.pending === 0) {
-        this.connections.delete(connection);
-        open?.release();
+        this.leave(connection);
       }
     }
   }
 
-  /** The connection with the fewest pending statements; undefined to open another one. */
-  private freest(): SharedConnection | undefined {
-    const [first] = [...this.connections].toSorted((a, b) => a.pending - b.pending);
-    return first && first.pending >= ENOUGH && this.mayOpen(this.connections.size) ? undefined : first;
+  /** The connection of an entity with the fewest pending statements; undefined to open another one. */
+  private freest(metadata: EntityMetadata): SharedConnection | undefined {
+    const own = [...this.connections].filter((each) => each.metadata === metadata && !isLost(each));
+    const [first] = own.toSorted((a, b) => a.pending - b.pending);
+    return first && first.pending >= ENOUGH && this.mayOpen(metadata.dataSource, own.length) ? undefined : first;
   }
+
+  private leave(connection: SharedConnection): void {
+    const close = () => {
+      this.connections.delete(connection);
+      void connection.opened.then(({ release }) => release()).catch(() => undefined);
+    };
+    if (this.keep === 0 || !connection.client || isLost(connection)) {
+      close();
+    } else {
+      connection.timer = setTimeout(close, this.keep).unref();
+    }
+  }
+}
+
+function isLost({ client }: SharedConnection): boolean {
+  return client !== undefined && streamOf(client).destroyed;
 }
 
 /** Joins all writes of this event loop turn into one. */
@@ -63,4 +101,28 @@ function holdUntilEndOfTurn(stream: Duplex): void {
       stream.uncork();
     });
   }
+}
+
+/** Opens a connection with settings until its release. @param settings - by PostgreSQL name; times in milliseconds */
+export async function openLimited(
+  dataSource: DataSource,
+  settings: Readonly<Record<string, string | number>>,
+): Promise<OpenConnection & { readonly manager: EntityManager }> {
+  const isSession = hasSessions(dataSource);
+  const runner = dataSource.createQueryRunner();
+  const client = (await runner.connect()) as Client;
+  const release = () => void giveBack(runner, client, isSession ? 'RESET ALL' : 'ROLLBACK');
+  const set = Object.entries(settings).map(([name, value]) => `SET ${isSession ? 'SESSION' : 'LOCAL'} ${name} = ${value}`);
+  try {
+    await client.query([...(isSession ? [] : ['START TRANSACTION READ ONLY']), ...set].join('; '));
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return { client, manager: runner.manager, release };
+}
+
+/** Whether connections are sessions on a server: false behind a pooler and for the embedded database. */
+export function hasSessions({ options }: DataSource): boolean {
+  return (options.extra as DatabaseClientConfig | undefined)?.hasSessions === true;
 }

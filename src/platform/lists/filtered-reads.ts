@@ -1,15 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { EntityMetadata, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
-import { databaseBusy, meaningOf } from '../database/database-problem.js';
-import { LimitedConnections } from '../database/limited-connections.js';
-import { hasSessions, send, type Send, type Statement } from '../database/run-statement.js';
-import { SharedConnections } from '../database/shared-connections.js';
 import { streamOf } from '../database/database-client.js';
-import { transactionOf } from '../database/app-data-source.js';
+import { databaseBusy, meaningOf } from '../database/database-problem.js';
+import { send, type Send } from '../database/run-statement.js';
+import { hasSessions, openLimited, SharedConnections } from '../database/shared-connections.js';
+import { runnerOf } from '../database/app-data-source.js';
 import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
 import { currentRequest } from '../http/express.js';
@@ -24,6 +23,9 @@ const MOST_SHARED_OF_TOKEN = 4;
 
 /** Statement timeout on shared connections in milliseconds: other statements wait behind. */
 const SHARED_TIMEOUT = 100;
+
+/** Milliseconds for which an unused shared connection keeps its settings: setting them for each page doubles its processor time. */
+const KEPT = 100;
 
 /** How the rows of a filter are found. */
 export interface AccessPath {
@@ -41,13 +43,10 @@ export class FilteredReads {
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
-  private readonly connections: LimitedConnections;
-  private readonly sharedConnections: LimitedConnections;
-  /** By entity, so that a lock on one table does not block others. Each data source has its own metadata. */
-  private readonly shared = new WeakMap<EntityMetadata, SharedConnections>();
   /** Limits the statements of each token on shared connections. */
   private readonly turns: Bulkhead;
-  private readonly mostShared: number;
+  private readonly shared: SharedConnections;
+  private readonly settings;
   /** In seconds. */
   private readonly timeout: number;
   private readonly timeouts;
@@ -60,26 +59,24 @@ export class FilteredReads {
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
     const most = Math.ceil(DATABASE_POOL_SIZE / 2);
-    this.mostShared = Math.min(MOST_SHARED, most - 1);
-    this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
+    const mostShared = Math.min(MOST_SHARED, most - 1);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
-    const bulkhead = new Bulkhead({ total: most - this.mostShared, perKey: () => MOST_OF_TOKEN, wait });
+    const bulkhead = new Bulkhead({ total: most - mostShared, perKey: () => MOST_OF_TOKEN, wait });
     this.bulkhead = bulkhead;
     this.turns = new Bulkhead({ total: Infinity, perKey: () => MOST_SHARED_OF_TOKEN, wait });
-    const settings = {
+    this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
+    this.settings = {
       default_transaction_read_only: 'on',
-      statement_timeout: Math.round(this.timeout * 1000),
-      // A lock timeout is not the filter's fault: it gives 503.
-      lock_timeout: Math.round(this.timeout * 500),
       jit: 'off',
       plan_cache_mode: 'force_custom_plan',
       max_parallel_workers_per_gather: 0,
       // Milliseconds until the server notices a closed connection.
       ...(!database.isEmbedded && { client_connection_check_interval: 100 }),
+      ...timeouts(this.timeout * 1000),
     };
-    this.connections = new LimitedConnections(settings);
-    const timeouts = { statement_timeout: SHARED_TIMEOUT, lock_timeout: SHARED_TIMEOUT / 2 };
-    this.sharedConnections = new LimitedConnections({ ...settings, ...timeouts });
+    const sharedSettings = { ...this.settings, ...timeouts(SHARED_TIMEOUT) };
+    const mayOpen = () => this.shared.size < mostShared;
+    this.shared = new SharedConnections((dataSource) => openLimited(dataSource, sharedSettings), mayOpen, KEPT);
     this.timeouts = metrics.counter({
       name: 'items_filter_timeouts_total',
       help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
@@ -97,63 +94,71 @@ export class FilteredReads {
 
   /** Sends quick statements on shared connections of an entity; undefined in transactions, without sessions, or if none is free. */
   senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
-    const { dataSource } = manager;
-    if (this.mostShared === 0 || !hasSessions(dataSource) || (manager.queryRunner ?? transactionOf(dataSource))) {
+    if (runnerOf(manager) || !hasSessions(manager.dataSource) || !this.shared.has(metadata)) {
       return undefined;
     }
-    const mayOpen = () => this.sharedConnections.used < this.mostShared;
-    const shared = this.shared.get(metadata) ?? new SharedConnections(() => this.sharedConnections.open(dataSource), mayOpen);
-    this.shared.set(metadata, shared);
-    const task = (statement: Statement) => shared.use((client) => send(client, statement));
-    const token = currentRequest()?.user?.id ?? '';
-    return shared.isOpen ? (statement) => this.turns.run(token, () => task(statement), undefined, this.refuse) : undefined;
+    return (statement) => {
+      const task = () => this.shared.use(metadata, (client) => send(client, statement));
+      return this.turns.run(currentRequest()?.user?.id ?? '', task, undefined, this.refuse);
+    };
   }
 
-  /** Reads on a separate connection, which is closed if the client disconnects, to cancel the statement. @throws Problem 503 */
+  /**
+   * Reads on a separate connection, which is closed if the client disconnects, to cancel the statement.
+   *
+   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 503 if it waited too long for a connection
+   */
   async alone<Entity extends object, T>(
     repository: Repository<Entity>,
+    expression: string,
     read: (repository: Repository<Entity>) => Promise<T>,
   ): Promise<T> {
-    const { manager, target } = repository;
     const request = currentRequest();
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
-    const task = async () => {
-      // In a transaction, its connection and settings apply.
-      if (manager.queryRunner ?? transactionOf(manager.dataSource)) {
-        return read(repository);
-      }
-      const connection = await this.connections.open(manager.dataSource);
-      const cancel = () => streamOf(connection.client).destroy(signal?.reason as Error);
-      try {
-        signal?.throwIfAborted();
-        signal?.addEventListener('abort', cancel);
-        return await read(connection.manager.getRepository<Entity>(target));
-      } finally {
-        signal?.removeEventListener('abort', cancel);
-        connection.release();
-      }
-    };
+    // In a transaction, its connection and settings apply.
+    const task = () => (runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal));
     try {
       return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
     } catch (error) {
-      throw signal?.aborted ? new Problem(badRequest, 'The client closed its connection before the response.') : error;
+      if (signal?.aborted) {
+        throw new Problem(badRequest, 'The client closed its connection before the response.');
+      }
+      throw meaningOf(error) === 'timeout' ? this.tooSlow(repository.metadata.name, expression) : error;
     }
   }
 
-  /** @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`; otherwise the error */
-  explainFailure(error: unknown, { name, expression }: { readonly name: string; readonly expression: string }): never {
-    if (meaningOf(error) !== 'timeout') {
-      throw error;
+  private async readLimited<Entity extends object, T>(
+    { manager, target }: Repository<Entity>,
+    read: (repository: Repository<Entity>) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const connection = await openLimited(manager.dataSource, this.settings);
+    const cancel = () => streamOf(connection.client).destroy(signal?.reason as Error);
+    try {
+      signal?.throwIfAborted();
+      signal?.addEventListener('abort', cancel);
+      return await read(connection.manager.getRepository<Entity>(target));
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      connection.release();
     }
+  }
+
+  private tooSlow(entity: string, expression: string): Problem {
     this.timeouts.inc({});
-    this.logger.warn({ msg: 'filter took too long', entity: name, seconds: this.timeout });
+    this.logger.warn({ msg: 'filter took too long', entity, seconds: this.timeout });
     const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the start of a text`;
-    throw invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
+    return invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
   }
 
   private readonly refuse = (): Problem => {
     this.rejections.inc({});
     return databaseBusy();
   };
+}
+
+/** A lock timeout is not the filter's fault: it gives 503. */
+function timeouts(milliseconds: number) {
+  return { statement_timeout: Math.round(milliseconds), lock_timeout: Math.round(milliseconds / 2) };
 }

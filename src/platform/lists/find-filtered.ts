@@ -30,47 +30,37 @@ export async function findFiltered<Entity extends { id: string }>(
   const { metadata } = repository;
   const sources = sourcesOf(metadata, condition, after, limit, scope);
   const name = `${metadata.tablePath} ${scope.id} ${expression}`;
-  const chooseBy = async (send: Send): Promise<AccessPath> => {
-    const plan = await explain(send, firstOf(repository, sources.planned));
-    const walk = plan.filters ? 'recent' : 'planned';
-    const path: AccessPath = plan.isDistributed ? { first: 'planned', isQuick: false } : { first: plan.sorts ? 'fenced' : walk };
-    reads.paths.set(name, path);
-    return path;
-  };
-  let path: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
-  let isTried = false;
-  const share = path?.isQuick === false ? undefined : reads.senderOf(repository);
-  if (share) {
+  const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
+  const share = known?.isQuick ? reads.senderOf(repository) : undefined;
+  let found: Found<Entity> | undefined;
+  if (known && share) {
     try {
-      path ??= await chooseBy(share);
-      if (path.isQuick) {
-        const found = await findFirst(repository, sources[path.first], share);
-        if (path.first !== 'recent' || found.last) {
-          return found;
-        }
-        isTried = true;
-      }
+      found = await findFirst(repository, sources[known.first], share);
     } catch (error) {
       const meaning = meaningOf(error);
       if (meaning !== 'timeout' && meaning !== 'conflict') {
         throw error;
       }
-      path = path && Object.assign(path, { isQuick: false });
+      known.isQuick = false;
     }
   }
-  return reads.alone(repository, async (own) => {
+  if (found && isComplete(found, known)) {
+    return found;
+  }
+  return reads.alone(repository, expression, async (own) => {
     const send: Send = (statement) => runStatement(own, statement);
-    path ??= await chooseBy(send);
-    if (!isTried) {
-      const start = performance.now();
-      const found = await findFirst(own, sources[path.first]);
-      // A slower run is no proof, because the machine may have been busy: the next page decides.
-      if (performance.now() - start < QUICK) {
-        path.isQuick ??= true;
-      }
-      if (path.first !== 'recent' || found.last) {
-        return found;
-      }
+    const path = known ?? pathFor(await explain(send, firstOf(own, sources.planned)));
+    if (!known) {
+      reads.paths.set(name, path);
+    }
+    const start = performance.now();
+    found ??= await findFirst(own, sources[path.first]);
+    // A slower run is no proof, because the machine may have been busy: the next page decides.
+    if (performance.now() - start < QUICK) {
+      path.isQuick ??= true;
+    }
+    if (isComplete(found, path)) {
+      return found;
     }
     path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
     if (path.isIndexed) {
@@ -79,6 +69,19 @@ export async function findFiltered<Entity extends { id: string }>(
     reads.paths.set(name, { first: 'planned', isQuick: false });
     return findFirst(own, sources.planned);
   });
+}
+
+/** Whether no other source has more rows for the page. */
+function isComplete({ last }: Found<unknown>, path: AccessPath | undefined): boolean {
+  return path?.first !== 'recent' || last !== undefined;
+}
+
+function pathFor(plan: Plan): AccessPath {
+  if (plan.isDistributed) {
+    return { first: 'planned', isQuick: false };
+  }
+  const walk = plan.filters ? 'recent' : 'planned';
+  return { first: plan.sorts ? 'fenced' : walk };
 }
 
 /** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
@@ -112,7 +115,8 @@ export function sourcesOf(
   const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
   const key = writer.column('id');
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
+  const isShort = !condition && scope === ALL_ROWS;
+  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base, isShort });
   return {
     /** Whether the list's index is enough. */
     needIndexAlone: rest.length === 0,
@@ -152,6 +156,8 @@ interface PlanNode {
   'Custom Plan Provider'?: string;
   Plans?: PlanNode[];
 }
+
+type Plan = Awaited<ReturnType<typeof explain>>;
 
 /** PostgreSQL's plan: whether it sorts, filters rows after reading them, or reads a whole table. */
 export async function explain(send: Send, { text, values }: Statement) {

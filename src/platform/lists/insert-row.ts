@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } f
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
 import { quotedTable } from '../database/table-name.js';
-import { transactionOf } from '../database/app-data-source.js';
+import { runnerOf } from '../database/app-data-source.js';
 import { type Fields, statementsOf } from './rows.js';
 
 /** Maximum rows of a statement. */
@@ -42,7 +42,7 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
     return;
   }
   const insert: Insert = (rows) => runStatement(repository, statements.insert(rows));
-  if (manager.queryRunner ?? transactionOf(manager.dataSource) ?? !independent.has(metadata)) {
+  if (runnerOf(manager) ?? !independent.has(metadata)) {
     await insert([row]);
   } else {
     const inserter = inserters.get(metadata) ?? newInserter(insert);

@@ -13,7 +13,7 @@ import type { Page, Row, Values } from './page.js';
 import { CURSOR_FAULT, type PageQuery } from './page-query.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
-import { findFirst, findNewest, type Found } from './rows.js';
+import { findFirst, type Found } from './rows.js';
 
 /** Reads lists in pages, and adds rows to them. */
 @Injectable()
@@ -97,10 +97,8 @@ export class Lists {
     const { metadata } = repository;
     if (filter?.condition) {
       const { condition, expression } = filter;
-      const find = () => findFiltered(repository, { condition, expression }, { after, limit, scope }, this.filteredReads);
-      return find().catch((error: unknown) => this.filteredReads.explainFailure(error, { name: metadata.name, expression }));
+      return findFiltered(repository, { condition, expression }, { after, limit, scope }, this.filteredReads);
     }
-    const newest = scope === ALL_ROWS ? findNewest(repository, after?.id, limit) : undefined;
-    return newest ?? findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
+    return findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
-import { runRead, runStatement, type Send, type Statement } from '../database/run-statement.js';
+import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './order.js';
@@ -21,24 +21,6 @@ export interface Found<Entity> {
   readonly last?: Omit<Position, 'scope'>;
 }
 
-/** Reads the newest rows with a prepared statement; undefined for an entity that needs TypeORM, see {@link statementsOf}. */
-export function findNewest<Entity extends { id: string }>(
-  repository: Repository<Entity>,
-  after: string | undefined,
-  limit: number,
-): Promise<Found<Entity>> | undefined {
-  const statements = statementsOf(repository);
-  // One extra row shows whether there are more.
-  return (
-    statements &&
-    runRead(repository, statements.newest(after, limit + 1)).then((found) => {
-      const rows = statements.rows(found) as Entity[];
-      const last = rows.length > limit ? rows[limit - 1] : undefined;
-      return { items: rows.slice(0, limit), ...(last && { last: { id: last.id, value: '' } }) };
-    })
-  );
-}
-
 export interface Source {
   /** The SQL after FROM, with the rows as `r`. */
   readonly from: string;
@@ -46,6 +28,8 @@ export interface Source {
   readonly limit: number;
   readonly sorting: Sorting;
   readonly base: FindOptionsWhere<ObjectLiteral>;
+  /** Whether its SQL is prepared and quick. Others are planned for their values. */
+  readonly isShort: boolean;
 }
 
 /** Reads the first rows of a source. */
@@ -55,9 +39,7 @@ export async function findFirst<Entity extends { id: string }>(
   send: Send = (statement) => runStatement(repository, statement),
 ): Promise<Found<Entity>> {
   const statements = statementsOf(repository);
-  // Unnamed, so that it is planned for its values.
-  const statement = { ...firstOf(repository, source), isText: statements?.isText ?? true };
-  const found = await send(statement);
+  const found = await send(firstOf(repository, source));
   const { limit } = source;
   const rows = found.slice(0, limit);
   const keyIndex = statements?.keyIndex ?? 0;
@@ -72,12 +54,14 @@ export async function findFirst<Entity extends { id: string }>(
 /** The statement of {@link findFirst}: all columns, or only the key if TypeORM reads the rows, and the sort value. */
 export function firstOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  { from, values, limit, sorting: { clause, value } }: Source,
+  { from, values, limit, sorting: { clause, value }, isShort }: Source,
 ): Statement {
-  const columns = statementsOf(repository)?.columns ?? [columnOf(repository.metadata, 'id')];
+  const statements = statementsOf(repository);
+  const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
-  // One extra row shows whether there are more.
-  return { text: `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`, values };
+  // One extra row shows whether there are more. Their number is text: for a parameter, PostgreSQL would plan for a tenth of the table.
+  const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
+  return { text, values, isText: statements?.isText ?? true, ...(isShort && { name: statements?.nameOf(text), isShort }) };
 }
 
 /** @param base - excludes rows that changed after their keys were found */
@@ -137,23 +121,16 @@ function rowStatements(metadata: EntityMetadata) {
   const { driver } = metadata.dataSource;
   const entity = metadata.target as Type<Record<string, unknown>>;
   const table = quotedTable(metadata);
-  const key = columnOf(metadata, 'id');
   const quoted = columns.map(({ databaseName }) => driver.escape(databaseName));
-  const select = `SELECT ${quoted.join(', ')} FROM ${table}`;
   const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
-  const [nameOfRead, nameOfInsert] = [naming(), naming()];
+  const nameOfInsert = naming();
 
   return {
     columns: quoted,
-    keyIndex: quoted.indexOf(key),
+    keyIndex: columns.findIndex(({ propertyName }) => propertyName === 'id'),
     isText,
-
-    /** @param count - part of the text: for a parameter, PostgreSQL would plan for a tenth of the table */
-    newest(after: string | undefined, count: number): Statement {
-      const where = after === undefined ? '' : ` WHERE ${key} < $1`;
-      const text = `${select}${where} ORDER BY ${key} DESC LIMIT ${count}`;
-      return { text, name: nameOfRead(text), isText, values: after === undefined ? [] : [after] };
-    },
+    /** The name of a read. */
+    nameOf: naming(),
 
     /** Undefined values get the column's default. */
     insert(rows: readonly Fields[]): Statement {
