@@ -29,8 +29,7 @@ export class Bulkhead {
   /** @param signal - removes a queued task; has no effect on a running one. @param refuse - makes the error after too long a wait */
   async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
     signal?.throwIfAborted();
-    const tasks = this.queues.get(key) ?? { key, running: 0, waiting: new Set() };
-    this.queues.set(key, tasks);
+    const tasks = this.queues.getOrInsertComputed(key, () => ({ key, running: 0, waiting: new Set() }));
     await this.turn(tasks, signal, refuse);
     try {
       return await task();

@@ -4,8 +4,7 @@ import { runStatement, type Send, type Statement } from '../database/run-stateme
 import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
-import { ALL_ROWS, type ListScope } from './list-scope.js';
-import { type Sorting, sortingOf } from './order.js';
+import { ALL_ROWS, type ListScope, type Sorting, sortingOf } from './list-options.js';
 import type { FilteredReads, AccessPath } from './filtered-reads.js';
 import { findFirst, firstOf, type Found, type Source } from './rows.js';
 

@@ -45,9 +45,7 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
   if (runnerOf(manager) ?? !independent.has(metadata)) {
     await insert([row]);
   } else {
-    const inserter = inserters.get(metadata) ?? newInserter(insert);
-    inserters.set(metadata, inserter);
-    await inserter.load(row);
+    await inserters.getOrInsertComputed(metadata, () => newInserter(insert)).load(row);
   }
 }
 

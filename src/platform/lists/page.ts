@@ -1,8 +1,94 @@
 import type { Type } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
 import { isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
-import { CURSOR_MAXIMUM_LENGTH, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH } from './cursor.js';
-import type { Order } from './order.js';
+import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
+import { CURSOR_MAXIMUM_LENGTH, decodeCursor, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
+import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
+import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
+import type { Order } from './list-options.js';
+
+export const CURSOR_FAULT = { code: 'cursor', detail: 'must be an unchanged nextCursor of a list with the same filter' };
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAXIMUM = 100;
+
+/** Query parameters of any list. Lists with a filter use `PageQueryOf`. */
+export class PageQuery<Entity = never> {
+  /** Maximum items on the page. */
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: LIMIT_MAXIMUM,
+    default: LIMIT_DEFAULT,
+    description: 'Maximum number of results.',
+  })
+  @DecimalInteger(1, LIMIT_MAXIMUM)
+  readonly limit: number = LIMIT_DEFAULT;
+
+  /** The row before the page, decoded from the cursor; undefined for the first page. */
+  @ApiPropertyOptional(describeCursor(CURSOR_MAXIMUM_LENGTH))
+  @IsOptional()
+  @Converted(positionIn)
+  @Rule(CURSOR_FAULT.code, CURSOR_FAULT.detail, isPosition)
+  readonly cursor?: Position;
+
+  /** Undefined for all rows. */
+  declare readonly filter?: Filter<Entity>;
+}
+
+/** Parameters of a list with a filter: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. @param order - as in `Lists.findPage` */
+export function PageQueryOf<Entity extends object>(
+  definition: FilterDefinition<Entity>,
+  order?: Order<Entity>,
+): Type<PageQuery<Entity>> {
+  class FilteredPageQuery extends PageQuery<Entity> {
+    @ApiPropertyOptional({
+      type: String,
+      maxLength: MAXIMUM_LENGTH,
+      description: describeFilter(definition),
+      examples: Object.fromEntries(
+        Object.entries({ 'No filter': '', ...definition.examples }).map(([summary, value]) => [summary, { value }]),
+      ),
+    })
+    @IsOptional()
+    @Parsed((expression) => parse(expression, definition))
+    declare readonly filter?: Filter<Entity>;
+  }
+  if (order) {
+    ApiPropertyOptional(describeCursor(ORDERED_CURSOR_MAXIMUM_LENGTH))(FilteredPageQuery.prototype, 'cursor');
+  }
+  return FilteredPageQuery;
+}
+
+function describeCursor(maxLength: number): ApiPropertyOptions {
+  const description =
+    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and never expires. `limit` may change between pages.';
+  return { type: String, maxLength, description };
+}
+
+/** The cursor is verified against the filter text of the request. */
+function positionIn(cursor: string, { filter }: { readonly filter?: unknown }): Position | false {
+  const expression = typeof filter === 'string' && !isBlank(filter) ? filter : '';
+  return decodeCursor(cursor, expression) ?? false;
+}
+
+/** If the filter is invalid, the cursor cannot be verified. */
+function isPosition(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
+  return typeof value === 'object' || filter instanceof RefusedValue;
+}
+
+function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {
+  try {
+    return definition.parse(expression);
+  } catch (error) {
+    if (error instanceof FilterError) {
+      const { code, message: detail, start, end } = error;
+      return new RefusedValue({ code, detail, start, end });
+    }
+    throw error;
+  }
+}
 
 /** One page of a list. */
 export interface Page<T> {

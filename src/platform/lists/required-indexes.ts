@@ -3,7 +3,7 @@ import { OperatorError } from '../config/operator-error.js';
 import { IndexMigration } from '../database/migrations.js';
 import { quotedTable } from '../database/table-name.js';
 import { filters } from './filter/define-filter.js';
-import { type ComparedColumn, comparedColumn, orders, sortedColumns } from './order.js';
+import { type ComparedColumn, comparedColumn, orders, sortedColumns } from './list-options.js';
 
 interface Index {
   readonly name: string;

@@ -4,7 +4,7 @@ import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, typ
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
-import type { Sorting } from './order.js';
+import type { Sorting } from './list-options.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
@@ -79,10 +79,7 @@ const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
 /** Undefined for entities that need more of TypeORM than reading and writing columns, such as relations, listeners or transformers. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
-  if (!known.has(metadata)) {
-    known.set(metadata, isPlain(metadata) ? rowStatements(metadata) : undefined);
-  }
-  return known.get(metadata);
+  return known.getOrInsertComputed(metadata, () => (isPlain(metadata) ? rowStatements(metadata) : undefined));
 }
 
 function isPlain(metadata: EntityMetadata): boolean {

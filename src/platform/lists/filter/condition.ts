@@ -1,5 +1,5 @@
 import { firstId } from '../../database/id.js';
-import type { FieldType, NamedField } from './filter-fields.js';
+import { type NamedField, TYPES } from './filter-fields.js';
 
 /** Writes columns and values into a SQL statement. */
 export interface SqlWriter {
@@ -29,17 +29,6 @@ export interface Operand extends NamedField {
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>=';
 
 const OPERATORS = { '==': '=', '!=': '<>', '<': '<', '<=': '<=', '>': '>', '>=': '>=' } as const;
-
-/** SQL types of compared values. The column may have a narrower type of the same kind. */
-const SQL_TYPES: Readonly<Record<Exclude<FieldType, 'creationTime'>, string>> = {
-  string: 'text',
-  uuid: 'uuid',
-  enum: 'text',
-  int: 'bigint',
-  double: 'double precision',
-  bool: 'boolean',
-  timestamp: 'timestamptz',
-};
 
 const KEY: Operand = { name: 'id', type: 'uuid', lowerAscii: false };
 
@@ -75,7 +64,7 @@ export function comparison(operand: Operand, operator: Comparison, value: string
   }
   const write = (sql: SqlWriter) => {
     const column = comparable(operand, sql);
-    const text = `${column} ${OPERATORS[operator]} CAST(${sql.parameter(value)} AS ${SQL_TYPES[type]})`;
+    const text = `${column} ${OPERATORS[operator]} CAST(${sql.parameter(value)} AS ${TYPES[type].sql})`;
     if (operator === '==' || operator === '!=') {
       return withAbsentAs(operator === '!=', text, operand, sql);
     }
@@ -120,7 +109,7 @@ export function membership(operand: Operand, values: readonly string[]): Conditi
     const column = comparable(operand, sql);
     // `= ANY` of an empty array is FALSE in PostgreSQL even for NULL, where this must be NULL.
     const text =
-      values.length === 0 ? `${column} <> ${column}` : `${column} = ANY(CAST(${sql.parameter(values)} AS ${SQL_TYPES[type]}[]))`;
+      values.length === 0 ? `${column} <> ${column}` : `${column} = ANY(CAST(${sql.parameter(values)} AS ${TYPES[type].sql}[]))`;
     return withAbsentAs(false, text, operand, sql);
   };
   return { write, bounds: boundOf(operand) };

@@ -1,8 +1,9 @@
 import type { Type } from '@nestjs/common';
-import { checkFields } from '../filter-columns.js';
+import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
+import { columnOptionsOf, isOf } from '../../database/table-name.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
-import { type FieldsOf, type FilterField, type FilterFields, notationOf } from './filter-fields.js';
+import { type FieldsOf, type FilterField, type FilterFields, notationOf, TYPES } from './filter-fields.js';
 import { FilterError, MAXIMUM_LENGTH, parseExpression } from './parse-expression.js';
 
 /** A parsed filter of a request. */
@@ -56,6 +57,30 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   const definition = { entity, fields, examples, parse };
   filters.push(definition);
   return definition;
+}
+
+/** Checks that the columns of an entity fit the fields, which the types of `FieldsOf` cannot. @throws Error with the fix */
+function checkFields(entity: Type, fields: FilterFields): void {
+  if (getMetadataArgsStorage().inheritances.some(({ target }) => isOf(entity, target))) {
+    throw new Error(`${entity.name} shares its table with other entities: use an entity with its own table.`);
+  }
+  for (const [name, { type, nullable = false }] of Object.entries(fields)) {
+    const column = columnOptionsOf(entity, name);
+    if (type !== 'creationTime' && !fits(column, TYPES[type].columns)) {
+      throw new Error(
+        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, without transformer or array. See docs/extending.md.`,
+      );
+    }
+    if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {
+      throw new Error(
+        `${entity.name}.${name} and its column disagree on null: make the entity, its column and the filter agree.`,
+      );
+    }
+  }
+}
+
+function fits(column: ColumnOptions | undefined, types: readonly unknown[]): boolean {
+  return types.includes(column?.type) && !column?.transformer && !column?.array;
 }
 
 export function isBlank(expression: string): boolean {

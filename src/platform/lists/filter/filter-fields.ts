@@ -19,21 +19,30 @@ export interface NamedField extends FilterField {
 
 export type FilterFields = Readonly<Record<string, FilterField>>;
 
+const TEXT = ['text', 'varchar', 'character varying', String] as const;
 const TIME = { noun: 'a time', example: 'timestamp("2026-01-31T12:00:00Z")' };
 
-const NOTATIONS = {
-  string: { noun: 'text', example: '"…"' },
-  uuid: { noun: 'a UUID', example: '"0190163d-8694-739b-aea5-966c26f8ad91"' },
-  int: { noun: 'a whole number', example: '5' },
-  double: { noun: 'a number', example: '1.5' },
-  bool: { noun: 'true or false', example: 'true' },
-  timestamp: TIME,
+/** By field type: its notation in messages, the SQL type of compared values, and the column types (classes are those that TypeORM infers). */
+export const TYPES = {
+  string: { noun: 'text', example: '"…"', sql: 'text', columns: TEXT },
+  uuid: { noun: 'a UUID', example: '"0190163d-8694-739b-aea5-966c26f8ad91"', sql: 'uuid', columns: ['uuid'] },
+  enum: { sql: 'text', columns: TEXT },
+  int: {
+    noun: 'a whole number',
+    example: '5',
+    // The columns have at most 32 bits, the compared values more.
+    sql: 'bigint',
+    columns: ['integer', 'int', 'int4', 'smallint', 'int2', Number],
+  },
+  double: { noun: 'a number', example: '1.5', sql: 'double precision', columns: ['double precision', 'float8', 'float'] },
+  bool: { noun: 'true or false', example: 'true', sql: 'boolean', columns: ['boolean', 'bool', Boolean] },
+  timestamp: { ...TIME, sql: 'timestamptz', columns: ['timestamptz', 'timestamp with time zone'] },
   creationTime: TIME,
-};
+} as const;
 
 /** The name of a field's type in messages, and an example value. */
 export function notationOf({ type, values = [] }: FilterField): { readonly noun: string; readonly example: string } {
-  return type === 'enum' ? { noun: `one of ${quoted(values)}`, example: quoted(values.slice(0, 1)) } : NOTATIONS[type];
+  return type === 'enum' ? { noun: `one of ${quoted(values)}`, example: quoted(values.slice(0, 1)) } : TYPES[type];
 }
 
 function quoted(texts: readonly string[]): string {
