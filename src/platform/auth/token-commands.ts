@@ -9,16 +9,8 @@ import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import {
-  digestOf,
-  generateToken,
-  hideCredentials,
-  isTokenName,
-  isWellFormedToken,
-  TOKEN_NAME_RULE,
-  TOKEN_PREFIX,
-} from './token-format.js';
 import { scopesOf } from './scopes.guard.js';
+import { digestOf, generateToken, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
@@ -169,7 +161,7 @@ const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
 
 /** The public part of a token. */
 function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
-  const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
+  const token = `items_…${lastFour ?? ''}`;
   return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 
