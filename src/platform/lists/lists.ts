@@ -5,7 +5,7 @@ import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
 import { invalidRequest } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
-import { encodeCursor, type Position } from './cursor.js';
+import { encodeCursor } from './cursor.js';
 import { FilteredReads } from './filtered-reads.js';
 import { findFiltered, sourcesOf } from './find-filtered.js';
 import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-options.js';
@@ -56,7 +56,10 @@ export class Lists {
     if (after && after.scope !== scope.id) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const { items, last } = await this.read(repository, after, (source) => this.find(source, query, scope));
+    const read = (from: Repository<Entity>) => this.find(from, query, scope);
+    const readFirst = (manager: EntityManager) => read(manager.getRepository<Entity>(repository.target));
+    // On a replica that lags behind, later pages could miss rows.
+    const { items, last } = await (after ? read(repository) : this.database.fromReplica(readFirst));
     if (!last) {
       return { items };
     }
@@ -76,16 +79,6 @@ export class Lists {
       this.created.inc({ table: repository.metadata.tableName });
     });
     return row;
-  }
-
-  /** Only first pages are read from replicas: on a replica that lags behind, later pages could miss rows. */
-  private read<Entity extends { id: string }, T>(
-    repository: Repository<Entity>,
-    after: Position | undefined,
-    read: (repository: Repository<Entity>) => Promise<T>,
-  ): Promise<T> {
-    const from = (manager: EntityManager) => read(manager.getRepository<Entity>(repository.target));
-    return after === undefined ? this.database.fromReplica(from) : read(repository);
   }
 
   private async find<Entity extends { id: string }>(

@@ -75,28 +75,17 @@ export function comparison(operand: Operand, operator: Comparison, value: string
   return { write, bounds: operator === '!=' ? undefined : boundOf(operand) };
 }
 
-/** Whether the id of a row is less than `id`. */
-export function before(id: string): Condition {
-  return comparison(KEY, '<', id);
-}
-
 /** The creation time is part of the id, so a time is a range of ids. */
 function creationTimeComparison(operator: Comparison, milliseconds: number): Condition {
   const [first, next] = [firstId(milliseconds), firstId(milliseconds + 1)];
-  switch (operator) {
-    case '<':
-      return before(first);
-    case '<=':
-      return before(next);
-    case '>':
-      return comparison(KEY, '>=', next);
-    case '>=':
-      return comparison(KEY, '>=', first);
-    case '==':
-      return and([comparison(KEY, '>=', first), before(next)]);
-    case '!=':
-      return not(creationTimeComparison('==', milliseconds));
+  if (operator === '==') {
+    return and([comparison(KEY, '>=', first), comparison(KEY, '<', next)]);
   }
+  if (operator === '!=') {
+    return not(creationTimeComparison('==', milliseconds));
+  }
+  const bound = operator === '<' || operator === '>=' ? first : next;
+  return comparison(KEY, operator.startsWith('<') ? '<' : '>=', bound);
 }
 
 /** @param values - in PostgreSQL's text form */
