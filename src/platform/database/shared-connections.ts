@@ -47,12 +47,12 @@ export class SharedConnections {
 
   /** Whether the entity has a connection, or may open one. */
   has(metadata: EntityMetadata): boolean {
-    return this.freest(metadata) !== undefined || this.mayOpen(metadata.dataSource, 0);
+    return this.next(metadata) !== undefined || this.mayOpen(metadata.dataSource, 0);
   }
 
   /** @param send - sends one statement synchronously */
   async use<T>(metadata: EntityMetadata, send: (client: ClientBase) => Promise<T>): Promise<T> {
-    const connection = this.freest(metadata) ?? { metadata, opened: this.open(metadata.dataSource), pending: 0 };
+    const connection = this.next(metadata) ?? { metadata, opened: this.open(metadata.dataSource), pending: 0 };
     this.connections.add(connection);
     clearTimeout(connection.timer);
     connection.pending += 1;
@@ -69,11 +69,11 @@ export class SharedConnections {
     }
   }
 
-  /** The connection of an entity with the fewest pending statements; undefined to open another one. */
-  private freest(metadata: EntityMetadata): SharedConnection | undefined {
+  /** The first connection of an entity with few pending statements, so that most share a write; undefined to open another one. */
+  private next(metadata: EntityMetadata): SharedConnection | undefined {
     const own = [...this.connections].filter((each) => each.metadata === metadata && !isLost(each));
-    const [first] = own.toSorted((a, b) => a.pending - b.pending);
-    return first && first.pending >= ENOUGH && this.mayOpen(metadata.dataSource, own.length) ? undefined : first;
+    const free = own.find(({ pending }) => pending < ENOUGH);
+    return free || this.mayOpen(metadata.dataSource, own.length) ? free : own.toSorted((a, b) => a.pending - b.pending)[0];
   }
 
   private leave(connection: SharedConnection): void {
