@@ -15,6 +15,12 @@ import { type Service, startService } from '../support/service.js';
 @Module({ imports: [AppModule, WidgetsModule] })
 class TwoFeaturesModule {}
 
+/** The colours of statuses. */
+const COLORS = {
+  light: { success: 'rgb(20, 113, 63)', failure: 'rgb(179, 38, 30)' },
+  dark: { success: 'rgb(111, 220, 156)', failure: 'rgb(255, 154, 148)' },
+};
+
 /** More than a visitor needs here, and soon used up. */
 const RATE_LIMIT = 60;
 
@@ -62,8 +68,34 @@ describe('the console', () => {
       const { status, response } = await visitor.execute(id);
       expect([id, status]).toEqual([id, expect.stringMatching(/^20[0-4]$/)]);
       expect(response.headers()['idempotent-replayed']).toBeUndefined();
+      await expectAtMost2500(id);
     }
     expect((await visitor.execute('listItems')).text.match(/"name": "Blue bicycle"/g)).toHaveLength(2);
+  });
+
+  async function expectAtMost2500(id: string): Promise<void> {
+    const { height = Infinity } = (await (await visitor.operation(id)).boundingBox()) ?? {};
+    expect([id, height <= 2500]).toEqual([id, true]);
+  }
+
+  it('shows each operation on a few screens: an error in one line, and nothing to cancel', async () => {
+    await visitor.openConsole();
+    for (const { operation } of contract.operations) {
+      const block = await visitor.operation(operation.operationId);
+      await expectAtMost2500(operation.operationId);
+      const rows = block.locator('.responses-table .response:is([data-code^="4"], [data-code^="5"])');
+      const heights = await rows.evaluateAll((all) =>
+        all.map((row) => (row as unknown as { offsetHeight: number }).offsetHeight),
+      );
+      expect(heights).toHaveLength(Object.keys(operation.responses).filter((status) => /^[45]/.test(status)).length);
+      expect(heights.filter((height) => height > 40)).toEqual([]);
+      expect(await block.locator('.headers-wrapper').count()).toBe(1);
+      expect(await block.locator('button', { hasText: 'Cancel' }).isVisible()).toBe(false);
+    }
+    await visitor.page.locator('.models-control').click();
+    const schemas = await visitor.page.locator('.models .json-schema-2020-12__title').allInnerTexts();
+    expect(schemas).toEqual(expect.arrayContaining(['Item', 'ItemPage', 'NewItem', 'Problem', 'Widget']));
+    expect(schemas.filter((name) => name.includes('Dto'))).toEqual([]);
   });
 
   it('leads from every documented refusal to its explanation', async () => {
@@ -76,6 +108,18 @@ describe('the console', () => {
       const refusals = Object.keys(operation.responses).filter((status) => status.startsWith('4'));
       expect(hrefs.length).toBeGreaterThanOrEqual(refusals.length);
       expect(explained).toEqual(expect.arrayContaining(hrefs));
+    }
+  });
+
+  it('offers filters to choose from, which find the item that it creates, but for the one without a description', async () => {
+    const { examples = {} } = contract.operation('get', '/v1/items').parameters?.find(({ name }) => name === 'filter') ?? {};
+    expect(Object.keys(examples).length).toBeGreaterThan(5);
+    expect((await visitor.execute('createItem')).status).toBe('201');
+    const choice = (await visitor.operation('listItems')).locator('tr[data-param-name="filter"] select');
+    for (const label of Object.keys(examples)) {
+      await choice.selectOption(label);
+      const { status, text } = await visitor.execute('listItems');
+      expect([label, status, text.includes('"name": "Blue bicycle"')]).toEqual([label, '200', label !== 'No description']);
     }
   });
 
@@ -128,9 +172,12 @@ describe.each(SCREENS)('in $colorScheme colours, on $viewport.width pixels,', ({
     await reader.page.context().close();
   });
 
-  it('everybody can read the console, a response and a problem', async () => {
+  it('everybody can read the console: the first steps, a response and a problem', async () => {
     const { page } = reader;
     await reader.openConsole();
+    await reader.picture('console');
+    const boxes = await reader.boxes(page.locator('#swagger-ui'), '.info h2', '.info ol', 'button.authorize');
+    expect(boxes.filter(({ y, bottom }) => y < 0 || bottom > viewport.height)).toEqual([]);
     await reader.authorize((await service.newClient()).token);
     for (const [id, body, status] of [
       ['createItem', undefined, '201'],
@@ -140,7 +187,24 @@ describe.each(SCREENS)('in $colorScheme colours, on $viewport.width pixels,', ({
       const block = await reader.operation(id);
       if (body !== undefined) await block.locator('textarea').fill(body);
       expect((await reader.execute(id)).status).toBe(status);
+      const live = block.locator('.live-response');
+      const parts = await reader.boxes(
+        live,
+        'tbody .response-col_status',
+        '.highlight-code pre',
+        '.curl-command',
+        ':scope > pre',
+      );
+      // The status and the start of the body are in view, the request is below them, and no button covers the body.
+      expect(parts.map(({ y }) => y)).toEqual(parts.map(({ y }) => y).toSorted((a, b) => a - b));
+      expect(parts[0]?.y).toBeGreaterThanOrEqual(0);
+      expect(parts[1]?.bottom).toBeLessThanOrEqual(viewport.height);
+      const buttons = await reader.boxes(live, '.highlight-code .copy-to-clipboard', '.highlight-code .download-contents');
+      expect(buttons.filter(({ bottom }) => bottom > (parts[1]?.y ?? 0))).toEqual([]);
+      const color = await reader.style(live.locator('tbody .response-col_status'), 'color');
+      expect(color).toBe(COLORS[colorScheme][body === undefined ? 'success' : 'failure']);
       expect(await reader.barriers(SWAGGER_UI_RULES)).toEqual([]);
+      await reader.picture(`console-${id}-${status}`);
     }
     expect(reader.refusals.splice(0)).toEqual(['400 /v1/items']);
     const background = await page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
@@ -151,11 +215,27 @@ describe.each(SCREENS)('in $colorScheme colours, on $viewport.width pixels,', ({
 
   it.each(['', 'docs/problems'])('everybody can read and reach what is on the page /%s', async (path) => {
     await reader.page.goto(`${service.api.origin}/${path}`);
+    await reader.picture(path === '' ? 'landing' : 'problems');
     expect(await reader.barriers()).toEqual([]);
     // The first stop of the tabulator leads past the bar.
     await reader.page.keyboard.press('Tab');
     await reader.page.keyboard.press('Enter');
     expect(await reader.page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  it('the console has the font and the width of the landing page', async () => {
+    const { page } = reader;
+    const look = async (text: string, block: string) => {
+      const [box] = await reader.boxes(page.locator('body'), block);
+      return [await reader.style(page.locator(text).first(), 'fontFamily'), box?.x, box?.right];
+    };
+    await page.goto(service.api.origin);
+    const landing = await look('.lead', '.doors');
+    expect(landing[0]).toContain('system-ui');
+    await reader.openConsole();
+    for (const text of ['.info h1', '.info li', '.opblock-summary-description', '.btn.authorize']) {
+      expect(await look(text, '.opblock')).toEqual(landing);
+    }
   });
 });
 

@@ -52,6 +52,31 @@ export class Visitor {
     }, options);
   }
 
+  /** Leaves a picture of the whole page in `test-output`. @param name - with the width and the colours added */
+  async picture(name: string): Promise<void> {
+    const isDark = await this.page.evaluate<boolean>('matchMedia("(prefers-color-scheme: dark)").matches');
+    const file = `${name}-${this.page.viewportSize()?.width}-${isDark ? 'dark' : 'light'}.png`;
+    await this.page.screenshot({ path: `test-output/screenshots/${file}`, fullPage: true });
+  }
+
+  /** A computed style of an element. @param property - such as `fontFamily` */
+  style(element: Locator, property: string): Promise<string | undefined> {
+    return element.evaluate((found, name) => {
+      const window = globalThis as unknown as { getComputedStyle(of: unknown): Record<string, string> };
+      return window.getComputedStyle(found)[name];
+    }, property);
+  }
+
+  /** Where elements are in the window, in pixels. */
+  boxes(parent: Locator, ...selectors: string[]): Promise<{ x: number; y: number; right: number; bottom: number }[]> {
+    return Promise.all(
+      selectors.map(async (selector) => {
+        const { x = NaN, y = NaN, width = NaN, height = NaN } = (await parent.locator(selector).first().boundingBox()) ?? {};
+        return { x, y, right: x + width, bottom: y + height };
+      }),
+    );
+  }
+
   async openConsole(): Promise<void> {
     await this.page.goto(`${this.origin}/docs`);
     await this.page.locator('.opblock').first().waitFor();
@@ -80,6 +105,7 @@ export class Visitor {
     if (!(await block.locator('.opblock-body').isVisible())) {
       await block.locator('.opblock-summary-control').click();
       await block.locator('.execute').waitFor();
+      await block.locator('.common').waitFor();
     }
     return block;
   }

@@ -14,6 +14,7 @@ const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix:
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
   [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
+  [['ENOENT'], 'no directory can be created there', 'Mount a volume there'],
   [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
 ];
 
@@ -64,6 +65,14 @@ export async function existingPart(directory: string): Promise<string> {
   return existing;
 }
 
+/** The `recursive` option of `mkdir` never returns for a path in `/proc`. */
+async function createDirectory(directory: string): Promise<void> {
+  if (!existsSync(directory)) {
+    await createDirectory(dirname(directory));
+    await mkdir(directory, { mode: 0o700 });
+  }
+}
+
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
 
@@ -91,7 +100,7 @@ export class EmbeddedDatabase {
     }
     let lock: DatabaseSync | undefined;
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await createDirectory(resolve(directory));
       lock = new DatabaseSync(join(directory, 'lock'));
       // An operating system lock, which is released when the process ends, even by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
