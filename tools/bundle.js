@@ -1,4 +1,4 @@
-import { cp, glob, readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -82,13 +82,9 @@ await build({
     chunkFileNames: '[name].js',
     // Nest and TypeORM use class names.
     keepNames: true,
-    sourcemap: true,
+    // The log reads the source maps. Node would attribute code of packages to the nearest file of ours.
+    sourcemap: 'hidden',
     sourcemapExcludeSources: true,
   },
 });
-// Ends the mapping of each part: Node would attribute the code of packages behind it to a file of ours.
-for await (const file of glob('dist/*.map')) {
-  const text = await readFile(file, 'utf8');
-  await writeFile(file, text.replaceAll(/(?<=[^;"]);(?=;)/g, ';A'));
-}
 await cp('build/platform/docs/assets', 'dist/assets', { recursive: true });

@@ -30,5 +30,4 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 // A first page takes 5 to 13 % less processor time without it, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-module.setSourceMapsSupport(true);
 module.enableCompileCache(fileURLToPath(new URL('.cache', import.meta.url)));
