@@ -1,4 +1,4 @@
-import type { ApiDescription } from './platform/openapi/openapi-document.js';
+import type { ApiDescription } from './platform/openapi/build-document.js';
 
 /** Texts for the landing page, the console and `openapi.json`. */
 export const apiDescription: ApiDescription = {

@@ -19,6 +19,7 @@ import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger, type Quickstart } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
+import { buildDocument } from './platform/openapi/build-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/openapi/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -43,7 +44,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   putLast(PlatformModule, app.get(ModulesContainer));
   const routes = routesOf(app);
   checkModules(routes);
-  app.get(OpenApiDocument).build(app, apiDescription, routes);
+  buildDocument(app, apiDescription, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }

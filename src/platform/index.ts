@@ -24,7 +24,7 @@ export { defineOrder, type ListOptions, type Where } from './lists/list-options.
 export { mapPage, type Page, PageOf, PageQuery, PageQueryOf, type Row } from './lists/page.js';
 export { Metrics } from './observability/metrics.js';
 export { Operation } from './openapi/operation.decorator.js';
-export { Section } from './openapi/route-documentation.js';
+export { Section } from './openapi/operation.decorator.js';
 export { traced, tracedFetch } from './tracing/tracing.js';
 export { Integer, OneOf, Text, Uuid } from './validation/properties.decorators.js';
 export { Rule } from './validation/rule.js';

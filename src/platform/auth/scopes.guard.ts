@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
-import { isHidden } from '../openapi/route-documentation.js';
+import { isHidden } from '../openapi/operation.decorator.js';
 import { nameOf, type Route } from '../routes/route.js';
 import { isScope } from './principal.js';
 

@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '../auth/scopes.guard.js';
 import { PROBLEMS_PATH } from '../http/problem-types.js';
-import { Hidden } from '../openapi/route-documentation.js';
+import { Hidden } from '../openapi/operation.decorator.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 

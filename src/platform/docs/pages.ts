@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { FAULT_CODES } from '../http/problem.js';
 import { problemTypes } from '../http/problem-types.js';
 import { problemExamples } from '../openapi/describe-operations.js';
-import { mediaTypesOf } from '../openapi/operations.js';
+import { mediaTypesOf } from '../openapi/openapi-document.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');
 const TEMPLATES = {

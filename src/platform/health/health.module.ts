@@ -4,7 +4,7 @@ import { Public } from '../auth/scopes.guard.js';
 import { Database } from '../database/database.js';
 import { serviceUnavailable } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
-import { Hidden } from '../openapi/route-documentation.js';
+import { Hidden } from '../openapi/operation.decorator.js';
 import { HealthIndicators } from './health-indicators.js';
 
 /** Kubernetes probes: `/livez` has no dependencies; `/readyz` reports whether the service accepts requests. */

@@ -1,7 +1,7 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/scopes.guard.js';
-import { Hidden } from '../openapi/route-documentation.js';
+import { Hidden } from '../openapi/operation.decorator.js';
 import { methodNotAllowed, notFound } from './problem-types.js';
 import { Problem } from './problem.js';
 

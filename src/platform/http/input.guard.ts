@@ -4,7 +4,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { HIDDEN } from '../openapi/route-documentation.js';
+import { HIDDEN } from '../openapi/operation.decorator.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { isDecodable } from './percent-encoding.js';
 import { badRequest, contentTooLarge } from './problem-types.js';

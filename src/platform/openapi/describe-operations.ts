@@ -18,9 +18,9 @@ import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js'
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
-import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './operations.js';
+import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
 import type { headers } from './platform-components.js';
-import { operationIdOf, operationOf } from './route-documentation.js';
+import { operationIdOf, operationOf } from './operation.decorator.js';
 
 /** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';

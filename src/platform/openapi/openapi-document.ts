@@ -1,28 +1,35 @@
-import { type INestApplication, Injectable } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ValidationTypes } from 'class-validator';
-import { FAULT_CODES } from '../http/problem.js';
-import { nameOf, parametersOf, type Route } from '../routes/route.js';
-import { codeOf } from '../validation/input-faults.js';
-import { collectRules, type rulesOf } from '../validation/rule.js';
-import { completeBodies } from './complete-bodies.js';
-import { BEARER, describeOperations } from './describe-operations.js';
-import { documentRules } from './documented-properties.js';
-import type { Operation } from './operations.js';
-import { headers, platformSchemas } from './platform-components.js';
-import { operationIdOf, sectionsOf } from './route-documentation.js';
+import { Injectable } from '@nestjs/common';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Route } from '../routes/route.js';
 
-/** Title and description of the API. */
-export interface ApiDescription {
-  readonly title: string;
-  /** One sentence of plain text. */
-  readonly summary: string;
-  /** Markdown. The console shows the first section above the operations, the others below them. */
-  readonly description: string;
-  readonly version: string;
-  readonly contact: { readonly name: string };
-  /** The `identifier` is an SPDX expression. */
-  readonly license: { readonly name: string; readonly identifier: string };
+/** One operation of an OpenAPI document: a method on a path. */
+export type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+
+export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+
+export type Schema = Schemas[string];
+
+/** Every operation of a document, with its path and `call`: `GET /v1/items`. */
+export function operationsOf({ paths }: OpenAPIObject): { call: string; path: string; operation: Operation }[] {
+  // Nest's documents have only operations in a path.
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
+      call: `${method.toUpperCase()} ${path}`,
+      path,
+      operation,
+    })),
+  );
+}
+
+/** The media types of a request body or response. */
+export function mediaTypesOf(body: Operation['requestBody'] | Operation['responses'][string]) {
+  return body && 'content' in body ? Object.values(body.content ?? {}) : [];
+}
+
+/** Follows a reference; empty without a schema. */
+export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Schema | Record<string, never> {
+  const name = schema && '$ref' in schema ? schema.$ref.split('/').at(-1) : undefined;
+  return (name === undefined ? schema : schemas[name]) ?? {};
 }
 
 /** The OpenAPI 3.1 document of all features, with the platform's part of every operation. */
@@ -31,34 +38,10 @@ export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
   private operations: ReadonlyMap<Route['handler'], Operation> = new Map();
 
-  /** @param routes - routes that passed the startup checks */
-  build(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
-    const builder = new DocumentBuilder()
-      .setOpenAPIVersion('3.1.0')
-      .addServer('/')
-      .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
-      .addSecurityRequirements(BEARER);
-    sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
-    const base = builder.build();
-    // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
-    Object.assign(base.info, info);
-    const inputs = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
-    inputs.forEach(documentRules);
-    const collected = new Map<unknown, ReturnType<typeof rulesOf>>();
-    inputs.forEach((type) => collectRules(type, collected));
-    const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
-    const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.map(({ name = '' }) => codeOf(name))])].toSorted();
-    const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
-    const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
-    const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
-    document.components = {
-      ...document.components,
-      schemas: { ...document.components?.schemas, ...platformSchemas(codes) },
-      headers,
-    };
-    this.operations = describeOperations(document, routes);
-    completeBodies(document);
+  /** @param operations - of the document, by handler */
+  set(document: OpenAPIObject, operations: ReadonlyMap<Route['handler'], Operation>): void {
     this.document = document;
+    this.operations = operations;
   }
 
   get(): OpenAPIObject {

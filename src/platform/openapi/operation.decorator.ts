@@ -1,9 +1,57 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, SetMetadata, HttpCode, HttpStatus, UseInterceptors } from '@nestjs/common';
-import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { applyDecorators, HttpCode, HttpStatus, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
+import { ApiExcludeController, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { ProblemType } from '../http/problem-types.js';
+import { metadataOf, type Route } from '../routes/route.js';
 import { isWhitelisted } from './documented-properties.js';
-import { OPERATION, type OperationOptions } from './route-documentation.js';
 import { ResponseInterceptor } from './response.interceptor.js';
+
+export const HIDDEN = 'hidden';
+
+/** Excludes a controller from the OpenAPI document, and accepts any query. For operators and browsers. */
+export function Hidden(): ClassDecorator {
+  return applyDecorators(ApiExcludeController(), SetMetadata(HIDDEN, true));
+}
+
+export function isHidden(route: Pick<Route, 'controller' | 'handler'>): boolean {
+  return metadataOf(HIDDEN, route) === true;
+}
+
+/** A tag of the OpenAPI document: a section of the console. */
+export interface SectionOptions {
+  /** One or two words: `Widgets`. */
+  title: string;
+  /** Explains the section to new readers, in Markdown. */
+  description: string;
+}
+
+const SECTION = 'section';
+
+/** Puts the operations of a controller into a section. To share a section, pass the same object to several controllers. */
+export function Section(options: SectionOptions): ClassDecorator {
+  return applyDecorators(SetMetadata(SECTION, options), ApiTags(options.title));
+}
+
+/** The sections of all documented routes, in their order. */
+export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
+  const sections = routes.flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
+  return [...new Map(sections.map((section) => [section.title, section])).values()];
+}
+
+/** Documentation of an operation that cannot be derived from the route. */
+export interface OperationOptions {
+  summary: string;
+  description?: string;
+  /** Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for no body. */
+  response?: Type<object> | [Type<object>];
+  responseDescription?: string;
+  /** Status of the successful response, which this also sets; 200 by default. */
+  status?: HttpStatus;
+  /** Problem types that the handler throws. */
+  problems?: readonly ProblemType[];
+}
+
+const OPERATION = 'operation';
 
 /**
  * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds the
@@ -20,4 +68,14 @@ export function Operation(options: OperationOptions): MethodDecorator {
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
     ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
   );
+}
+
+/** The options of the route's `@Operation`, if any. */
+export function operationOf(route: Pick<Route, 'controller' | 'handler'>): OperationOptions | undefined {
+  return metadataOf(OPERATION, route) as OperationOptions | undefined;
+}
+
+/** The operation id: the method name with `@Operation`, otherwise Nest's default with the controller name. */
+export function operationIdOf(route: Route): string {
+  return operationOf(route) ? route.name : `${route.controller.name}_${route.name}`;
 }

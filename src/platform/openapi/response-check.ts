@@ -1,10 +1,9 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
-import { type Observable, tap } from 'rxjs';
-import type { OpenApiDocument } from './openapi-document.js';
-import { operationOf } from './route-documentation.js';
-import { mediaTypesOf, type Schema, type Schemas } from './operations.js';
+import { mergeMap, type Observable } from 'rxjs';
+import { mediaTypesOf, type OpenApiDocument, type Schema, type Schemas } from './openapi-document.js';
+import { operationOf } from './operation.decorator.js';
 import { isFile } from './response.interceptor.js';
 
 const NO_BODY: Schema = { type: 'null' };
@@ -12,33 +11,16 @@ const NO_BODY: Schema = { type: 'null' };
 /** All undocumented responses of this process, for tests. */
 export const wrongResponses = new Set<string>();
 
-let ajv: ReturnType<typeof loadAjv> | undefined;
-
-/** Loaded at the first check, so that production does not load it. */
-async function loadAjv() {
-  const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  return formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
-}
-
 const validators = new WeakMap<Schema, ValidateFunction>();
 
 /** Fails if the response of a handler with `@Operation` does not match its documentation. */
-export async function checkResponse(
-  document: OpenApiDocument,
-  context: ExecutionContext,
-  next: CallHandler,
-): Promise<Observable<unknown>> {
+export function checkResponse(document: OpenApiDocument, context: ExecutionContext, next: CallHandler): Observable<unknown> {
   const [controller, handler] = [context.getClass(), context.getHandler()];
-  if (!operationOf({ controller, handler })) {
-    return next.handle();
-  }
-  const validator = await (ajv ??= loadAjv());
-  const check = (body: unknown) => {
+  const check = async (body: unknown) => {
     const { statusCode: status } = context.getArgByIndex<Response>(1);
     const success = document.responsesOf(handler)[status];
     const [{ schema = NO_BODY } = {}] = mediaTypesOf(success);
-    const validate = validators.get(schema) ?? validator.compile({ allOf: [schema], components: { schemas: closed(document) } });
-    validators.set(schema, validate);
+    const validate = validators.get(schema) ?? (await compile(schema, document));
     const isValid = isFile(body) || validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
     if (!success || !isValid) {
       const faults = success ? new Set(validate.errors?.map(describe)) : ['Its status is not documented.'];
@@ -46,8 +28,18 @@ export async function checkResponse(
       wrongResponses.add(message);
       throw new Error(message);
     }
+    return body;
   };
-  return next.handle().pipe(tap(check));
+  return operationOf({ controller, handler }) ? next.handle().pipe(mergeMap(check)) : next.handle();
+}
+
+async function compile(schema: Schema, document: OpenApiDocument): Promise<ValidateFunction> {
+  // Imported here, so that production does not load them.
+  const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+  const ajv = formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
+  const validate = ajv.compile({ allOf: [schema], components: { schemas: closed(document) } });
+  validators.set(schema, validate);
+  return validate;
 }
 
 function closed(document: OpenApiDocument): Schemas {

@@ -1,8 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, StreamableFile } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import { Configuration } from '../config/configuration.js';
-import { OpenApiDocument } from './openapi-document.js';
-import { mediaTypesOf, resolveSchema, type Schema, type Schemas } from './operations.js';
+import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
 
 type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;

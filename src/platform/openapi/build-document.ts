@@ -1,0 +1,92 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ValidationTypes } from 'class-validator';
+import { FAULT_CODES } from '../http/problem.js';
+import { nameOf, parametersOf, type Route } from '../routes/route.js';
+import { codeOf } from '../validation/input-faults.js';
+import { collectRules, type rulesOf } from '../validation/rule.js';
+import { BEARER, describeOperations } from './describe-operations.js';
+import { documentRules } from './documented-properties.js';
+import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
+import { operationIdOf, sectionsOf } from './operation.decorator.js';
+import { headers, platformSchemas } from './platform-components.js';
+
+/** Title and description of the API. */
+export interface ApiDescription {
+  readonly title: string;
+  /** One sentence of plain text. */
+  readonly summary: string;
+  /** Markdown. The console shows the first section above the operations, the others below them. */
+  readonly description: string;
+  readonly version: string;
+  readonly contact: { readonly name: string };
+  /** The `identifier` is an SPDX expression. */
+  readonly license: { readonly name: string; readonly identifier: string };
+}
+
+/** Builds the document of an application. @param routes - routes that passed the startup checks */
+export function buildDocument(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
+  const builder = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .addServer('/')
+    .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
+    .addSecurityRequirements(BEARER);
+  sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
+  const base = builder.build();
+  // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
+  Object.assign(base.info, info);
+  const inputs = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
+  inputs.forEach(documentRules);
+  const collected = new Map<unknown, ReturnType<typeof rulesOf>>();
+  inputs.forEach((type) => collectRules(type, collected));
+  const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
+  const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.map(({ name = '' }) => codeOf(name))])].toSorted();
+  const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
+  const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
+  const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
+  document.components = {
+    ...document.components,
+    schemas: { ...document.components?.schemas, ...platformSchemas(codes) },
+    headers,
+  };
+  const operations = describeOperations(document, routes);
+  completeBodies(document);
+  app.get(OpenApiDocument).set(document, operations);
+}
+
+/**
+ * Closes request bodies, because validation rejects unknown properties, and gives each body an example made of the examples of its
+ * properties.
+ */
+function completeBodies(document: OpenAPIObject): void {
+  const schemas = document.components?.schemas ?? {};
+  for (const { operation } of operationsOf(document)) {
+    for (const media of mediaTypesOf(operation.requestBody)) {
+      Object.assign(resolveSchema(media.schema, schemas), { additionalProperties: false });
+    }
+    for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypesOf)) {
+      if (!media.examples) {
+        media.example ??= exampleOf(media.schema, schemas);
+      }
+    }
+  }
+}
+
+/** @param above - schemas that contain this one, to stop at recursive classes */
+function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
+  const schema = resolveSchema(reference, schemas);
+  const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
+  if (above.includes(schema)) {
+    return undefined;
+  }
+  if ('example' in schema) {
+    return schema.example;
+  }
+  if ('allOf' in schema) {
+    return Object.assign({}, ...(schema.allOf ?? []).map(within)) as object;
+  }
+  if ('properties' in schema) {
+    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, within(property)]));
+  }
+  return 'items' in schema ? [within(schema.items)] : undefined;
+}
