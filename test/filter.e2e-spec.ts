@@ -72,43 +72,29 @@ describe('a filter of items matches', () => {
     ['', ALL],
     [' \n\t', ALL],
     ['true // not false', ALL],
-    ['true && false || true', ALL],
     ['true || false && false', ALL],
     // String literals as CEL has them
-    [String.raw`name == r"back\slash" || name == R'back\slash'`, 'f'],
-    [`name == '''line\nbreak'''`, 'j'],
-    [String.raw`description == 'it\'s "quoted"'`, 'f'],
     [String.raw`name == "\u00C9COLE" || name == "\x78"`, 'gl'],
     [String.raw`name == "\170" || description == "tab\there"`, 'jl'],
-    // Values that would do harm if they were not parameters
-    [`description == "1'; DROP TABLE items; --"`, 'l'],
-    [`name == "' OR '1'='1"`, ''],
     // Order by code point, not by language
     ['name < "A"', 'de'],
     ['"Z" <= name && "[" > name', 'k'],
     ['name > "x"', 'ghi'],
     ['name > "\uFFFD"', 'h'],
-    // Lists
-    ['name in ["x",]', 'l'],
     [`name in [${Array.from({ length: 100 }, (_, index) => (index === 50 ? '"x"' : '"y"')).join()}]`, 'l'],
     // No character is a wildcard
     ['name.contains("%") || description.contains("_") || description.contains("*")', 'de'],
-    [String.raw`name.contains("\\")`, 'f'],
-    ['name.startsWith("100%")', 'd'],
     // Case
     ['name.icontains("école")', 'g'],
     ['name.lowerAscii() == "École"', 'g'],
     ['name.lowerAscii() == "école"', ''],
     // Absent descriptions, as docs/filtering.md has them
-    ['description.contains("b")', 'adej'],
     ['!description.contains("b")', 'cfgikl'],
     ['description == null || !description.contains("b")', 'bcfghikl'],
-    ['!(description == "NULL")', 'abcdefghijl'],
     // Ids, by value
     [`id == "${idOf('c').toUpperCase()}"`, 'c'],
     [`id in ["${idOf('c')}", "${idOf('k').toUpperCase()}"]`, 'ck'],
     // Times, at the bounds and in other zones
-    ['createdAt == timestamp("2024-06-14T12:14:09.3+02:00")', 'ab'],
     ['createdAt != timestamp("2024-06-14T10:14:09.300000001Z")', ALL],
     ['createdAt > timestamp("1969-12-31T23:59:59Z")', ALL],
     ['createdAt < timestamp("9999-12-31T23:59:59.999999999Z") && createdAt > timestamp("0001-01-01T00:00:00Z")', ALL],
@@ -126,24 +112,14 @@ describe('a filter of items matches', () => {
 describe('a filter of every type matches', () => {
   it.each([
     // Numbers are compared by value, regardless of type, also beyond the range of the column.
-    ['count == 5.0', 'e'],
-    ['count == 5u', 'e'],
     ['count > 4.5', 'ce'],
-    ['count >= -4.5', 'ace'],
-    ['count != 5.5', 'abcde'],
     ['count < 18446744073709551615u && count > -1e300', 'abcde'],
-    ['count == 2147483648', ''],
     ['rank in [1, 9223372036854775807]', 'b'],
-    ['rank != 5.5', 'abcde'],
     // NaN is neither less nor greater than any number.
     ['weight <= 0 || weight > 0', 'abce'],
     ['weight > 1.7976931348623157e308', 'e'],
-    ['weight == -0.0', 'b'],
     // Where it is absent, it is an error by itself, and another value in comparisons.
     ['active && size == "large"', 'c'],
-    ['!approved', 'd'],
-    ['approved != true', 'abde'],
-    ['color in [null, "red"]', 'abcd'],
     ['color != "dark blue"', 'abcd'],
     // To the nanosecond
     ['seenAt > timestamp("2026-01-01T00:00:00.000000999Z")', 'bce'],
@@ -161,7 +137,6 @@ const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice:
   ['items', 'name ¦items_1234567890¦', 'syntax', 'has an unexpected "items_12"'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
   ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
-  ['items', 'name == "x"¦;¦ DROP TABLE items', 'syntax', 'has an unexpected ";"'],
   ['items', '¦😀¦', 'syntax', 'has an unexpected "😀"'],
   ['items', 'name == "x" &&¦¦', 'syntax', 'ends unexpectedly'],
   ['items', 'name == ¦"x¦', 'syntax', 'Unterminated string'],
@@ -169,18 +144,13 @@ const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice:
   ['items', '¦__proto__¦ == "x"', 'syntax', 'Reserved'],
   ['items', 'name == "😀" && ¦nam¦ == "x"', 'unknown_field', 'has the unknown field nam; did you mean name?'],
   ['items', '¦price¦ == "x"', 'unknown_field', 'has the unknown field price: use one of id, name, description, createdAt'],
-  ['items', '¦constructor¦', 'unknown_field', 'use one of id'],
   ['items', 'name in [¦bicycle¦]', 'unknown_field', 'has the unknown field bicycle; name is text, written `"…"`'],
   ['items', 'name == ¦5¦', 'type', 'compares name, which is text, with a value of another type: write `"…"`'],
-  ['items', 'name == ¦b"x"¦', 'type', 'with a value of another type'],
   ['items', 'createdAt > ¦"2026-01-01T00:00:00Z"¦', 'type', 'write `timestamp("2026-01-31T12:00:00Z")`'],
   ['items', '¦null¦ != name', 'type', 'compares name with null, but it is never null'],
   ['items', 'name in ["x", ¦null¦]', 'type', 'but it is never null'],
   ['items', 'description.lowerAscii() == ¦null¦', 'type', 'but it is never null'],
-  ['items', 'description < ¦null¦', 'type', 'with a value of another type'],
   ['items', '!¦description¦', 'type', 'needs a condition here'],
-  ['items', 'name == "x" && ¦"y"¦', 'type', 'needs a condition here'],
-  ['items', '¦name.lowerAscii()¦', 'type', 'needs a condition here'],
   ['items', 'name in ¦"x"¦', 'type', 'needs a list after `in`: write `name in ["…"]`'],
   ['items', '¦createdAt.startsWith("2026")¦', 'type', 'must call startsWith on a text field'],
   ['items', '¦name.contains("x", "y")¦', 'type', 'with one text: write `name.contains("…")`'],
@@ -194,31 +164,24 @@ const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice:
   ['items', '¦size(name)¦ == 1', 'unsupported', 'calls size, which is not supported'],
   ['items', 'name.exists(¦1¦, true)', 'unsupported', 'calls a function that is not supported'],
   ['items', '¦lowerAscii(name)¦ == "x"', 'unsupported', 'uses CEL that filters do not support: compare a field with a value'],
-  ['items', 'name == ¦"x" --5¦', 'unsupported', 'compare a field with a value'],
-  ['items', '¦item.name¦ == "x"', 'unsupported', 'compare a field with a value'],
   ['items', 'name == ¦description¦', 'unsupported', 'compare a field with a value'],
-  ['items', `${TIME} == ¦${TIME}¦`, 'unsupported', 'compare a field with a value'],
   ['items', '¦"x"¦ in name', 'unsupported', 'or search it, as in `name.contains("…")`'],
   ['items', '(¦name == "x"¦) == true', 'unsupported', 'compare a field with a value'],
   ['items', `name == "${'😀'.repeat(1000)}${'x'.repeat(991)}¦"¦`, 'limit', '2000 characters'],
   ['items', `${'('.repeat(17)}¦true${')'.repeat(17)}¦`, 'limit', '16 levels'],
   ['items', `${'name == "x" || '.repeat(32)}¦name == "x"¦`, 'limit', '32 conditions'],
   ['items', `createdAt in [${`${TIME}, `.repeat(32)}¦${TIME}¦]`, 'limit', '32 conditions'],
-  ['samples', `${'active || '.repeat(32)}¦active¦`, 'limit', '32 conditions'],
   ['items', `name in [${'"x",'.repeat(100)}¦"x"]¦`, 'limit', '100 values'],
   ['items', `¦${NODES_311} || name in [${'"x",'.repeat(85)}"x"]¦`, 'limit', '400 names'],
   ['items', `${'name.contains("x") || '.repeat(4)}¦name.endsWith("x")¦`, 'limit', 'more than 4 searches'],
   ['samples', 'count == ¦"5"¦', 'type', 'compares count, which is a whole number, with a value of another type: write `5`'],
-  ['samples', 'count == ¦-5u¦', 'type', 'a whole number'],
   ['samples', 'count == ¦-true¦', 'type', 'a whole number'],
   ['samples', 'count < ¦-9223372036854775809¦', 'value', 'not fit into 64 bits'],
-  ['samples', 'count < ¦18446744073709551616u¦', 'value', 'not fit into 64 bits'],
   ['samples', 'weight < ¦1e400¦', 'value', 'not fit into 64 bits'],
   ['samples', 'active == ¦True¦', 'unknown_field', 'active is true or false, written `true`'],
   ['samples', 'active == ¦1¦', 'type', 'write `true`'],
   ['samples', 'size in [¦"smal"¦]', 'value', 'a text that is not one of "small", "medium", "large": write `"small"`'],
   ['samples', '¦size < "small"¦', 'type', 'compares size by order, but it has none: use `==`, `!=` or `in`'],
-  ['samples', '¦leftAt¦', 'type', 'needs a condition here'],
 ];
 
 describe('a filter is refused with its position and the fix:', () => {
@@ -243,11 +206,6 @@ describe('a filter is refused with its position and the fix:', () => {
     const { nextCursor = '' } = (await service.api.list({ limit: '1' })).body;
     const { body } = await service.api.list<ProblemBody>({ cursor: nextCursor, filter: 'nam == "x"' });
     expect(body.errors?.map(({ parameter }) => parameter)).toEqual(['filter']);
-  });
-
-  it('is read after a thousand empty parameters', async () => {
-    const { body } = await service.api.call<PageBody>('GET', `/v1/items?${'&'.repeat(1000)}filter=false`);
-    expect(body).toEqual({ items: [] });
   });
 
   it('reports its errors together with those of other parameters', async () => {

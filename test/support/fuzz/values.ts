@@ -101,8 +101,6 @@ const NEAR: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unknown
   integer: integersNear,
   number: integersNear,
   string: textsNear,
-  array: ({ items, maxItems = 5 }) => fc.array(valuesNear(asObject(items)), { maxLength: Number(maxItems) + 1 }),
-  object: (schema) => bodiesNear(schema, fc.string()),
 };
 
 /** Values of a schema's types, in its bounds, at them and beyond. */
@@ -145,10 +143,8 @@ export function bodiesNear(schema: JsonObject, names: fc.Arbitrary<string>): fc.
     .map(([known, others]) => JSON.parse(JSON.stringify(Object.fromEntries([...known, ...others]))) as unknown);
 }
 
-/** Keywords without a rule, or with rules that are checked at nested values. */
-const NO_RULES = new Set(
-  'default title description example examples deprecated items properties required additionalProperties'.split(' '),
-);
+/** Keywords without a rule. */
+const NO_RULES = new Set('default title description example examples deprecated'.split(' '));
 
 /** The rules of a body's properties that none of many bodies breaks: should be none. */
 export function unbrokenRules(schema: JsonObject): string[] {
