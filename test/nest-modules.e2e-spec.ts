@@ -21,18 +21,18 @@ import {
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
 import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
-import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
+import { DataSource, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { type Service, startService } from './support/service.js';
 
 // What Nest engineers use in addition to controllers and repositories, from well-known packages.
 
@@ -78,25 +78,6 @@ class ShapesDto {
   declare at?: Date;
 }
 
-/** Hears of rows, as the documentation of Nest registers it. */
-@Injectable()
-@EventSubscriber()
-class ItemSubscriber implements EntitySubscriberInterface<Item> {
-  readonly inserted: string[] = [];
-
-  constructor(@InjectDataSource() dataSource: DataSource) {
-    dataSource.subscribers.push(this);
-  }
-
-  listenTo(): typeof Item {
-    return Item;
-  }
-
-  afterInsert({ entity }: InsertEvent<Item>): void {
-    this.inserted.push(entity.name);
-  }
-}
-
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
@@ -136,7 +117,7 @@ class PartsController {
 @Module({
   imports: [AppModule, TypeOrmModule.forFeature([Item])],
   controllers: [PartsController],
-  providers: [ItemSubscriber, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
+  providers: [{ provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
 })
 class PartsModule {}
 
@@ -177,11 +158,6 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
   expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
-});
-
-it('notifies subscribers', async () => {
-  await service.api.create({ name: 'heard of' });
-  await eventually(() => service.app.get(ItemSubscriber).inserted.includes('heard of'));
 });
 
 describe('a transaction', () => {

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpStatus, Module, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpStatus, Module, Post, Query } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsBoolean, IsOptional } from 'class-validator';
@@ -12,13 +12,11 @@ import {
   Lists,
   MigrationsModule,
   mapPage,
-  notFound,
   OneOf,
   Operation,
   type Page,
   PageOf,
   PageQueryOf,
-  Problem,
   RequireScopes,
   Section,
   SqlMigration,
@@ -116,10 +114,6 @@ class CreateSampleDto {
   @Uuid({ description, example, optional: true }) declare readonly receiver?: string | null;
 }
 
-class SamplePath {
-  @Uuid({ description, example }) declare readonly id: string;
-}
-
 class SampleDto extends AnswerOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
 class SamplesQuery extends PageQueryOf(sampleFilter) {}
@@ -137,16 +131,6 @@ class SamplesController {
   @Operation({ summary: 'List samples', response: SamplePage })
   async listSamples(@Query() query: SamplesQuery): Promise<Page<SampleDto>> {
     return mapPage(await this.lists.findPage(this.samples, query), SampleDto.from);
-  }
-
-  @Get(':id')
-  @Operation({ summary: 'Get a sample', response: SampleDto, problems: [notFound] })
-  async getSample(@Param() { id }: SamplePath): Promise<SampleDto> {
-    const sample = await this.samples.findOneBy({ id });
-    if (!sample) {
-      throw new Problem(notFound, 'There is no such sample.');
-    }
-    return SampleDto.from(sample);
   }
 
   @Post()
