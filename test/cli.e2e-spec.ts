@@ -187,9 +187,7 @@ describe('migrate', () => {
 describe('--help', () => {
   it.each([
     [{ npm_lifecycle_event: undefined }, ['--help'], /^Usage: node (\S+\/dist\/cli\.js) \[options\] \[command\]\n/],
-    [{}, ['token', 'issue', '--help'], /^Usage: node (\S+\/dist\/cli\.js) token issue \[options\]\n/],
     [{ npm_lifecycle_event: 'token' }, ['token', 'list', '--help'], /^Usage: npm run --silent token -- list \[options\]\n/],
-    [{ npm_lifecycle_event: 'migrate' }, ['migrate', '--help'], /^Usage: npm run --silent migrate -- \[options\]\n/],
   ])('begins with the command as it was called, %j %j', async (variables, args, usage) => {
     const { code, stdout } = await runCli(args, variables);
     expect([code, stdout]).toEqual([0, expect.stringMatching(usage)]);
