@@ -7,7 +7,7 @@ import { readConfiguration } from '#service/platform/config/read-configuration';
 import { Database as ServiceDatabase } from '#service/platform/database/database';
 import { decodeCursor, encodeCursor, type Position } from '#service/platform/lists/cursor';
 import { Lists } from '#service/platform/lists/lists';
-import { defineOrder } from '#service/platform/lists/order';
+import { defineOrder } from '#service/platform/lists/list-options';
 import { Database } from '../database.ts';
 import { printPromise, printTable, showProgress } from '../report.ts';
 import { SERVICE, startServer } from '../server.ts';
