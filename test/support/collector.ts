@@ -5,8 +5,8 @@ import { listen } from './free-port.js';
 export class Collector {
   /** The requests that it took. */
   readonly received: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = [];
-  /** The status of its responses, or no response at all; undefined while it takes spans. */
-  fault: number | 'silence' | undefined;
+  /** The status of its responses; undefined while it takes spans. */
+  fault: number | undefined;
   private readonly server = createServer((request, response) => void this.respond(request, response));
   private port = 0;
 
@@ -29,7 +29,7 @@ export class Collector {
   private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { url: path = '', headers } = request;
     const chunks = await request.toArray().catch(() => undefined);
-    if (!chunks || this.fault === 'silence') {
+    if (!chunks) {
       return;
     }
     if (this.fault === undefined) {
