@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { format, inspect } from 'node:util';
+import { inspect } from 'node:util';
 import { Injectable, Module } from '@nestjs/common';
 import { ConfigModule, ConfigService } from '@nestjs/config';
 import { Test } from '@nestjs/testing';
 import { IsEmail } from 'class-validator';
-import { pino } from 'pino';
-import { NestLogger } from '../observability/nest-logger.js';
 import { Configuration } from './configuration.js';
 import { OperatorError } from './operator-error.js';
 import {
@@ -117,19 +115,3 @@ it('a module gets variables of its own, from the same environment as the platfor
   expect(['RATE_LIMIT', 'CATS_NAP', 'CATS_KEY'].map((name) => one.service.get<unknown>(name))).toEqual([7, 2.5, 'canary']);
   expect(inspect([one, two], { showHidden: true, depth: 9 }) + JSON.stringify([one, two])).not.toContain('canary');
 });
-
-it.each<[string, (configuration: Configuration) => string]>([
-  ['inspect', (configuration) => inspect({ options: [configuration] }, { showHidden: true, getters: true, depth: 9 })],
-  ['console.log', (configuration) => format(configuration, '%o %O %j %s', configuration, configuration, configuration)],
-  ['JSON', (configuration) => JSON.stringify({ options: [configuration] })],
-  ['the log', (configuration) => logged(configuration) + logged({ msg: 'started', configuration })],
-])('a print-out of the configuration shows no value: %s', (_case, print) => {
-  const configuration = readConfiguration({ REDIS_URL: 'redis://user:canary@host', OTEL_EXPORTER_OTLP_HEADERS: 'key=canary' });
-  expect(print(configuration)).not.toContain('canary');
-});
-
-function logged(...message: Parameters<NestLogger['log']>): string {
-  const lines: string[] = [];
-  new NestLogger(pino({}, { write: (line) => void lines.push(line) })).log(...message);
-  return lines.join('');
-}

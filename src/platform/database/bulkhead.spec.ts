@@ -57,14 +57,6 @@ describe('a bulkhead', () => {
     expect(started).toEqual([0, 1, 2, 3]);
   });
 
-  it('continues after a task that failed', async () => {
-    const bulkhead = new Bulkhead(limits);
-    const failing = bulkhead.run('a', () => Promise.reject(new Error('broken')), undefined, refuse);
-    const next = bulkhead.run('a', () => Promise.resolve('next'), undefined, refuse);
-    await expect(failing).rejects.toThrow('broken');
-    expect(await next).toBe('next');
-  });
-
   it('removes waiting tasks when they are aborted', async () => {
     const bulkhead = new Bulkhead(limits);
     const running = tasks(bulkhead, 'a');
@@ -73,10 +65,7 @@ describe('a bulkhead', () => {
     const outcomes = Promise.allSettled(results);
     await turn();
     controller.abort(new Error('gone'));
-    expect(await outcomes).toEqual([
-      expect.objectContaining({ status: 'rejected' }),
-      expect.objectContaining({ status: 'rejected' }),
-    ]);
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     expect([bulkhead.running, bulkhead.queued]).toEqual([1, 0]);
     running.ends[0]?.();
     await turn();

@@ -79,16 +79,10 @@ void [
   () => defineFilter(Book, { subtitle: { type: 'string', unindexed } }, {}),
   // @ts-expect-error the title cannot be null
   () => defineFilter(Book, { title: { type: 'string', nullable: true, unindexed } }, {}),
-  // @ts-expect-error the title is text
-  () => defineFilter(Book, { title: { type: 'creationTime', unindexed } }, {}),
   // @ts-expect-error text cannot be filtered as a number
   () => defineFilter(Book, { title: { type: 'int', unindexed } }, {}),
   // @ts-expect-error a number cannot be filtered as text
   () => defineFilter(Book, { pages: { type: 'string', unindexed } }, {}),
-  // @ts-expect-error a number is neither true nor false
-  () => defineFilter(Book, { pages: { type: 'bool', unindexed } }, {}),
-  // @ts-expect-error a number is no time
-  () => defineFilter(Book, { pages: { type: 'timestamp', unindexed } }, {}),
   // @ts-expect-error the values that it can have are missing
   () => defineFilter(Book, { size: { type: 'enum', unindexed } }, {}),
   // @ts-expect-error the size is never medium
