@@ -1,8 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { creationTime } from '../database/id.js';
+import { creationTime, creationTimeText } from '../database/id.js';
 import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
-import { isoText } from '../time/timestamp.js';
 
 /** A response body: the properties of a request body without those that are null, and `id` and `createdAt`. */
 export type ResponseBody<Body> = { readonly id: string; readonly createdAt: string } & {
@@ -47,7 +46,7 @@ export function AnswerOf<Body extends object>(body: Type<Body>): ResponseClass<B
           response[name] = value instanceof Date ? value.toISOString() : value;
         }
       }
-      response['createdAt'] = isoText(creationTime(row.id).getTime());
+      response['createdAt'] = creationTimeText(row.id);
       return response as ResponseBody<Body>;
     }
   }

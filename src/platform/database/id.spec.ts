@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { creationTime, newId } from './id.js';
+import { creationTime, creationTimeText, firstId, newId } from './id.js';
 
 afterEach(() => jest.useRealTimers());
 
@@ -19,5 +19,15 @@ describe('an id', () => {
     const now = Date.now();
     expect(Math.abs(creationTime(newId()).getTime() - now)).toBeLessThan(1000);
     expect(creationTime('0190163d-8694-739b-aea5-966c26f8ad91').toISOString()).toBe('2024-06-14T10:14:09.300Z');
+  });
+
+  it('gives its creation time as text', () => {
+    const texts = [
+      '1970-01-01T00:00:00.000Z',
+      '2024-02-29T23:59:59.999Z',
+      '2024-03-01T00:00:00.001Z',
+      '2038-01-19T03:14:08.010Z',
+    ];
+    expect(texts.map((text) => creationTimeText(firstId(Date.parse(text))))).toEqual(texts);
   });
 });

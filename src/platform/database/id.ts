@@ -7,7 +7,36 @@ export function newId(): string {
 
 /** The creation time in an id of {@link newId}, in milliseconds. */
 export function creationTime(id: string): Date {
-  return new Date(Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16));
+  return new Date(millisecondsOf(id));
+}
+
+function millisecondsOf(id: string): number {
+  return Number.parseInt(id.slice(0, 8), 16) * 0x1_00_00 + Number.parseInt(id.slice(9, 13), 16);
+}
+
+const DAY = 86_400_000;
+
+const twoDigits = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+const threeDigits = Array.from({ length: 1000 }, (_, number) => String(number).padStart(3, '0'));
+
+/** The day of the latest call, and its text up to `T`: the times of one page are mostly of one day. */
+let knownDay = NaN;
+let knownText = '';
+
+/** The same as `creationTime(id).toISOString()`, in a third of its time: the largest cost of writing a page. */
+export function creationTimeText(id: string): string {
+  const milliseconds = millisecondsOf(id);
+  const day = Math.floor(milliseconds / DAY);
+  if (day !== knownDay) {
+    knownText = new Date(day * DAY).toISOString().slice(0, -'00:00:00.000Z'.length);
+    knownDay = day;
+  }
+  const rest = milliseconds - day * DAY;
+  const seconds = Math.floor(rest / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const clock = `${twoDigits[hours]}:${twoDigits[minutes - hours * 60]}:${twoDigits[seconds - minutes * 60]}`;
+  return `${knownText}${clock}.${threeDigits[rest - seconds * 1000]}Z`;
 }
 
 /** The smallest id of a time in milliseconds since 1970: ids made earlier are less, all others are not. Earlier times count as 1970. */

@@ -1,12 +1,11 @@
 import type { EntityMetadata, Repository } from 'typeorm';
 import { meaningOf } from '../database/database-problem.js';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
-import { columnOf, quotedTable } from '../database/table-name.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope, type Sorting, sortingOf } from './list-options.js';
 import type { FilteredReads, AccessPath } from './filtered-reads.js';
-import { findFirst, firstOf, type Found, type Source } from './rows.js';
+import { columnOf, findFirst, firstOf, type Found, quotedTable, type Source } from './rows.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;

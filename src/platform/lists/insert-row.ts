@@ -2,9 +2,8 @@ import DataLoader from 'dataloader';
 import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
-import { quotedTable } from '../database/table-name.js';
 import { runnerOf } from '../database/app-data-source.js';
-import { type Fields, statementsOf } from './rows.js';
+import { type Fields, quotedTable, statementsOf } from './rows.js';
 
 /** Maximum rows of a statement. */
 const MOST_ROWS = 16;

@@ -1,8 +1,26 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import { type EntityMetadata, type FindOptionsWhere, IsNull, type ObjectLiteral } from 'typeorm';
-import { columnOptionsOf } from '../database/table-name.js';
+import {
+  type ColumnOptions,
+  type EntityMetadata,
+  type FindOptionsWhere,
+  getMetadataArgsStorage,
+  IsNull,
+  type ObjectLiteral,
+} from 'typeorm';
 import { absence, type Condition } from './filter/condition.js';
+
+/** The column options of a property, as declared in the entity or a class that it extends. */
+export function columnOptionsOf(entity: Type, property: string): ColumnOptions | undefined {
+  return getMetadataArgsStorage().columns.findLast(
+    ({ target, propertyName }) => propertyName === property && isOf(entity, target),
+  )?.options;
+}
+
+/** Whether a declaration for `target` applies to an entity. */
+export function isOf(entity: Type, target: unknown): boolean {
+  return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
+}
 
 type Scalar = string | number | boolean | Date;
 

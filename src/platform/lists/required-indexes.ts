@@ -1,9 +1,9 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { IndexMigration } from '../database/migrations.js';
-import { quotedTable } from '../database/table-name.js';
 import { filters } from './filter/define-filter.js';
 import { type ComparedColumn, comparedColumn, orders, sortedColumns } from './list-options.js';
+import { quotedTable } from './rows.js';
 
 interface Index {
   readonly name: string;

@@ -2,12 +2,24 @@ import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
-import { columnOf, quotedTable } from '../database/table-name.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './list-options.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
+
+/** The quoted table of an entity, with its schema if it has one. */
+export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
+  return tablePath
+    .split('.')
+    .map((name) => driver.escape(name))
+    .join('.');
+}
+
+/** The quoted column of a property. */
+export function columnOf(metadata: EntityMetadata, property: string): string {
+  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
+}
 
 /** Maximum prepared reads, and inserts, of an entity: they differ in the number of rows and columns. */
 const MOST_NAMES = 128;

@@ -1,11 +1,10 @@
 import { writeSync } from 'node:fs';
 import type { LoggerService } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
-import { type Level, type Logger, pino } from 'pino';
+import { type Level, type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/express.js';
-import { isoText } from '../time/timestamp.js';
 import { describeError } from './describe-error.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
@@ -59,7 +58,7 @@ export class NestLogger implements LoggerService {
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
-      timestamp: () => `,"time":"${isoText(Date.now())}"`,
+      timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level: string) => ({ level }) },
       mixin: () => {
         const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
-import { columnOptionsOf, isOf } from '../../database/table-name.js';
+import { columnOptionsOf, isOf } from '../list-options.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
 import { type FieldsOf, type FilterField, type FilterFields, notationOf, TYPES } from './filter-fields.js';

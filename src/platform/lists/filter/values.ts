@@ -1,6 +1,5 @@
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { isUuid } from '../../database/id.js';
-import { parseTimestamp } from '../../time/timestamp.js';
 import { type NamedField, notationOf } from './filter-fields.js';
 import { FilterError, type Node, TOO_LARGE } from './parse-expression.js';
 
@@ -109,4 +108,21 @@ function timeIn(literal: Node, field: NamedField): Value | undefined {
   const smallestUnit = field.type === 'timestamp' ? 'microsecond' : 'millisecond';
   const kept = time.round({ smallestUnit, roundingMode: 'floor' });
   return { text: kept.toString(), isRounded: !kept.equals(time) };
+}
+
+/** RFC 3339, section 5.6, with at most nanoseconds, as in CEL. */
+const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+/** Parses the text of CEL's `timestamp("…")`. @returns undefined unless it is a valid RFC 3339 time with zone in CEL's range */
+export function parseTimestamp(text: string): Temporal.Instant | undefined {
+  if (!RFC_3339.test(text)) {
+    return undefined;
+  }
+  try {
+    const instant = Temporal.Instant.from(text);
+    // CEL allows the years 1 to 9999 in UTC.
+    return /^(?!0000)\d{4}-/.test(instant.toString()) ? instant : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { parseTimestamp } from './timestamp.js';
+import { parseTimestamp } from './values.js';
 
 describe('a timestamp', () => {
   it.each<[string, bigint]>([
