@@ -1,4 +1,7 @@
-import { DataDirectoryError } from './embedded-database.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataDirectoryError, DataDirectoryInUseError, EmbeddedDatabase } from './embedded-database.js';
 
 it.each([
   // As PGlite throws them, which are no errors.
@@ -14,4 +17,13 @@ it.each([
 ])('says in words why a data directory cannot be used: %j', (cause, fault) => {
   const { message } = new DataDirectoryError('./data', cause);
   expect(message).toBe(`The data directory ./data cannot be used: ${fault}, or choose another directory with DATA_DIR.`);
+});
+
+it('refuses a new directory that two starts create at once as in use, not as faulty', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'items-'));
+  const opening = [1, 2].map(() => EmbeddedDatabase.open(join(directory, 'data', 'items')));
+  const results = await Promise.allSettled(opening);
+  await (await Promise.any(opening)).close();
+  await rm(directory, { recursive: true });
+  expect(results).toContainEqual({ status: 'rejected', reason: expect.any(DataDirectoryInUseError) });
 });

@@ -69,7 +69,12 @@ export async function existingPart(directory: string): Promise<string> {
 async function createDirectory(directory: string): Promise<void> {
   if (!existsSync(directory)) {
     await createDirectory(dirname(directory));
-    await mkdir(directory, { mode: 0o700 });
+    await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
+      // Another process may have created it meanwhile.
+      if (!existsSync(directory)) {
+        throw error;
+      }
+    });
   }
 }
 
