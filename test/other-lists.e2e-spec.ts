@@ -91,6 +91,7 @@ const walk = async (options: ListOptions<Note>, filter?: string) => {
     const page = await find(cursor, options, filter);
     titles.push(...page.items.map(({ title }) => title));
     cursor = page.nextCursor;
+    if (cursor) expect(page.items).toHaveLength(2);
   } while (cursor);
   return titles;
 };
