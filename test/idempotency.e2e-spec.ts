@@ -4,6 +4,7 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
+import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
 import { Item } from '../src/items/item.entity.js';
 import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
@@ -167,6 +168,18 @@ describe('the stored response', () => {
     const hours = (rest.expiresAt.getTime() - Date.now()) / 3_600_000;
     expect(hours).toBeGreaterThan(23.9);
     expect(hours).toBeLessThanOrEqual(24);
+  });
+
+  it('is deleted after it has expired, in several batches, and no other is', async () => {
+    const answers = service.app.get(DataSource).getRepository(StoredResponse);
+    await create('lasts', { name: 'x' });
+    await answers.query(
+      `INSERT INTO idempotency_keys (token_id, key, digest, expires_at)
+       SELECT gen_random_uuid(), 'expired', '', now() - interval '1 second' FROM generate_series(1, 2500)`,
+    );
+    await service.app.get(StoredResponses).deleteExpired();
+    expect(await answers.countBy({ key: 'expired' })).toBe(0);
+    expect(await answers.countBy({ key: 'lasts' })).toBe(1);
   });
 });
 

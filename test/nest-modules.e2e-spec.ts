@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { jest } from '@jest/globals';
 import {
   Body,
   type CallHandler,
@@ -20,19 +22,22 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
+import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
+import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
 import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
 import type { Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
-import { DataSource, Like, Repository } from 'typeorm';
+import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
+import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { type Service, startService } from './support/service.js';
+import { eventually, type Service, startService } from './support/service.js';
 
 // What Nest engineers use in addition to controllers and repositories, from well-known packages.
 
@@ -53,6 +58,52 @@ class WrapInterceptor implements NestInterceptor {
 class ClosedGuard implements CanActivate {
   canActivate(): boolean {
     throw new ForbiddenException('Closed on Sundays.');
+  }
+}
+
+/** One run at a time, however many replicas there are: the lock ends with the transaction. */
+@Injectable()
+class Jobs {
+  runs = 0;
+  heard: string[] = [];
+
+  constructor(
+    @InjectRepository(Item) private readonly items: Repository<Item>,
+    private readonly database: Database,
+  ) {}
+
+  @Interval(50)
+  async run(): Promise<void> {
+    await this.database.transaction(async () => {
+      const [row] = await this.items.query<[{ locked: boolean }]>('SELECT pg_try_advisory_xact_lock(795219) AS locked');
+      if (row.locked) {
+        this.runs += await this.items.countBy({ name: 'counted by a job' });
+      }
+    });
+  }
+
+  @OnEvent('parcel.sent')
+  hear(name: string): void {
+    this.heard.push(name);
+  }
+}
+
+/** Hears of rows, as the documentation of Nest registers it. */
+@Injectable()
+@EventSubscriber()
+class ItemSubscriber implements EntitySubscriberInterface<Item> {
+  readonly inserted: string[] = [];
+
+  constructor(@InjectDataSource() dataSource: DataSource) {
+    dataSource.subscribers.push(this);
+  }
+
+  listenTo(): typeof Item {
+    return Item;
+  }
+
+  afterInsert({ entity }: InsertEvent<Item>): void {
+    this.inserted.push(entity.name);
   }
 }
 
@@ -115,9 +166,9 @@ class PartsController {
 }
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Item])],
+  imports: [AppModule, ScheduleModule.forRoot(), EventEmitterModule.forRoot(), TypeOrmModule.forFeature([Item])],
   controllers: [PartsController],
-  providers: [{ provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
+  providers: [Jobs, ItemSubscriber, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
 })
 class PartsModule {}
 
@@ -160,6 +211,15 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
   expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
 });
 
+it('supports subscribers, events and jobs', async () => {
+  const jobs = service.app.get(Jobs);
+  service.app.get(EventEmitter2).emit('parcel.sent', 'bell');
+  expect(jobs.heard).toEqual(['bell']);
+  await service.api.create({ name: 'counted by a job' });
+  await eventually(() => jobs.runs > 1);
+  expect(service.app.get(ItemSubscriber).inserted).toContain('counted by a job');
+});
+
 describe('a transaction', () => {
   const named = (name: string) => ({ id: newId(), name, description: null });
   const undone = () => Promise.reject(new Error('undone'));
@@ -183,6 +243,44 @@ describe('a transaction', () => {
     });
     await expect(outer).rejects.toThrow('undone');
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
+  });
+
+  it('includes or rejects statements that are not awaited', async () => {
+    const late: Promise<unknown>[] = [];
+    const outer = database.transaction(async () => {
+      await items.insert(named('late'));
+      late.push(
+        items.query(`INSERT INTO items (id, name) VALUES ($1, 'late')`, [newId()]),
+        items.insert(named('late')),
+        dataSource.transaction((manager) => manager.insert(Item, named('late'))),
+      );
+      return undone();
+    });
+    await expect(outer).rejects.toThrow('undone');
+    await Promise.allSettled(late);
+    expect(await items.countBy({ name: 'late' })).toBe(0);
+  });
+
+  it('sends no statement after its commit', async () => {
+    // Jobs send statements at the same time.
+    const sent = new AsyncLocalStorage<string[]>();
+    const observed = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mockImplementation((text) => {
+      sent.getStore()?.push(text);
+      return () => undefined;
+    });
+    const insertAfter = async (microtasks: number) => {
+      for (let count = 0; count < microtasks; count += 1) await Promise.resolve();
+      await items.insert(named('late'));
+    };
+    for (let microtasks = 0; microtasks < 20; microtasks += 1) {
+      let late: Promise<unknown> = Promise.resolve();
+      const statements: string[] = [];
+      const work = () => Promise.resolve(void (late = insertAfter(microtasks).catch(() => undefined)));
+      await sent.run(statements, () => database.transaction(work));
+      await late;
+      expect(statements.slice(0, -1)).not.toContain('COMMIT');
+    }
+    observed.mockRestore();
   });
 
   it('may contain savepoints, of which one is rolled back, and calls back after its commit', async () => {
