@@ -24,8 +24,8 @@ export class RequestValidationPipe extends ValidationPipe {
       whitelist: true,
       forbidNonWhitelisted: true,
       forbidUnknownValues: true,
-      // Needed to find invalid elements of arrays.
-      validationError: { target: true },
+      // Needed to find invalid elements of arrays. Without `value`, Nest removes the value of an error that has children.
+      validationError: { target: true, value: true },
       validatorPackage: { validate },
       transformerPackage: { plainToInstance: toInstance, classToPlain: instanceToPlain },
       exceptionFactory: (errors) => new InvalidInputError(faultsOf(errors)),
