@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Client, ClientBase } from 'pg';
-import type { DataSource, EntityManager, EntityMetadata } from 'typeorm';
+import { type DataSource, type EntityManager, type EntityMetadata, QueryFailedError } from 'typeorm';
 import { giveBack } from './app-data-source.js';
 import { type DatabaseClientConfig, streamOf } from './database-client.js';
 
@@ -103,7 +103,7 @@ function holdUntilEndOfTurn(stream: Duplex): void {
   }
 }
 
-/** Opens a connection with settings until its release. @param settings - by PostgreSQL name; times in milliseconds */
+/** Opens a connection with settings until its release. @param settings - by PostgreSQL name; times in milliseconds. @throws QueryFailedError */
 export async function openLimited(
   dataSource: DataSource,
   settings: Readonly<Record<string, string | number>>,
@@ -113,11 +113,12 @@ export async function openLimited(
   const client = (await runner.connect()) as Client;
   const release = () => void giveBack(runner, client, isSession ? 'RESET ALL' : 'ROLLBACK');
   const set = Object.entries(settings).map(([name, value]) => `SET ${isSession ? 'SESSION' : 'LOCAL'} ${name} = ${value}`);
+  const text = [...(isSession ? [] : ['START TRANSACTION READ ONLY']), ...set].join('; ');
   try {
-    await client.query([...(isSession ? [] : ['START TRANSACTION READ ONLY']), ...set].join('; '));
+    await client.query(text);
   } catch (error) {
     release();
-    throw error;
+    throw new QueryFailedError(text, [], error as Error);
   }
   return { client, manager: runner.manager, release };
 }
