@@ -36,7 +36,7 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
 /** The meaning of a database error; undefined for a bug of the service. Of `connection`, another server may have none. */
 export function meaningOf(error: unknown): Meaning | undefined {
   if (error instanceof Problem) {
-    return error.type === serviceUnavailable ? 'connection' : undefined;
+    return error.type === serviceUnavailable ? 'unavailable' : undefined;
   }
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');
