@@ -45,6 +45,20 @@ it('rejects a filter that takes too long, and continues', async () => {
   expect(scrape.sum('items_database_statement_errors_total', { cause: 'timeout' })).toBe(1);
 });
 
+it('runs filters read-only, on one processor, and plans them for their values', async () => {
+  const settings = ['transaction_read_only', 'jit', 'plan_cache_mode', 'max_parallel_workers_per_gather', 'statement_timeout'];
+  await client.query(`
+    ALTER TABLE items RENAME TO stored_items;
+    INSERT INTO stored_items VALUES ('0190163d-8694-739b-aea5-966c26f8ad91', 'settings');
+    CREATE VIEW items AS SELECT id, name, concat_ws(' ', ${settings.map((name) => `current_setting('${name}')`).join()}) AS description
+    FROM stored_items`);
+  const filtered = await service.api.list({ filter: 'name == "settings"' });
+  expect(filtered.body.items[0]?.description).toBe('on off force_custom_plan 0 300ms');
+  // They end with the request: on the same connections, others run as ever.
+  const others = await Promise.all(Array.from({ length: 4 }, () => service.api.list()));
+  expect(others.map(({ body }) => body.items[0]?.description)).toEqual(Array(4).fill('off on auto 2 4s'));
+});
+
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */
 async function rowsRemoved(source: Source): Promise<number> {
   const dataSource = service.app.get(DataSource);

@@ -29,7 +29,7 @@ const INDEXES = `
   FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
   WHERE i.indrelid = to_regclass($1) AND i.indisvalid`;
 
-/** Checks that the indexes of declared filters and orders exist. @throws OperatorError with every missing index */
+/** Checks that the indexes of declared filters and orders exist or, for filters, that a migration makes them. @throws OperatorError with every missing index */
 export async function checkIndexes(dataSource: DataSource): Promise<void> {
   const missing: string[] = [];
   for (const metadata of dataSource.entityMetadatas) {
@@ -47,12 +47,12 @@ export async function checkIndexes(dataSource: DataSource): Promise<void> {
 
 function missingForFilters({ name: entity, target, dataSource }: EntityMetadata, indexes: readonly Index[]): string[] {
   const present = new Set(indexes.map(({ name }) => name));
-  // Skipped if the extension is not available.
-  const optional = new Set(dataSource.migrations.map((each) => each instanceof IndexMigration && each.extension && each.index));
+  // Its migration may have skipped it, and one that is invalid or was dropped later is no reason not to start.
+  const registered = new Set(dataSource.migrations.map((each) => each instanceof IndexMigration && each.index));
   const fields = filters.filter((each) => each.entity === target).flatMap((each) => Object.entries(each.fields));
   return fields.flatMap(([field, { indexes: named = [] }]) =>
     named
-      .filter((index) => !present.has(index) && !optional.has(index))
+      .filter((index) => !present.has(index) && !registered.has(index))
       .map(
         (index) =>
           `${entity}.${field} names the index ${index}, which does not exist: register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`,
