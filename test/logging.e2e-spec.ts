@@ -71,7 +71,7 @@ it('logs the cause of an error once, in a separate line, with source positions i
   expect(connecting).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
 
   const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as { err: { type: string; stack: string } };
-  const [, file = '', line, column] = /\((src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
+  const [, file = '', line, column] = /\/(src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
   const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
   expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));
 });

@@ -1,4 +1,4 @@
-import { cp, readFile } from 'node:fs/promises';
+import { appendFile, cp, readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -57,8 +57,11 @@ const sourceMaps = {
   },
 };
 
+/** The file of all packages. */
+const PACKAGES = 'packages';
+
 // Bundles the compiled service (build) and its packages into a few files (dist): docs/adr/0024.
-await build({
+const { output } = await build({
   input: ['build/main.js', 'build/cli.js'],
   platform: 'node',
   plugins: [lean, sourceMaps],
@@ -82,9 +85,13 @@ await build({
     chunkFileNames: '[name].js',
     // Nest and TypeORM use class names.
     keepNames: true,
-    // The log reads the source maps. Node would attribute code of packages to the nearest file of ours.
+    codeSplitting: { groups: [{ name: PACKAGES, test: /node_modules/ }] },
     sourcemap: 'hidden',
     sourcemapExcludeSources: true,
   },
 });
+// Not for packages: Node would read their source map, too, at every start.
+for (const { fileName, name } of output.filter((file) => file.type === 'chunk' && file.name !== PACKAGES)) {
+  await appendFile(`dist/${fileName}`, `//# sourceMappingURL=${fileName}.map\n`);
+}
 await cp('build/platform/docs/assets', 'dist/assets', { recursive: true });

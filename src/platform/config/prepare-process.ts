@@ -30,4 +30,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 // A first page takes 5 to 13 % less processor time without it, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
 
+// For stacks in the log, which name the files of `src`.
+process.setSourceMapsEnabled(true);
+
 module.enableCompileCache(fileURLToPath(new URL('.cache', import.meta.url)));

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { SourceMap, type SourceMapPayload } from 'node:module';
 import { hideCredentials } from '../auth/token-format.js';
 
 /** The logged properties of an error. */
@@ -12,8 +10,6 @@ export interface ErrorDescription {
   /** Errors of an `AggregateError`, for example one for each address. */
   errors?: ErrorDescription[];
 }
-
-const sourceMaps = new Map<string, SourceMap>();
 
 /** Omits other properties, which can contain rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
@@ -28,7 +24,7 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     type: name,
     message: withoutSecrets(message),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    ...(stack !== undefined && { stack: withSources(withoutSecrets(stack)) }),
+    ...(stack !== undefined && { stack: withoutSecrets(stack) }),
     ...(cause !== undefined && !within.includes(cause) && { cause: describeError(cause, within) }),
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
   };
@@ -43,30 +39,4 @@ export function reasonOf(error: unknown): string {
 /** Redis errors quote the arguments of unknown commands: the password, if AUTH is renamed or missing. */
 function withoutSecrets(text: string): string {
   return hideCredentials(text).replaceAll(/(?<=with args beginning with: ).*/g, '***');
-}
-
-/** Maps positions to source files. Node's own source maps slow down every start, and attribute package code to our files. */
-function withSources(stack: string): string {
-  return stack.replaceAll(
-    /file:\S+\/([\w-]+\.js):(\d+):(\d+)/g,
-    (position: string, file: string, line: string, column: string) => {
-      const entry = sourceMapOf(file)?.findEntry(Number(line) - 1, Number(column) - 1);
-      // Package code has no entry in its line.
-      return entry && 'originalLine' in entry && entry.generatedLine === Number(line) - 1
-        ? `${entry.originalSource.replaceAll('../', '')}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
-        : position;
-    },
-  );
-}
-
-/** The source map of a bundle file, which is in the same directory. */
-function sourceMapOf(file: string): SourceMap | undefined {
-  try {
-    const text = () => readFileSync(new URL(`${file}.map`, import.meta.url), 'utf8');
-    const sourceMap = sourceMaps.get(file) ?? new SourceMap(JSON.parse(text()) as SourceMapPayload);
-    sourceMaps.set(file, sourceMap);
-    return sourceMap;
-  } catch {
-    return undefined;
-  }
 }
