@@ -1,11 +1,13 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule, Reflector } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { ScopesGuard } from './auth/scopes.guard.js';
 import { Startup } from './boot/startup.js';
 import { DatabaseModule } from './database/database.module.js';
+import { MigrationsModule } from './database/migrations.js';
 import { Configuration } from './config/configuration.js';
 import { ConfigurationModule } from './config/read-configuration.js';
 import { DocsController } from './docs/docs.controller.js';
@@ -14,7 +16,9 @@ import { Drain } from './http/drain.js';
 import { FallbackController } from './http/fallback.controller.js';
 import { InputGuard } from './http/input.guard.js';
 import { ProblemFilter } from './http/problem.filter.js';
-import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { CreateIdempotencyKeys1767225600004 } from './idempotency/migrations/1767225600004-create-idempotency-keys.js';
+import { StoredResponse } from './idempotency/stored-response.entity.js';
+import { StoredResponses } from './idempotency/stored-responses.js';
 import { FilteredReads } from './lists/filtered-reads.js';
 import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
@@ -35,7 +39,8 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     AuthModule,
     ThrottlerModule.forRootAsync({ inject: [Configuration, Metrics], useFactory: throttlerOptions }),
     HealthModule,
-    IdempotencyModule,
+    TypeOrmModule.forFeature([StoredResponse]),
+    MigrationsModule.forFeature([CreateIdempotencyKeys1767225600004]),
   ],
   controllers: [DocsController, FallbackController],
   providers: [
@@ -47,6 +52,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Startup,
     FilteredReads,
     Lists,
+    StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },
     { provide: APP_GUARD, useClass: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
@@ -56,6 +62,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [Lists, Metrics, OpenApiDocument],
+  exports: [Lists, Metrics, OpenApiDocument, StoredResponses],
 })
 export class PlatformModule {}

@@ -81,13 +81,8 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Looks up a credential. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
     const key = fingerprintOf(credential);
-    let verdict = this.lookUps.get(key);
-    if (!verdict) {
-      const run = () => this.lookUpInTurn(credential, key, clientAddress(request));
-      verdict = traced('authenticate', run).finally(() => this.lookUps.delete(key));
-      this.lookUps.set(key, verdict);
-    }
-    return verdict;
+    const run = () => this.lookUpInTurn(credential, key, clientAddress(request));
+    return this.lookUps.getOrInsertComputed(key, () => traced('authenticate', run).finally(() => this.lookUps.delete(key)));
   }
 
   private wasValid(key: string): boolean {

@@ -2,15 +2,23 @@ import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { validate as isUuid } from 'uuid';
 import { OperatorError } from '../config/operator-error.js';
+import { isUuid } from '../database/id.js';
 import { routesOf } from '../routes/route.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
 import { scopesOf } from './scopes.guard.js';
-import { digestOf, generateToken, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
+import {
+  digestOf,
+  generateToken,
+  hideCredentials,
+  isTokenName,
+  isWellFormedToken,
+  TOKEN_NAME_RULE,
+  TOKEN_PREFIX,
+} from './token-format.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
@@ -161,7 +169,7 @@ const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
 
 /** The public part of a token. */
 function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
-  const token = `items_…${lastFour ?? ''}`;
+  const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
   return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
 }
 

@@ -85,8 +85,8 @@ export const conflict = defineProblemType({
 /** Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service. */
 export function asDatabaseProblem(error: unknown): Problem | undefined {
   const { constraint } = detailsOf(error);
-  const type = problemTypes().find((candidate) => candidate.constraint === constraint);
-  if (type && constraint !== undefined) {
+  const type = constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
+  if (type) {
     return new Problem(type, type.remedy, { cause: error });
   }
   switch (meaningOf(error)) {

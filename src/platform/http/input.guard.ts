@@ -35,10 +35,7 @@ export class InputGuard implements CanActivate {
     const start = request.url.indexOf('?');
     if (start >= 0) {
       const query = parseQuery(request.url.slice(start + 1));
-      if (!this.names.has(handler)) {
-        this.names.set(handler, queryNames(controller, handler));
-      }
-      const known = this.names.get(handler);
+      const known = this.names.getOrInsertComputed(handler, () => queryNames(controller, handler));
       refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
       // Express would parse it again on each access.
       Object.defineProperty(request, 'query', { value: query });

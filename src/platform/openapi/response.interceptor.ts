@@ -22,13 +22,11 @@ export class ResponseInterceptor implements NestInterceptor {
       return next.handle();
     }
     const handler = context.getHandler();
-    let copy = this.copies.get(handler);
-    if (!copy) {
+    const copy = this.copies.getOrInsertComputed(handler, () => {
       const responses = Object.entries(this.document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
       const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
-      copy = whitelistOf(documented, this.document.get().components?.schemas ?? {});
-      this.copies.set(handler, copy);
-    }
+      return whitelistOf(documented, this.document.get().components?.schemas ?? {});
+    });
     return next.handle().pipe(map(copy));
   }
 }

@@ -52,14 +52,7 @@ export class RememberingReflector extends Reflector {
   private readonly known = new WeakMap<object, Map<unknown, unknown>>();
 
   override get(key: unknown, target: Parameters<Reflector['get']>[1]): never {
-    let values = this.known.get(target);
-    if (!values) {
-      values = new Map();
-      this.known.set(target, values);
-    }
-    if (!values.has(key)) {
-      values.set(key, super.get(key, target));
-    }
-    return values.get(key) as never;
+    const values = this.known.getOrInsertComputed(target, () => new Map());
+    return values.getOrInsertComputed(key, () => super.get(key, target) as unknown) as never;
   }
 }

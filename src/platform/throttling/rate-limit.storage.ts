@@ -113,8 +113,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
-    const window = this.windows.get(ttl) ?? new SlidingWindow(ttl);
-    this.windows.set(ttl, window);
+    const window = this.windows.getOrInsertComputed(ttl, () => new SlidingWindow(ttl));
     // The share of this process.
     const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { redis } = this;

@@ -105,11 +105,10 @@ const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
 
 /** Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports them. */
 export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
-  if (!checks.has(type)) {
+  return checks.getOrInsertComputed(type, () => {
     const rules = rulesOf(type);
-    checks.set(type, rules.every(isKnown) ? compile(rules) : undefined);
-  }
-  return checks.get(type);
+    return rules.every(isKnown) ? compile(rules) : undefined;
+  });
 }
 
 function isKnown(rule: ClassRule): boolean {
