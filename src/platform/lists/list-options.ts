@@ -50,7 +50,7 @@ export const orders: Order[] = [];
 
 /**
  * Declares an order for `Lists.findPage`. Text is sorted by code point. The application does not become ready without an index on
- * the columns of `within`, the column (text with `COLLATE "C"`) and `id`.
+ * the columns of `within`, the column (text with `COLLATE "C"`) and `id`, in this order.
  *
  * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client reads
  *   the pages, the client may see the row twice or not at all
@@ -84,13 +84,9 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
   if (!column) {
     throw new Error(`${metadata.name}.${property} is not a column: a list cannot be restricted or sorted by it.`);
   }
-  const { databaseName: name } = column;
-  return COLLATED.has(driver.normalizeType(column))
-    ? { column, indexed: `${name} C`, sql: `${driver.escape(name)} COLLATE "C"` }
-    : { column, indexed: name, sql: driver.escape(name) };
+  const name = driver.escape(column.databaseName);
+  return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
-
-export type ComparedColumn = ReturnType<typeof comparedColumn>;
 
 /** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
 export interface Sorting {
@@ -102,7 +98,7 @@ export interface Sorting {
   readonly value: string;
 }
 
-export function sortedColumns(metadata: EntityMetadata, order: Order | undefined): ComparedColumn[] {
+export function sortedColumns(metadata: EntityMetadata, order: Order | undefined) {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
 
