@@ -173,7 +173,8 @@ describe('in the order of a column, within a base condition', () => {
       '(topic COLLATE "C" DESC, rung_at DESC, id DESC)',
       '(topic COLLATE "C", rung_at, id) WHERE hidden_at IS NULL',
     ]) {
-      await manager.query(`CREATE INDEX useful_idx ON notes ${index}`);
+      // As an `IndexMigration` does. Otherwise, PostgreSQL would not use it before all earlier transactions have ended.
+      await manager.query(`CREATE INDEX CONCURRENTLY useful_idx ON notes ${index}`);
       await expect(checkIndexes(manager.dataSource)).resolves.toBeUndefined();
       await manager.query('DROP INDEX useful_idx');
     }

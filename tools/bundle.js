@@ -91,7 +91,7 @@ const { output } = await build({
   },
 });
 // Not for packages: Node would read their source map, too, at every start.
-for (const { fileName, name } of output.filter((file) => file.type === 'chunk' && file.name !== PACKAGES)) {
+for (const { fileName } of output.filter((file) => file.type === 'chunk' && file.name !== PACKAGES)) {
   await appendFile(`dist/${fileName}`, `//# sourceMappingURL=${fileName}.map\n`);
 }
 await cp('build/platform/docs/assets', 'dist/assets', { recursive: true });

@@ -53,6 +53,6 @@ export class RememberingReflector extends Reflector {
 
   override get(key: unknown, target: Parameters<Reflector['get']>[1]): never {
     const values = this.known.getOrInsertComputed(target, () => new Map());
-    return values.getOrInsertComputed(key, () => super.get(key, target) as unknown) as never;
+    return values.getOrInsertComputed(key, () => super.get(key, target)) as never;
   }
 }
