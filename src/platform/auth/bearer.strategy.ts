@@ -96,8 +96,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     const run = async (): Promise<Verdict> =>
       this.budget.isSpent(address) ? { refused: 'budget' } : this.lookUp(credential, key, address);
     // Requests wait for the smallest network first, so that they do not block other requests of the larger network.
-    const inTurn = (task: () => Promise<Verdict>, network: string) => () =>
-      this.newcomers.run(network, task, undefined, databaseBusy);
+    const inTurn = (task: () => Promise<Verdict>, network: string) => () => this.newcomers.run(network, task, databaseBusy);
     return networksOf(address).reduceRight(inTurn, run)();
   }
 

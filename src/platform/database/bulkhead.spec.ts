@@ -4,7 +4,7 @@ import { Bulkhead } from './bulkhead.js';
 const refuse = () => new Error('full');
 
 /** Tasks that end when `ends` is called. @param keys - one character for each task */
-function tasks(bulkhead: Bulkhead, keys: string, signal?: AbortSignal) {
+function tasks(bulkhead: Bulkhead, keys: string) {
   const started: number[] = [];
   const ends: (() => void)[] = [];
   const results = Array.from(keys, (key, number) => {
@@ -13,7 +13,7 @@ function tasks(bulkhead: Bulkhead, keys: string, signal?: AbortSignal) {
       await new Promise<void>((resolve) => (ends[number] = resolve));
       return number;
     };
-    return bulkhead.run(key, task, signal, refuse);
+    return bulkhead.run(key, task, refuse);
   });
   return { started, ends, results };
 }
@@ -42,7 +42,7 @@ describe('a bulkhead', () => {
     await expect(results[1]).rejects.toThrow('full');
     ends[0]?.();
     expect(await results[0]).toBe(0);
-    expect(await bulkhead.run('a', () => Promise.resolve('next'), undefined, refuse)).toBe('next');
+    expect(await bulkhead.run('a', () => Promise.resolve('next'), refuse)).toBe('next');
     expect([bulkhead.running, bulkhead.queued]).toEqual([0, 0]);
   });
 
@@ -55,20 +55,5 @@ describe('a bulkhead', () => {
     ends[0]?.();
     await turn();
     expect(started).toEqual([0, 1, 2, 3]);
-  });
-
-  it('removes waiting tasks when they are aborted', async () => {
-    const bulkhead = new Bulkhead(limits);
-    const running = tasks(bulkhead, 'a');
-    const controller = new AbortController();
-    const { started, results } = tasks(bulkhead, 'ab', controller.signal);
-    const outcomes = Promise.allSettled(results);
-    await turn();
-    controller.abort(new Error('gone'));
-    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect([bulkhead.running, bulkhead.queued]).toEqual([1, 0]);
-    running.ends[0]?.();
-    await turn();
-    expect([bulkhead.running, started]).toEqual([0, []]);
   });
 });

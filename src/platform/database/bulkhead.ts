@@ -26,11 +26,10 @@ export class Bulkhead {
     return [...this.queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
   }
 
-  /** @param signal - removes a queued task; has no effect on a running one. @param refuse - makes the error after too long a wait */
-  async run<T>(key: string, task: () => Promise<T>, signal: AbortSignal | undefined, refuse: () => Error): Promise<T> {
-    signal?.throwIfAborted();
+  /** @param refuse - makes the error after too long a wait */
+  async run<T>(key: string, task: () => Promise<T>, refuse: () => Error): Promise<T> {
     const tasks = this.queues.getOrInsertComputed(key, () => ({ key, running: 0, waiting: new Set() }));
-    await this.turn(tasks, signal, refuse);
+    await this.turn(tasks, refuse);
     try {
       return await task();
     } finally {
@@ -40,25 +39,19 @@ export class Bulkhead {
     }
   }
 
-  private async turn(tasks: Tasks, signal: AbortSignal | undefined, refuse: () => Error): Promise<void> {
+  private async turn(tasks: Tasks, refuse: () => Error): Promise<void> {
     if (tasks.waiting.size === 0 && this.takeSlot(tasks)) {
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = (reason: Error) => {
+    const timer = setTimeout(() => {
       tasks.waiting.delete(resolve);
       this.startNext(tasks);
-      reject(reason);
-    };
-    const drop = () => leave(signal?.reason as Error);
-    const timer = setTimeout(() => leave(refuse()), this.limits.wait);
-    signal?.addEventListener('abort', drop);
+      reject(refuse());
+    }, this.limits.wait);
     tasks.waiting.add(resolve);
     this.startNext(tasks);
-    await promise.finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', drop);
-    });
+    await promise.finally(() => clearTimeout(timer));
   }
 
   /** Counts a task as running, if a slot is free. */

@@ -14,7 +14,6 @@ const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix:
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
   [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
-  [['ENOENT'], 'no directory can be created there', 'Mount a volume there'],
   [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
 ];
 
@@ -65,19 +64,6 @@ export async function existingPart(directory: string): Promise<string> {
   return existing;
 }
 
-/** The `recursive` option of `mkdir` never returns for a path in `/proc`. */
-async function createDirectory(directory: string): Promise<void> {
-  if (!existsSync(directory)) {
-    await createDirectory(dirname(directory));
-    await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
-      // Another process may have created it meanwhile.
-      if (!existsSync(directory)) {
-        throw error;
-      }
-    });
-  }
-}
-
 /** https://www.sqlite.org/rescode.html#busy */
 const SQLITE_BUSY = 5;
 
@@ -105,7 +91,7 @@ export class EmbeddedDatabase {
     }
     let lock: DatabaseSync | undefined;
     try {
-      await createDirectory(resolve(directory));
+      await mkdir(directory, { recursive: true, mode: 0o700 });
       lock = new DatabaseSync(join(directory, 'lock'));
       // An operating system lock, which is released when the process ends, even by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

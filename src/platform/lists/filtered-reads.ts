@@ -99,7 +99,7 @@ export class FilteredReads {
     }
     return (statement) => {
       const task = () => this.shared.use(metadata, (client) => send(client, statement));
-      return this.turns.run(currentRequest()?.user?.id ?? '', task, undefined, this.refuse);
+      return this.turns.run(currentRequest()?.user?.id ?? '', task, this.refuse);
     };
   }
 
@@ -116,10 +116,13 @@ export class FilteredReads {
     const request = currentRequest();
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
-    // In a transaction, its connection and settings apply.
-    const task = () => (runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal));
+    const task = () => {
+      signal?.throwIfAborted();
+      // In a transaction, its connection and settings apply.
+      return runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal);
+    };
     try {
-      return await this.bulkhead.run(request?.user?.id ?? '', task, signal, this.refuse);
+      return await this.bulkhead.run(request?.user?.id ?? '', task, this.refuse);
     } catch (error) {
       if (signal?.aborted) {
         throw new Problem(badRequest, 'The client closed its connection before the response.');
