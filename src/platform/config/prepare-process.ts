@@ -33,6 +33,6 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 setFlagsFromString('--heap-growing-percent=50');
 
 // For stacks in the log, which name the files of `src`.
-process.setSourceMapsEnabled(true);
+module.setSourceMapsSupport(true);
 
 module.enableCompileCache(fileURLToPath(new URL('.cache', import.meta.url)));
