@@ -7,7 +7,6 @@ import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { AccessTokensService } from './platform/auth/access-tokens.service.js';
 import { checkModules } from './platform/boot/boot-checks.js';
-import { Startup } from './platform/boot/startup.js';
 import { Configuration } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
@@ -48,7 +47,6 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
-  app.get(Startup).isServer = true;
   return app;
 }
 
@@ -73,6 +71,11 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
  */
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const app = await createApp(configuration, root);
+  const begin = (signal: NodeJS.Signals) => app.get(Drain).begin(signal);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, begin);
+    app.getHttpServer().once('close', () => process.off(signal, begin));
+  }
   app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
   try {
     const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));

@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Module } from '@nestjs/common';
+import { startApp } from '../src/app.js';
+import { AppModule } from '../src/app.module.js';
+import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { ServiceProcess } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
 import { eventually } from './support/eventually.js';
@@ -118,6 +123,34 @@ describe('SHUTDOWN_DELAY', () => {
 });
 
 describe('SHUTDOWN_TIMEOUT', () => {
+  it('also applies while a module is destroyed, and the service is not ready from the signal on', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    @Module({ imports: [AppModule], providers: [{ provide: 'slow', useValue: { onModuleDestroy: () => promise } }] })
+    class SlowModule {}
+    const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    const variables = {
+      ...away,
+      LOG_LEVEL: 'silent',
+      PORT: '0',
+      METRICS_PORT: '0',
+      SHUTDOWN_DELAY: '0',
+      SHUTDOWN_TIMEOUT: '0.5',
+    };
+    const app = await startApp(readConfiguration(variables), SlowModule);
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    process.emit('SIGTERM', 'SIGTERM');
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+    expect([ready.status, ready.headers.get('connection'), await ready.text()]).toEqual([
+      503,
+      'close',
+      expect.stringContaining('Not ready: shutdown, database.'),
+    ]);
+    await eventually(() => exit.mock.calls.length === 1);
+    resolve();
+    await eventually(() => exit.mock.calls.length === 2);
+    exit.mockRestore();
+  });
+
   it('limits how long a request that never finishes can delay the exit', async () => {
     const service = await ServiceProcess.start({ ...away, SHUTDOWN_TIMEOUT: '0.5' });
     const create = await openCreate(service);

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { ThrottlerStorage } from '@nestjs/throttler';
 import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
 import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
@@ -13,9 +13,6 @@ import { checkPaths } from './boot-checks.js';
 /** Starts the background work of a server when Nest initializes. Commands do not run it. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
-  /** False in commands. */
-  isServer = false;
-
   constructor(
     private readonly tracing: Tracing,
     private readonly tokens: DeclaredTokens,
@@ -28,8 +25,10 @@ export class Startup implements OnApplicationBootstrap {
 
   /** @throws OperatorError if two routes are equal, the tokens file is invalid, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {
-    if (this.isServer) {
-      const registered = expressRoutes(this.host.httpAdapter.getInstance());
+    // Undefined in commands, despite its type.
+    const adapter = this.host.httpAdapter as AbstractHttpAdapter | undefined;
+    if (adapter) {
+      const registered = expressRoutes(adapter.getInstance());
       checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start();
       await this.tokens.start();

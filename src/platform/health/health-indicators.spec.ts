@@ -23,6 +23,8 @@ it('accepts Terminus indicators, which fail without an error', async () => {
   expect(await indicators.failing()).toEqual(['memory']);
   isAsleep = true;
   expect(await indicators.failing()).toEqual(['cats', 'memory']);
+  indicators.isShuttingDown = true;
+  expect(await indicators.failing()).toEqual(['shutdown', 'cats', 'memory']);
   const metrics = await module.get(Metrics).registry.metrics();
   expect(metrics).toMatch(/^items_health_indicator_ok\{indicator="cats"\} 0$/m);
 });

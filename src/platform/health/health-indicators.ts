@@ -10,10 +10,10 @@ export type HealthCheck = (options: { signal: AbortSignal }) => Promise<unknown>
 /** Modules register the dependencies of their requests here, in their constructors. */
 @Injectable()
 export class HealthIndicators {
+  isShuttingDown = false;
   private readonly names: string[] = [];
   private readonly attempts: HealthCheckAttempt[] = [];
   private running: Promise<readonly string[]> | undefined;
-  private end: readonly string[] | undefined;
 
   constructor(
     private readonly indicators: HealthIndicatorService,
@@ -35,15 +35,10 @@ export class HealthIndicators {
     this.attempts.push(attempt.withTimeout(CHECK_TIMEOUT));
   }
 
-  /** Makes the service permanently not ready. @param reason - in the response of `/readyz` */
-  endWith(reason: string): void {
-    this.end = [reason];
-  }
-
   /** Names of failed checks. Concurrent calls share one run. */
   async failing(): Promise<readonly string[]> {
-    const failing = this.end ?? (await (this.running ??= this.check()));
-    return this.end ?? failing;
+    const failing = await (this.running ??= this.check());
+    return this.isShuttingDown ? ['shutdown', ...failing] : failing;
   }
 
   private async check(): Promise<readonly string[]> {

@@ -24,15 +24,15 @@ export class Drain implements BeforeApplicationShutdown {
     metrics.gauge({ name: 'items_draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
   }
 
-  /** @param signal - undefined if the application is closed by code */
-  async beforeApplicationShutdown(signal?: string): Promise<void> {
-    const { httpServer, configuration } = this;
-    if (!httpServer) {
+  /** Called at the signal, because Nest first destroys all modules. @param signal - undefined if the application is closed by code */
+  begin(signal?: string): void {
+    const { httpServer } = this;
+    if (!httpServer || this.hasBegun) {
       return;
     }
-    const timeout = configuration.SHUTDOWN_TIMEOUT * 1000;
+    const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
     this.hasBegun = true;
-    this.indicators.endWith('shutdown');
+    this.indicators.isShuttingDown = true;
     httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
       this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted.');
@@ -44,10 +44,14 @@ export class Drain implements BeforeApplicationShutdown {
       // In case a module hangs.
       setTimeout(() => process.exit(0), timeout).unref();
     }
+  }
+
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    this.begin(signal);
     // SIGINT comes from a terminal, without a load balancer.
-    if (signal === 'SIGTERM') {
-      await delay(configuration.SHUTDOWN_DELAY * 1000);
+    if (this.httpServer && signal === 'SIGTERM') {
+      await delay(this.configuration.SHUTDOWN_DELAY * 1000);
     }
-    httpServer.closeIdle();
+    this.httpServer?.closeIdle();
   }
 }
