@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
+import { Api } from './support/api.js';
 import { eventually } from './support/eventually.js';
 import { ServiceProcess } from './support/process.js';
 import { type Service, startService } from './support/service.js';
@@ -114,6 +115,18 @@ describe('a flood of bad tokens', () => {
       await eventually(async () => (await statusOf(late, address)) === 200);
     },
   );
+});
+
+it('does not count JWTs while the keys of their issuer are not available, as valid ones are refused, too', async () => {
+  const limits = { AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' };
+  const service = await startService({ ...limits, AUTH_JWT_ISSUER: 'http://127.0.0.1:1', AUTH_JWT_AUDIENCE: 'items' });
+  const base64url = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  for (let sent = 0; sent < 20; sent += 1) {
+    const jwt = `${base64url({ alg: 'RS256', kid: 'a' })}.${base64url({ sub: String(sent) })}.c2lnbmF0dXJl`;
+    expect((await new Api(`http://127.0.0.1:${service.port}`, jwt).list()).status).toBe(401);
+  }
+  expect((await service.api.list()).status).toBe(200);
+  await service.stop();
 });
 
 it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once', async () => {

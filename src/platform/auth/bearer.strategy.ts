@@ -108,7 +108,8 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     if ('principal' in verdict) {
       const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
       this.accepted.set(key, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
-    } else if (!this.accepted.delete(key)) {
+    } else if (!this.accepted.delete(key) && verdict.refused !== 'jwt-key') {
+      // While the issuer's keys are not available, valid JWTs are refused, too: they must not lock out other credentials.
       this.budget.spend(address);
     }
     return verdict;
