@@ -51,6 +51,23 @@ it.each<[string, () => Fault[]]>([
   ['has another password, and is back empty', () => [otherPassword, killed(0)]],
 ])('keeps the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
 
+it('leaves a server that has become a replica, since its address may lead to its successor', async () => {
+  const demoted = await RedisServer.start();
+  const service = await ServiceProcess.startReady({ ...shared.environment, PORT: '0', REDIS_URL: demoted.url });
+  const client = new HttpClient(service.origin, (await shared.newTokens(1))[0] ?? '', true);
+  const connections = async () =>
+    [...String(await demoted.command('CLIENT', 'LIST')).matchAll(/^id=(\d+) .* name=items /gm)].join();
+  const before = await connections();
+  await demoted.command('REPLICAOF', '127.0.0.1', 1);
+  expect(await admittedOfBurst(client, 1)).toBe(1);
+  await eventually(async () => {
+    const now = await connections();
+    return now !== '' && now !== before;
+  });
+  expect(await service.end('SIGTERM')).toBe(0);
+  await demoted.kill();
+});
+
 it('starts without Redis, is ready, counts alone, and shares once Redis is available', async () => {
   const [token = '', fresh = ''] = await shared.newTokens(2);
   await redis.kill();

@@ -22,6 +22,8 @@ export function createRedis(location: RedisLocation): RedisConnection {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: retry,
+    // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to it.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),
     ...(tls && { tls: {} }),
@@ -98,7 +100,7 @@ export class RedisWindow {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
 
-  /** @param length - in milliseconds. @param suffix - of the key, whose braces keep a token's keys in one cluster slot */
+  /** @param length - in milliseconds. @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
     const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
     const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);
