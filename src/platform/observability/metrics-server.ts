@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import express from 'express';
 import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
@@ -23,7 +23,12 @@ export class MetricsServer implements OnApplicationShutdown {
     addProcessMetrics(this.metrics);
     const app = express().disable('x-powered-by');
     app.get('/metrics', async (_request, response) => {
-      response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
+      try {
+        response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
+      } catch (err) {
+        new Logger('Metrics').error({ msg: 'metrics not collected', err });
+        response.status(500).end();
+      }
     });
     this.server = app.listen(port);
     await once(this.server, 'listening');

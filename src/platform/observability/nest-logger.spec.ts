@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { droppedLines, LogOutput } from './nest-logger.js';
@@ -11,7 +11,8 @@ it('waits for a slow reader of a pipe, and drops and counts lines that are not r
   execFileSync('mkfifo', [pipe]);
   const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
   const output = new LogOutput(fd);
-  const line = `${'a'.repeat(999)}\n`;
+  // Long enough to be written in part.
+  const line = `${'a'.repeat(9999)}\n`;
   const dropped = async () => (await droppedLines.get()).values[0]?.value;
   const write = (count: number) => {
     for (let index = 0; index < count; index += 1) output.write(line);
@@ -19,13 +20,18 @@ it('waits for a slow reader of a pipe, and drops and counts lines that are not r
 
   const reader = spawn('sh', ['-c', 'sleep 0.3; head -c 500000 "$0" > "$1"', pipe, path]);
   const ended = once(reader, 'close');
-  write(500);
+  write(50);
   await ended;
-  expect([readFileSync(path, 'utf8') === line.repeat(500), await dropped()]).toEqual([true, 0]);
+  expect([readFileSync(path, 'utf8') === line.repeat(50), await dropped()]).toEqual([true, 0]);
 
   // A pipe holds 64 KiB.
-  write(500);
-  expect(await dropped()).toBeGreaterThan(400);
+  write(50);
+  expect(await dropped()).toBeGreaterThan(40);
+  const received = Buffer.alloc(100_000);
+  const rest = received.toString('utf8', 0, readSync(fd, received));
+  output.write('next\n');
+  expect(rest.endsWith('a')).toBe(true);
+  expect(received.toString('utf8', 0, readSync(fd, received))).toBe('\nnext\n');
   closeSync(fd);
   rmSync(directory, { recursive: true });
 });

@@ -131,7 +131,8 @@ export class LogOutput {
 
   write(line: string): void {
     const deadline = performance.now() + (this.isFailing ? 0 : READER_TIMEOUT);
-    let rest = Buffer.from(line);
+    // A dropped line may have been written in part.
+    let rest = Buffer.from(this.isFailing ? `\n${line}` : line);
     while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(this.fd, rest));
