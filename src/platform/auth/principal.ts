@@ -19,7 +19,9 @@ export interface Principal {
 export const CurrentPrincipal = createParamDecorator((_data: undefined, context: ExecutionContext): Principal => {
   const { user } = context.switchToHttp().getRequest<Request>();
   if (!user) {
-    throw new Error('@CurrentPrincipal() is used on a @Public() route, which has no caller: add @RequireScopes() instead.');
+    throw new Error(
+      "@CurrentPrincipal() is used on a @Public() route, which has no caller: add @RequireScopes('things:read') instead.",
+    );
   }
   return user;
 });

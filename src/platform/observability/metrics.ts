@@ -8,7 +8,7 @@ interface MetricDefinition<Label extends string> {
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
 }
 
-/** Metrics of one application. All series start at 0: Prometheus does not see the increase to the first value of a new series. */
+/** Metrics of one application. All series of known labels start at 0: Prometheus does not see the increase to the first value of a new series. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();

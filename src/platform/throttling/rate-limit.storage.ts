@@ -38,7 +38,8 @@ const STORAGES = ['redis', 'process'] as const;
  *
  * Each process always counts the requests that it admits. Redis decides while it responds in time. If a response is slow or Redis is
  * away, the process admits while its own count is below its share. For one window after Redis is back, both counts must admit. At most
- * limit × (2 − 1/N) requests pass in the window that spans the loss of Redis, and at most the limit in any later window.
+ * limit × (2 − 1/N) requests pass in the window in which all processes lose Redis, or in each window while some of them have lost it or
+ * wait too long for it; in all other windows at most the limit.
  */
 export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimiter');
