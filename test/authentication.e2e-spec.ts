@@ -3,7 +3,8 @@ import { generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { request, sendRaw } from './support/raw-http.js';
-import { eventually, type Service, startService, TESTER } from './support/service.js';
+import { eventually, startService, TESTER } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 const CACHE_SECONDS = 1;
 
@@ -45,18 +46,20 @@ const WRITES = [403, 201, 404] as const;
 const NEITHER = [403, 403, 404] as const;
 const CHALLENGES = { missing: 'bearer realm="items"', invalid: 'bearer realm="items", error="invalid_token"' };
 
-let service: Service;
-let tokens: AccessTokensService;
 let provider: IdentityProvider;
+let tokens: AccessTokensService;
 let credentials: Credentials;
 
 const idOf = async (wanted: string) => (await tokens.list()).find(({ name }) => name === wanted)?.id ?? '';
 
-beforeAll(async () => {
+const service = useService(async () => {
   provider = await IdentityProvider.start();
   // Everything here fails at one address.
   const settings = { TOKEN_CACHE_TTL: String(CACHE_SECONDS), AUTH_FAILURE_BURST: '1000000' };
-  service = await startService({ ...settings, ...provider.environment });
+  return startService({ ...settings, ...provider.environment });
+});
+
+beforeAll(async () => {
   tokens = service.app.get(AccessTokensService);
   const issue = async (name: string, restrictions: { expiresAt?: Date; scopes?: string[] } = {}) =>
     (await tokens.issue({ name, ...restrictions }, TESTER)).token;
@@ -73,11 +76,6 @@ beforeAll(async () => {
   await tokens.revoke({ id: await idOf('revoked') }, TESTER);
   await rotate('rotated', 0);
   credentials = { ...issued, replacement: await rotate('overlapping', 3_600_000) };
-});
-
-afterAll(async () => {
-  await service.stop();
-  await provider.stop();
 });
 
 function bearer(token: string): Sent {

@@ -162,7 +162,6 @@ beforeAll(async () => {
   await endAfterAll('the service', service);
   outputs.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await keepStored(database);
-  await Promise.all([database.drop(), provider.stop(), collector.stop()]);
 }, 240_000);
 
 /** A service whose database and Redis refuse it, and commands and a start that fail. */

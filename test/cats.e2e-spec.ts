@@ -7,7 +7,8 @@ import { CatsModule } from './fixtures/cats/cats.module.js';
 import { CatsService } from './fixtures/cats/cats.service.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 // The cats of docs.nestjs.com, written as by a Nest engineer who has not read this project's documents.
 
@@ -23,14 +24,8 @@ interface Cat {
 }
 
 describe('an ordinary module', () => {
-  let service: Service;
+  const service = useService(() => startService({}, undefined, WithCats));
   let count = 0;
-
-  beforeAll(async () => {
-    service = await startService({}, undefined, WithCats);
-  });
-
-  afterAll(() => service.stop());
 
   const call = <Body = ProblemBody>(method: string, path: string, body?: unknown) =>
     service.api.call<Body>(method, `/v1/cats${path}`, {

@@ -171,7 +171,6 @@ describe('migrate', () => {
     const second = await runCli(['migrate'], unmigrated);
     expect(second).toEqual({ code: 0, stdout: '', stderr: 'No pending migrations: nothing to apply.\n' });
     expect(await tablesOf(database)).toContain('items');
-    await database.drop();
   });
 
   it('alone creates an embedded database', async () => {

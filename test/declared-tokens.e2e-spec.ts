@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { Api, type ItemBody } from './support/api.js';
 import { runServiceToEnd, ServiceProcess } from './support/process.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { eventually, startService } from './support/service.js';
 import { testDirectory } from './support/test-database.js';
+import { useService } from './support/use-service.js';
 
 const sha256 = (token: string) => digestOf(token).toString('hex');
 
@@ -32,17 +33,13 @@ describe('tokens of a file', () => {
   const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${sha256(text)}`);
 
   let volume: Awaited<ReturnType<typeof secretVolume>>;
-  let service: Service;
 
+  const service = useService(async () => {
+    volume = await secretVolume(...initial, ...noTokens);
+    return startService({ AUTH_TOKENS_FILE: volume.path });
+  });
   const client = (token: string) => new Api(service.api.origin, token);
   const listsWith = async (token: string) => (await client(token).list()).status;
-
-  beforeAll(async () => {
-    volume = await secretVolume(...initial, ...noTokens);
-    service = await startService({ AUTH_TOKENS_FILE: volume.path });
-  });
-
-  afterAll(() => service.stop());
 
   it('are accepted, as a token or its SHA-256, beside those that were issued', async () => {
     for (const token of [plain, hashed, reader, service.api.token]) expect(await listsWith(token)).toBe(200);

@@ -3,23 +3,21 @@ import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
-import { type Service, startService, TESTER } from './support/service.js';
+import { startService, TESTER } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 /** The tables that Citus distributes, by the column whose value says on which server a row is (docs/scaling.md). */
 const DISTRIBUTED = { items: 'id', idempotency_keys: 'token_id' } as const;
 
-let service: Service;
+const service = useService(() => startService({ IDEMPOTENCY_TTL: '1', RATE_LIMIT: '1000' }));
 let dataSource: DataSource;
 /** Each call has a statement of the service. */
 let sent: jest.SpiedFunction<DatabaseMetrics['observe']>;
 
-beforeAll(async () => {
-  service = await startService({ IDEMPOTENCY_TTL: '1', RATE_LIMIT: '1000' });
+beforeAll(() => {
   dataSource = service.app.get(DataSource);
   sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
 });
-
-afterAll(() => service.stop());
 
 const query = <Row>(sql: string, parameters: unknown[] = []) => dataSource.query<Row[]>(sql, parameters);
 

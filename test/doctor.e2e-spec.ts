@@ -80,7 +80,6 @@ it("fetches the issuer's keys", async () => {
   const [fine, other, away] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
   provider.fail('error');
   const failing = await of({ AUTH_JWT_JWKS_URL: provider.keysUrl });
-  await provider.stop();
   expect([fine?.outcome, fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([
     [0, 'ok', ''],
     `3 keys of ${provider.issuer}`,

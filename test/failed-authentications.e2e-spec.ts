@@ -6,9 +6,10 @@ import { Metrics } from '../src/platform/observability/metrics.js';
 import { Api } from './support/api.js';
 import { eventually } from './support/eventually.js';
 import { ServiceProcess } from './support/process.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
 import { createTestDatabase } from './support/test-database.js';
 import { issueToken } from './support/tokens.js';
+import { useService } from './support/use-service.js';
 
 const FLOOD = 1_500;
 const BURST = 100;
@@ -21,20 +22,13 @@ function mistyped(): string {
 }
 
 describe('a flood of bad tokens', () => {
-  let service: Service;
+  const limits = { AUTH_FAILURE_BURST: String(BURST), AUTH_FAILURE_RATE: String(RATE) };
+  const service = useService(() => startService({ ...limits, TOKEN_CACHE_TTL: '0.5', TRUSTED_PROXIES: '127.0.0.1,::1' }));
   let lookUps: { mock: { calls: unknown[] } };
 
-  beforeAll(async () => {
-    service = await startService({
-      AUTH_FAILURE_BURST: String(BURST),
-      AUTH_FAILURE_RATE: String(RATE),
-      TOKEN_CACHE_TTL: '0.5',
-      TRUSTED_PROXIES: '127.0.0.1,::1',
-    });
+  beforeAll(() => {
     lookUps = jest.spyOn(service.app.get(AccessTokensService), 'verify');
   });
-
-  afterAll(() => service.stop());
 
   /** Lists with a token, as the load balancer passes it on from that address. */
   async function statusOf(token: string, address: string): Promise<number> {
@@ -152,5 +146,4 @@ it('counts by the address of the connection, regardless of forged headers, and w
     }),
   ]);
   expect(service.linesOf('request').filter(({ refusal }) => refusal !== undefined)).toHaveLength(20);
-  await database.drop();
 });

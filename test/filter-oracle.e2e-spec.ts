@@ -8,7 +8,8 @@ import { matchesOf } from './support/cel-oracle.js';
 import { hostileFilters } from './support/hostile-filter.js';
 import { randomFilters, randomSamples } from './support/random-filter.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 /** More of them take minutes: `FUZZ_FILTERS=20000 npm test -- filter-oracle`. */
 const FILTERS = Number(process.env['FUZZ_FILTERS'] ?? 1000);
@@ -17,16 +18,13 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_101);
 /** A busy machine takes longer than tests usually may, in milliseconds. */
 const TIMEOUT = FILTERS * 100;
 
-let service: Service;
+const service = useService(() => startService({}, undefined, SamplesModule));
 let samples: SampleRow[];
 
 beforeAll(async () => {
-  service = await startService({}, undefined, SamplesModule);
   samples = fc.sample(randomSamples, { numRuns: 50, seed: SEED });
   await insertSamples(service.app.get(DataSource), samples);
 });
-
-afterAll(() => service.stop());
 
 const list = <Body = PageBody>(filter: string): Promise<Answer<Body>> =>
   service.api.call('GET', `/v1/samples?${new URLSearchParams({ filter, limit: '100' }).toString()}`);

@@ -7,11 +7,12 @@ import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
 import { explain, sourcesOf } from '../src/platform/lists/find-filtered.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 // The semantics of filters are tested by filter-oracle.e2e-spec.ts; this file tests errors and cases that its oracle does not support.
 
-let service: Service;
+const service = useService(() => startService({}, undefined, SamplesModule));
 
 const newIds = (times: readonly string[]) => times.map((time, seq) => v7({ msecs: Date.parse(time), seq }));
 
@@ -45,14 +46,11 @@ const SAMPLES: readonly (Partial<SampleRow> & Omit<SampleRow, keyof typeof EMPTY
 const SAMPLE_IDS = newIds(SAMPLES.map(() => '2026-01-01T00:00:00Z'));
 
 beforeAll(async () => {
-  service = await startService({}, undefined, SamplesModule);
   const items = ITEMS.map(([, name, description], place) => ({ id: ITEM_IDS[place] ?? '', name, description }));
   await service.app.get(DataSource).getRepository(Item).insert(items);
   const samples = SAMPLES.map((sample, place) => Object.assign({ id: SAMPLE_IDS[place] ?? '' }, EMPTY, sample));
   await insertSamples(service.app.get(DataSource), samples);
 });
-
-afterAll(() => service.stop());
 
 function list<Body = PageBody>(path: 'items' | 'samples', filter: string): Promise<Answer<Body>> {
   return service.api.call<Body>('GET', `/v1/${path}?${new URLSearchParams({ filter }).toString()}`);

@@ -4,15 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LEAKS, type ProblemBody } from './support/api.js';
 import { open } from './support/flood.js';
 import { sendRaw } from './support/raw-http.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = useService(() => startService());
 
 interface Row {
   method?: string;

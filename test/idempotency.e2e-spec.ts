@@ -10,7 +10,8 @@ import { Item } from '../src/items/item.entity.js';
 import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
-import { eventually, type Service, startService, TESTER } from './support/service.js';
+import { eventually, startService, TESTER } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 class Receipt {
   @ApiProperty({ type: Number })
@@ -63,14 +64,8 @@ class ReceiptsController {
 @Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [ReceiptsController] })
 class WithReceipts {}
 
-let service: Service;
+const service = useService(() => startService({}, undefined, WithReceipts));
 let counter = 0;
-
-beforeAll(async () => {
-  service = await startService({}, undefined, WithReceipts);
-});
-
-afterAll(() => service.stop());
 
 const newKey = () => `key-${(counter += 1)}`;
 
@@ -184,13 +179,7 @@ describe('the stored response', () => {
 });
 
 describe('with a time to live of 1 second', () => {
-  let shortLived: Service;
-
-  beforeAll(async () => {
-    shortLived = await startService({ IDEMPOTENCY_TTL: '1' });
-  });
-
-  afterAll(() => shortLived.stop());
+  const shortLived = useService(() => startService({ IDEMPOTENCY_TTL: '1' }));
 
   it('expires, so that the key can be used again, and is deleted', async () => {
     const first = await create('key', { name: 'x' }, shortLived.api);

@@ -4,17 +4,15 @@ import { Item } from '../src/items/item.entity.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Lists, newId } from '../src/platform/index.js';
 import type { Api, ItemBody, ProblemBody } from './support/api.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
-let service: Service;
+const service = useService(() => startService());
 let api: Api;
 
-beforeAll(async () => {
-  service = await startService();
+beforeAll(() => {
   api = service.api;
 });
-
-afterAll(() => service.stop());
 
 describe('paging, without other items', () => {
   const created: string[] = [];

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
@@ -12,8 +11,10 @@ import { LibraryModule } from './fixtures/library/library.module.js';
 import { Loan } from './fixtures/library/loan.entity.js';
 import { Api } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
-import { type MeasuredService, startMeasured } from './support/scrape.js';
+import { listen } from './support/listen.js';
+import { startMeasured } from './support/scrape.js';
 import { TESTER } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 @Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule] })
 class WithLibrary {}
@@ -30,22 +31,12 @@ const upstream = createServer(({ url }, response) => {
   if (url === '/covers/broken') response.writeHead(500).end();
 });
 
-let service: MeasuredService;
 let provider: IdentityProvider;
 
-beforeAll(async () => {
+const service = useService(async () => {
   provider = await IdentityProvider.start();
-  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  const COVERS_URL = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
-  const environment = { ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2', RATE_LIMIT: '1000000' };
-  service = await startMeasured(environment, WithLibrary);
-});
-
-afterAll(async () => {
-  await service.stop();
-  await provider.stop();
-  upstream.closeAllConnections();
-  upstream.close();
+  const COVERS_URL = `http://127.0.0.1:${await listen(upstream)}`;
+  return startMeasured({ ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2' }, WithLibrary);
 });
 
 async function addBook(title: string, copies = 1): Promise<string> {

@@ -10,9 +10,9 @@ import { declareToken } from './support/tokens.js';
 const AWAY = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
 
 it('writes one JSON line per request, without token, query or body', async () => {
-  const database = await createTestDatabase();
+  const { environment } = await createTestDatabase();
   const { token, variables } = await declareToken();
-  const service = await ServiceProcess.startReady({ ...database.environment, ...variables });
+  const service = await ServiceProcess.startReady({ ...environment, ...variables });
   const client = service.client(token);
 
   const { headers } = await client.create({ name: 'a secret name' });
@@ -45,7 +45,6 @@ it('writes one JSON line per request, without token, query or body', async () =>
   const everything = JSON.stringify(service.log);
   expect(everything).not.toContain(token.slice(6, 36));
   expect(everything).not.toContain('secret');
-  await database.drop();
 });
 
 it('starts the line of a request with the method, path and status on a terminal', async () => {
@@ -77,10 +76,10 @@ it('logs the cause of an error once, in a separate line, with source positions i
 });
 
 it('continues when its log cannot be written, counts dropped lines, and reports that once', async () => {
-  const database = await createTestDatabase();
+  const { environment } = await createTestDatabase();
   const { token, variables } = await declareToken();
   const [PORT, METRICS_PORT] = [String(await freePort()), String(await freePort())];
-  const service = ServiceProcess.spawn({ ...database.environment, ...variables, PORT, METRICS_PORT }, '/dev/full');
+  const service = ServiceProcess.spawn({ ...environment, ...variables, PORT, METRICS_PORT }, '/dev/full');
   const api = new Api(`http://127.0.0.1:${PORT}`, token);
   await eventually(async () => (await api.send('GET', '/readyz').catch(() => undefined))?.status === 200);
   expect((await api.create({ name: 'x' })).status).toBe(201);
@@ -90,5 +89,4 @@ it('continues when its log cannot be written, counts dropped lines, and reports 
   expect(Number(dropped)).toBeGreaterThan(3);
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stderr).toBe('Log lines are dropped: Error: ENOSPC: no space left on device, write\n');
-  await database.drop();
 });

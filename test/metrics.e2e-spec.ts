@@ -9,21 +9,16 @@ import { PlatformModule } from '../src/platform/platform.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Api } from './support/api.js';
 import { sendRaw } from './support/raw-http.js';
-import { type Labels, type MeasuredService, startMeasured } from './support/scrape.js';
+import { type Labels, startMeasured } from './support/scrape.js';
 import { eventually, TESTER } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 @Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
 class AppModule {}
 
 const REQUESTS = 'items_http_request_duration_seconds_count';
 
-let service: MeasuredService;
-
-beforeAll(async () => {
-  service = await startMeasured({ RATE_LIMIT_REPLICAS: '4' }, AppModule);
-});
-
-afterAll(() => service.stop());
+const service = useService(() => startMeasured({ RATE_LIMIT_REPLICAS: '4' }, AppModule));
 
 /** Expects series to grow while something is done, and all series of their metrics by no more. */
 async function expectGrowth(work: () => Promise<unknown>, name: string, grown: readonly (readonly [Labels, number])[]) {

@@ -37,7 +37,8 @@ import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Database, newId, RequireScopes } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { eventually, startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 // What Nest engineers use in addition to controllers and repositories, from well-known packages.
 
@@ -172,13 +173,7 @@ class PartsController {
 })
 class PartsModule {}
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({ RATE_LIMIT: '1000' }, undefined, PartsModule);
-});
-
-afterAll(() => service.stop());
+const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, PartsModule));
 
 const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
 

@@ -2,19 +2,17 @@ import { readFileSync } from 'node:fs';
 import type { ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
-let service: Service;
+const service = useService(() => startService());
 let contract: Contract;
 let document: Document;
 
 beforeAll(async () => {
-  service = await startService();
   contract = await Contract.read(service.api.origin);
   ({ document } = contract);
 });
-
-afterAll(() => service.stop());
 
 describe('openapi.json', () => {
   it('is up to date with the code: otherwise run `npm run openapi`', async () => {

@@ -17,7 +17,8 @@ import {
   SqlMigration,
 } from '../src/platform/index.js';
 import { checkIndexes } from '../src/platform/lists/required-indexes.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 // Another team's list of an entity with soft-deleted rows.
 
@@ -64,10 +65,9 @@ class NotesQuery extends PageQueryOf(
 })
 class NotesModule {}
 
-let service: Service;
+const service = useService(() => startService({}, undefined, NotesModule));
 
 beforeAll(async () => {
-  service = await startService({}, undefined, NotesModule);
   const notes = Array.from({ length: 30 }, (_, number) => ({
     id: v7({ msecs: Date.parse('2026-01-01T00:00:00Z') + number * 1000 }),
     title: `bell ${number}`,
@@ -76,8 +76,6 @@ beforeAll(async () => {
   }));
   await service.app.get(DataSource).getRepository(Note).insert(notes);
 });
-
-afterAll(() => service.stop());
 
 const notes = () => service.app.get(DataSource).getRepository(Note);
 const find = (cursor: unknown, options: ListOptions<Note>, filter?: string) => {
@@ -95,6 +93,7 @@ const walk = async (options: ListOptions<Note>, filter?: string) => {
   } while (cursor);
   return titles;
 };
+
 it.each([undefined, 'title.contains("bell")'])(
   'lists all rows that are not deleted, page by page, with the filter %s',
   async (filter) => {

@@ -1,15 +1,10 @@
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { HealthIndicators } from '../src/platform/index.js';
 import { Api } from './support/api.js';
-import { type Service, startAwayFromDatabase, startService } from './support/service.js';
+import { startAwayFromDatabase, startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(() => service.stop());
+const service = useService(() => startService());
 
 describe('the page at /', () => {
   it('describes the service and links to the guides, with curl commands', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from './support/api.js';
-import { type Service, startService } from './support/service.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 function rateLimitOf({ headers }: Answer<unknown>): { remaining: number; reset: number } {
   const [, remaining, reset] = /^"default";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? [];
@@ -8,13 +9,7 @@ function rateLimitOf({ headers }: Answer<unknown>): { remaining: number; reset: 
 }
 
 describe('the default limit', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ RATE_LIMIT: '' });
-  });
-
-  afterAll(() => service.stop());
+  const service = useService(() => startService({ RATE_LIMIT: '' }));
 
   it('admits exactly 100 of 150 parallel requests of one token, over both routes, without affecting another token', async () => {
     const client = await service.newClient();
@@ -61,13 +56,7 @@ describe('the default limit', () => {
 });
 
 describe('a limit of 3 in 2 seconds', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService({ RATE_LIMIT: '3', RATE_LIMIT_WINDOW: '2' });
-  });
-
-  afterAll(() => service.stop());
+  const service = useService(() => startService({ RATE_LIMIT: '3', RATE_LIMIT_WINDOW: '2' }));
 
   it('slides: a slot becomes free as Retry-After says, and refused requests do not delay it', async () => {
     const client = await service.newClient();

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Module } from '@nestjs/common';
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
@@ -12,16 +10,19 @@ import { PlatformModule } from '../src/platform/platform.module.js';
 import { startSdk } from '../src/platform/tracing/start-sdk.js';
 import { Errands, ErrandsModule } from './fixtures/errands.module.js';
 import { Api } from './support/api.js';
-import { eventually, type Service, startService } from './support/service.js';
+import { listen } from './support/listen.js';
+import { eventually, startService } from './support/service.js';
+import { useService } from './support/use-service.js';
 
 @Module({ imports: [PlatformModule, ItemsModule, ErrandsModule] })
 class AppModule {}
 
-let service: Service;
+const service = useService(() => startService({ RATE_LIMIT: '30' }, undefined, AppModule));
 let errands: Errands;
 let exporter: InMemorySpanExporter;
 let sdk: ReturnType<typeof startSdk>;
-/** The `traceparent` of the last call of another service. */
+/** The port of another service, and the `traceparent` of its last call. */
+let port: number;
 let passedOn: string;
 const destination = createServer(({ url, headers }, response) => {
   passedOn = String(headers['traceparent']);
@@ -35,19 +36,13 @@ function startTracing(settings: NodeJS.ProcessEnv): void {
 }
 
 beforeAll(async () => {
-  service = await startService({ RATE_LIMIT: '30' }, undefined, AppModule);
   errands = service.app.get(Errands, { strict: false });
-  await once(destination.listen(0, '127.0.0.1'), 'listening');
+  port = await listen(destination);
 });
 
 beforeEach(() => {
   startTracing({});
-  errands.destination = `http://127.0.0.1:${(destination.address() as AddressInfo).port}/place?key=canary`;
-});
-
-afterAll(async () => {
-  await service.stop();
-  destination.close();
+  errands.destination = `http://127.0.0.1:${port}/place?key=canary`;
 });
 
 const CALLER = '12'.repeat(8);
@@ -122,7 +117,6 @@ it('the called service continues the trace', async () => {
   expect(tree.slice(-2)).toEqual(['  errand', '    GET']);
   const ids = spans.find(({ name }) => name === 'GET')?.spanContext();
   expect(passedOn).toBe(`00-${ids?.traceId}-${ids?.spanId}-01`);
-  const { port } = destination.address() as AddressInfo;
   const called = { 'url.full': errands.destination.replace(/\?.*/, ''), 'server.address': '127.0.0.1', 'server.port': port };
   expect(attributesOf('GET')).toEqual({ ...called, 'http.request.method': 'GET', 'http.response.status_code': 200 });
 });

@@ -166,11 +166,9 @@ it('does not start with a filter whose index does not exist', async () => {
   @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])] })
   class FeatureModule {}
 
-  const database = await createEmbedded();
-  await expect(startService({}, database, FeatureModule)).rejects.toThrow(
+  await expect(startService({}, await createEmbedded(), FeatureModule)).rejects.toThrow(
     "Thing.name names the index things_name_idx, which does not exist: register an IndexMigration with index = 'things_name_idx'",
   );
-  await database.drop();
 });
 
 it('does not start with two paths that differ only in the name of a parameter', async () => {

@@ -13,9 +13,10 @@ import {
 import { Item as ItemEntity } from '../../src/items/item.entity.js';
 import { newId } from '../../src/platform/index.js';
 import { type Fault, Gateway } from '../support/gateway.js';
-import { type Service, startService } from '../support/service.js';
+import { startService } from '../support/service.js';
+import { useService } from '../support/use-service.js';
 
-let service: Service;
+const service = useService(() => startService());
 let gateway: Gateway;
 let items: Repository<ItemEntity>;
 
@@ -23,14 +24,8 @@ beforeAll(async () => {
   // Makes the random part of waits short; the test of the function that waits checks how long it is.
   const { random } = Math;
   jest.spyOn(Math, 'random').mockImplementation(() => random() / 10);
-  service = await startService();
   items = service.app.get(DataSource).getRepository(ItemEntity);
   gateway = await Gateway.start(service.port);
-});
-
-afterAll(async () => {
-  await gateway.stop();
-  await service.stop();
 });
 
 beforeEach(() => gateway.failNext());

@@ -61,5 +61,4 @@ it('starts replicas that pass its health check and share items, tokens and one r
   expect(await Promise.all(processes.map((process) => process.end('SIGTERM')))).toEqual(processes.map(() => 0));
   expect(processes.map(isHealthy)).toEqual(processes.map(() => false));
   await redis.kill();
-  await database.drop();
 });

@@ -32,7 +32,6 @@ async function migrateTwice(changes: number): Promise<{ code: number | null; res
   const { code } = await ended;
   expect([changes, (await runCli(['migrate'], database.environment)).code]).toEqual([changes, 0]);
   const result = await resultIn(url);
-  await gate.stop();
   await database.drop();
   return { code, result };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { Cluster } from '../support/cluster.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { runCli } from '../support/process.js';
+import { connectTo } from '../support/connect.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
@@ -21,8 +21,6 @@ beforeAll(async () => {
   pooled = await startPgBouncer(url, POOL_SIZE);
   environment = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: url };
 });
-
-afterAll(() => database.drop());
 
 it('migrates and issues a token through the direct URL, without the pooler', async () => {
   const poolerAway = { ...environment, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
@@ -50,10 +48,9 @@ it('serves many requests over two connections, and repeats the response of a key
 });
 
 it('leaves no setting, lock or transaction on connections that others use', async () => {
-  const others = Array.from({ length: POOL_SIZE }, () => new Client(pooled));
+  const others = await Promise.all(Array.from({ length: POOL_SIZE }, () => connectTo(pooled)));
   const sessions = new Set<number>();
   for (const other of others) {
-    await other.connect();
     // A separate transaction keeps each on another connection.
     await other.query('BEGIN');
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');

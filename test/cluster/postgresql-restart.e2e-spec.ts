@@ -25,8 +25,6 @@ beforeAll(async () => {
   cluster = await Cluster.start(3, { DATABASE_URL: proxy.url });
 });
 
-afterAll(() => proxy.stop());
-
 function load(): Load {
   const clients = cluster.processes.flatMap(({ origin }) => [1, 2].map(() => new HttpClient(origin, token, true)));
   return new Load(clients, (client) => ((count += 1) % 2 ? create(client) : client.list()), 20);

@@ -25,8 +25,6 @@ beforeAll(async () => {
   await eventually(() => cluster.processes.every((process) => process.linesOf('replica ready').length === 1));
 });
 
-afterAll(() => proxy.stop());
-
 /** Creates an item on every process. @returns the names, newest first, as each of them lists them */
 async function createAndList(): Promise<{ created: string[]; listed: string[][] }> {
   const created: string[] = [];

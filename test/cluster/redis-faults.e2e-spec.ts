@@ -18,8 +18,6 @@ beforeAll(async () => {
   shared = await SharedLimit.start(redis.url);
 });
 
-afterAll(() => shared.stop());
-
 const killed = (lasts: number): Fault => ({ lasts, begin: () => redis.kill(), end: () => redis.restart() });
 
 /** A command that starts a failure, and one that ends it. */

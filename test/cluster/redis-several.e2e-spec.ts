@@ -13,7 +13,6 @@ it('shares and keeps the limit in a Redis Cluster, fails no request, and shares 
       await redis.isWhole();
     },
   });
-  await shared.stop();
 });
 
 it('keeps the limit, fails no request and shares again when Sentinel replaces a killed master, twice', async () => {
@@ -37,5 +36,4 @@ it('keeps the limit, fails no request and shares again when Sentinel replaces a 
       end: () => sentinel.becomesMaster(master),
     },
   );
-  await shared.stop();
 });

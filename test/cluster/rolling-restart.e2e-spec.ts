@@ -29,8 +29,6 @@ beforeAll(async () => {
   balancer = await startHaproxy(ports, REPLICAS);
 });
 
-afterAll(() => database.drop());
-
 async function startNext(): Promise<number> {
   const port = free.shift() ?? 0;
   const { TEST_REDIS_URL: REDIS_URL } = process.env;

@@ -15,8 +15,6 @@ beforeAll(async () => {
   shared = await SharedLimit.start(redis.url, LIMIT, WINDOW / 1000);
 });
 
-afterAll(() => shared.stop());
-
 it('admits exactly 100 requests of a token over four processes, also after refusing many, and stores no token', async () => {
   const client = await shared.expectShared();
   expect(statusesOf(await burst(client, LIMIT))).toEqual({ 429: LIMIT });

@@ -25,11 +25,6 @@ beforeAll(async () => {
   token = await issueToken(database.environment);
 });
 
-afterAll(async () => {
-  await query(url, `DROP DATABASE IF EXISTS ${nameOf(restoredUrl)} WITH (FORCE)`);
-  await database.drop();
-});
-
 const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
 
 /** Runs the shell blocks of a section of docs/operations.md until one fails. @returns the output of all */

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { digestOf } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/database/id.js';
 import { open, sendEndlessBody } from '../support/flood.js';
 import { ServiceProcess } from '../support/process.js';
+import { connectTo } from '../support/connect.js';
 import { sendRaw } from '../support/raw-http.js';
 import { eventually } from '../support/service.js';
 import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
@@ -41,8 +42,7 @@ const LARGE = '/v1/items?limit=100';
 beforeAll(async () => {
   database = await createTestDatabase();
   token = await issueToken(database.environment);
-  client = new Client(databaseUrlOf(database));
-  await client.connect();
+  client = await connectTo(databaseUrlOf(database));
   await makeFilterSlow(client, 20_000);
   for (let count = 0; count < 100; count += 1) {
     await client.query('INSERT INTO items VALUES ($1, $2, $3)', [newId(), 'x', '😀'.repeat(4096)]);
@@ -62,11 +62,6 @@ beforeAll(async () => {
     slow.pause();
     setTimeout(() => slow.resume(), data.length / 100).unref();
   });
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.drop();
 });
 
 it('allows at most 16 unread responses on one connection', async () => {

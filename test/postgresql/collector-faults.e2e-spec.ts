@@ -15,11 +15,6 @@ beforeAll(async () => {
   token = await issueToken(database.environment);
 });
 
-afterAll(async () => {
-  await collector.stop();
-  await database.drop();
-});
-
 it('exports all spans before the service ends, and logs their ids', async () => {
   const traceId = randomBytes(16).toString('hex');
   const service = await ServiceProcess.startReady({

@@ -1,20 +1,20 @@
-import { Client } from 'pg';
 import type { ProblemBody } from '../support/api.js';
-import { eventually, type Service, startService } from '../support/service.js';
+import { connectTo } from '../support/connect.js';
+import { eventually, startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
+import { useService } from '../support/use-service.js';
 
 const CONNECTION_TIMEOUT = 1;
 const STATEMENT_TIMEOUT = 1;
 
 let database: TestDatabase;
 let proxy: TcpProxy;
-let service: Service;
 
-beforeAll(async () => {
+const service = useService(async () => {
   database = await createTestDatabase();
   proxy = await TcpProxy.start(databaseUrlOf(database));
-  service = await startService(
+  return startService(
     {
       DATABASE_URL: proxy.url,
       DATABASE_POOL_SIZE: '3',
@@ -23,12 +23,6 @@ beforeAll(async () => {
     },
     database,
   );
-});
-
-afterAll(async () => {
-  await service.stop();
-  await proxy.stop();
-  await database.drop();
 });
 
 /** Every route that needs the database responds 503 with Retry-After; the process survives and recovers. */
@@ -88,8 +82,7 @@ it.each([
 });
 
 it('responds 503 to statements that wait for a lock, with and without a filter, without opening more connections', async () => {
-  const blocker = new Client(databaseUrlOf(database));
-  await blocker.connect();
+  const blocker = await connectTo(databaseUrlOf(database));
   await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
   const queries = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? {} : { filter: 'name == "x"' }));
   const answers = await Promise.all(queries.map((query) => service.api.list(query)));
@@ -99,6 +92,5 @@ it('responds 503 to statements that wait for a lock, with and without a filter, 
   );
   expect(Number(rows[0]?.count)).toBeLessThanOrEqual(3);
   await blocker.query('ROLLBACK');
-  await blocker.end();
   expect((await service.api.list()).status).toBe(200);
 });

@@ -1,29 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
-import { type MeasuredService, type Scrape, startMeasured } from '../support/scrape.js';
+import type { Client } from 'pg';
+import { connectTo } from '../support/connect.js';
+import { type Scrape, startMeasured } from '../support/scrape.js';
 import { eventually } from '../support/service.js';
 import { databaseUrlOf } from '../support/test-database.js';
+import { useService } from '../support/use-service.js';
 
-let service: MeasuredService;
-/** Another session, which locks the table at times. */
-let other: Client;
-
-beforeAll(async () => {
-  service = await startMeasured({
+const service = useService(() =>
+  startMeasured({
     DATABASE_POOL_SIZE: '2',
     // Long enough to see waiting requests on a busy machine.
     DATABASE_CONNECTION_TIMEOUT: '15',
     // Statements wait for a lock as long as the test needs.
     DATABASE_STATEMENT_TIMEOUT: '60',
     FILTER_TIMEOUT: '60',
-  });
-  other = new Client(databaseUrlOf(service.database));
-  await other.connect();
-});
+  }),
+);
+/** Another session, which locks the table at times. */
+let other: Client;
 
-afterAll(async () => {
-  await other.end();
-  await service.stop();
+beforeAll(async () => {
+  other = await connectTo(databaseUrlOf(service.database));
 });
 
 /** With a key, each is a transaction, and has a connection to itself. */

@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { Item } from '../../src/items/item.entity.js';
 import { itemFilter } from '../../src/items/item.filter.js';
@@ -7,6 +7,7 @@ import { constant } from '../../src/platform/lists/filter/condition.js';
 import { explain, sourcesOf, WINDOW } from '../../src/platform/lists/find-filtered.js';
 import { firstOf, type Source } from '../../src/platform/lists/rows.js';
 import type { ProblemBody } from '../support/api.js';
+import { connectTo } from '../support/connect.js';
 import { type MeasuredService, startMeasured } from '../support/scrape.js';
 import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';
 import { databaseUrlOf } from '../support/test-database.js';
@@ -16,14 +17,10 @@ let client: Client;
 
 beforeEach(async () => {
   service = await startMeasured({ FILTER_TIMEOUT: '0.3', DATABASE_POOL_SIZE: '2' });
-  client = new Client(databaseUrlOf(service.database));
-  await client.connect();
+  client = await connectTo(databaseUrlOf(service.database));
 });
 
-afterEach(async () => {
-  await client.end();
-  await service.stop();
-});
+afterEach(() => service.stop());
 
 it('rejects a filter that takes too long, and continues', async () => {
   await makeFilterSlow(client, 1000);

@@ -1,5 +1,6 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
+import { connectTo } from '../support/connect.js';
 import { eventually } from '../support/service.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
@@ -13,13 +14,7 @@ let client: Client;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  client = new Client(databaseUrlOf(database));
-  await client.connect();
-});
-
-afterEach(async () => {
-  await client.end();
-  await database.drop();
+  client = await connectTo(databaseUrlOf(database));
 });
 
 const migrate = () => runCli(['migrate'], database.environment);
@@ -35,8 +30,7 @@ async function validIndexes(): Promise<string[]> {
 it('log waits and applied migrations, and build the indexes during writes', async () => {
   await migrate();
   await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'; DROP INDEX ${INDEXES.join()}`);
-  const earlier = new Client(databaseUrlOf(database));
-  await earlier.connect();
+  const earlier = await connectTo(databaseUrlOf(database));
   await earlier.query(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
   const { child, ended } = spawnCli(['migrate'], { ...database.environment, LOG_LEVEL: 'debug' });
   let log = '';
@@ -55,7 +49,6 @@ it('log waits and applied migrations, and build the indexes during writes', asyn
   await earlier.query('COMMIT');
   expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/\nMigrations applied: 2\.\n$/) });
   expect(await validIndexes()).toEqual(INDEXES);
-  await earlier.end();
   const lines = log.split('\n').filter((line) => line.includes('"msg":"migration applied"'));
   const applied = lines.map((line) => (JSON.parse(line) as { migration: string }).migration.slice(0, -13));
   expect(applied).toEqual(['IndexItemNames', 'IndexItemNameTrigrams']);

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import { AccessTokensService } from '../../src/platform/auth/access-tokens.service.js';
 import { Api } from '../support/api.js';
 import { runCli, runServiceToEnd, ServiceProcess, spawnCli } from '../support/process.js';
+import { connectTo } from '../support/connect.js';
 import { query } from '../support/query.js';
 import { eventually, startService, TESTER } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
@@ -16,8 +16,6 @@ let database: TestDatabase;
 beforeEach(async () => {
   database = await createTestDatabase();
 });
-
-afterEach(() => database.drop());
 
 it('stops the start with the reason when a migration fails, which no retry fixes', async () => {
   await query(databaseUrlOf(database), 'CREATE TABLE items (x int)');
@@ -41,7 +39,6 @@ it('starts before its database, logs each attempt in one line with increasing pa
   proxy.restore();
   await service.becomesReady();
   expect(await service.end('SIGTERM')).toBe(0);
-  await proxy.stop();
 });
 
 it('waits, not ready, for migrations that another process applies', async () => {
@@ -90,8 +87,7 @@ it.each([
 ])(
   '%s ends on SIGTERM while it waits for the migrations of another process, and migrates nothing',
   async (_what, start, code) => {
-    const migrator = new Client(databaseUrlOf(database));
-    await migrator.connect();
+    const migrator = await connectTo(databaseUrlOf(database));
     await migrator.query('SELECT pg_advisory_lock(7235915402217)');
     const { child } = start(database.environment);
     await eventually(async () => {
@@ -102,6 +98,5 @@ it.each([
     child.kill('SIGTERM');
     expect(await once(child, 'close')).toEqual([code, null]);
     expect((await migrator.query("SELECT to_regclass('items') AS items")).rows).toEqual([{ items: null }]);
-    await migrator.end();
   },
 );

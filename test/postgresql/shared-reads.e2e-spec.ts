@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
-import { eventually, type Service, startService } from '../support/service.js';
+import { connectTo } from '../support/connect.js';
+import { eventually, startService } from '../support/service.js';
 import { databaseUrlOf } from '../support/test-database.js';
+import { useService } from '../support/use-service.js';
 
 @Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
 class AppModule {}
@@ -12,19 +14,12 @@ class AppModule {}
 /** Statements of this database that wait for a lock. */
 const WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-let service: Service;
+const service = useService(() => startService({ DATABASE_POOL_SIZE: '4' }, undefined, AppModule));
 let admin: Client;
 
 beforeAll(async () => {
-  service = await startService({ DATABASE_POOL_SIZE: '4' }, undefined, AppModule);
-  admin = new Client(databaseUrlOf(service.database));
-  await admin.connect();
+  admin = await connectTo(databaseUrlOf(service.database));
   for (const name of ['a', 'b', 'c']) await service.api.create({ name });
-});
-
-afterAll(async () => {
-  await admin.end();
-  await service.stop();
 });
 
 const names = async () => {

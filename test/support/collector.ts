@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listen } from './free-port.js';
+import { listen } from './listen.js';
 
 /** A collector of traces over HTTP. */
 export class Collector {
@@ -19,11 +19,6 @@ export class Collector {
   /** @param credentials - as URLs have them, `user:password@` */
   environmentWith(credentials: string): { OTEL_EXPORTER_OTLP_ENDPOINT: string } {
     return { OTEL_EXPORTER_OTLP_ENDPOINT: `http://${credentials}127.0.0.1:${this.port}` };
-  }
-
-  async stop(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
   }
 
   private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 
 /** Ports below the range of outgoing connections, which could otherwise take one before its server does. */
 const FIRST = 20_000;
@@ -14,16 +14,11 @@ let next = FIRST + ((Number(worker) - 1) % 5) * SHARE + Math.floor(Math.random()
 export async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer();
-    const port = await listen(server, (next += 1)).catch(() => undefined);
+    const port = (next += 1);
+    const listening = await once(server.listen(port, '127.0.0.1'), 'listening').catch(() => undefined);
     server.close();
-    if (port !== undefined) {
+    if (listening) {
       return port;
     }
   }
-}
-
-/** Listens on 127.0.0.1, on any free port unless it is given one. @returns the port */
-export async function listen(server: Server, port = 0): Promise<number> {
-  await once(server.listen(port, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
-import { listen } from './free-port.js';
+import { listen } from './listen.js';
 
 /** Faults of a gateway: its own response, or a response that is lost, cut off, or never requested. */
 export type Fault = { status: number; headers?: Record<string, string>; body?: string } | 'lose' | 'halve' | 'keep waiting';

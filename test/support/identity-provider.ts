@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { JWK } from 'jose';
-import { listen } from './free-port.js';
+import { listen } from './listen.js';
 import { type Algorithm, algorithms, SigningKey } from './signing-key.js';
 
 const endpoints = new Map<string, 'discovery' | 'keys'>([
@@ -85,12 +84,6 @@ export class IdentityProvider {
   /** Fails from now on, or no longer. */
   fail(fault: ProviderFault | undefined): void {
     this.fault = fault;
-  }
-
-  async stop(): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
   }
 
   private use(keys: readonly SigningKey[]): void {

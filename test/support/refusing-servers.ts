@@ -1,16 +1,11 @@
-import { createServer, type Server, type Socket } from 'node:net';
-import { listen } from './free-port.js';
-
-const servers = new Set<Server>();
-
-afterAll(() => servers.forEach((server) => server.close()));
+import { createServer, type Socket } from 'node:net';
+import { listen } from './listen.js';
 
 function serve(answer: (data: Buffer, socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.on('data', (data) => answer(Buffer.from(data), socket));
   });
-  servers.add(server);
   return listen(server);
 }
 

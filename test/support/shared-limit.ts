@@ -3,7 +3,7 @@ import { Cluster } from './cluster.js';
 import type { HttpClient, Reply } from './http-client.js';
 import { admittedOf, type Call, Load, mostInAnyWindow, outcomesOf, statusesOf } from './load.js';
 import { eventually } from './service.js';
-import { createTestDatabase, databaseUrlOf, type TestDatabase } from './test-database.js';
+import { createTestDatabase, databaseUrlOf } from './test-database.js';
 import { issueTokens } from './tokens.js';
 
 const REPLICAS = 4;
@@ -42,9 +42,8 @@ export class SharedLimit {
   readonly part: number;
 
   private constructor(
-    readonly environment: NodeJS.ProcessEnv,
+    readonly environment: NodeJS.ProcessEnv & { DATABASE_URL: string },
     readonly cluster: Cluster,
-    private readonly database: TestDatabase,
     /** Calls of each token in a window. */
     readonly limit: number,
     readonly window: number,
@@ -57,23 +56,18 @@ export class SharedLimit {
    * @param window - in seconds
    */
   static async start(url: string, limit = 40, window = 2): Promise<SharedLimit> {
-    const database = await createTestDatabase();
     const environment = {
-      ...database.environment,
+      DATABASE_URL: databaseUrlOf(await createTestDatabase()),
       RATE_LIMIT: String(limit),
       RATE_LIMIT_WINDOW: String(window),
       RATE_LIMIT_REPLICAS: String(REPLICAS),
       REDIS_URL: url,
     };
-    return new SharedLimit(environment, await Cluster.start(REPLICAS, environment), database, limit, window * 1000);
-  }
-
-  stop(): Promise<void> {
-    return this.database.drop();
+    return new SharedLimit(environment, await Cluster.start(REPLICAS, environment), limit, window * 1000);
   }
 
   newTokens(count: number): Promise<string[]> {
-    return issueTokens(databaseUrlOf(this.database), count);
+    return issueTokens(this.environment.DATABASE_URL, count);
   }
 
   private async newClient(): Promise<HttpClient> {

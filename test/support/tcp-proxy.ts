@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { listen } from './free-port.js';
+import { listen } from './listen.js';
 import { postgresError } from './refusing-servers.js';
 
 /** Type of the message that ends a response of PostgreSQL; five bytes follow it. */
@@ -74,12 +73,6 @@ export class TcpProxy {
   restore(): void {
     this.mode = 'forward';
     this.lastWords = undefined;
-  }
-
-  async stop(): Promise<void> {
-    this.cut();
-    this.server.close();
-    await once(this.server, 'close');
   }
 
   private accept(client: Socket): void {

@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { promisify } from 'node:util';
 import { query } from './query.js';
 
-/** The variables of a service's own database, and a function that removes it. */
+/** The variables of a service's own database, and a function that removes it before the end of the run. */
 export interface TestDatabase {
   environment: { DATABASE_URL: string } | { DATA_DIR: string };
   drop(): Promise<void>;
@@ -41,7 +41,7 @@ let counter = 0;
 
 async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   counter += 1;
-  const name = `items_test_${process.pid}_${counter}_${Date.now()}`;
+  const name = `${process.env['ITEMS_TEST_DATABASES']}${process.pid}_${counter}_${Date.now()}`;
   await query(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;

@@ -29,9 +29,8 @@ beforeEach(async () => {
   warn.mockReset();
 });
 
-afterEach(async () => {
+afterEach(() => {
   for (const verifier of opened) verifier.onApplicationShutdown();
-  await provider.stop();
 });
 
 /** A service that accepts the provider's JWTs. */

@@ -19,10 +19,7 @@ beforeAll(async () => {
   verifier = new JwtVerifier(readConfiguration(provider.environment), new Metrics());
 });
 
-afterAll(async () => {
-  verifier.onApplicationShutdown();
-  await provider.stop();
-});
+afterAll(() => verifier.onApplicationShutdown());
 
 /** Seconds since the epoch. */
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
