@@ -203,6 +203,15 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
   for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
+  expect((await post({ shapes: [{ radius: 1 }, null, { radius: 'x' }] })).body.errors).toEqual([
+    { pointer: '/shapes/1', code: 'type', detail: 'must be an object' },
+    expect.objectContaining({ pointer: '/shapes/2/radius', code: 'is_number' }),
+  ]);
+  expect((await post({ shapes: {} })).body.errors).toContainEqual({
+    pointer: '/shapes',
+    code: 'type',
+    detail: 'must be an array',
+  });
   expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
 });
 

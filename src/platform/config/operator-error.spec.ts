@@ -1,13 +1,9 @@
 import { QueryFailedError } from 'typeorm';
-import { failureText, OperatorError } from './operator-error.js';
+import { failureText } from './operator-error.js';
 
 const SECRET = 'canary';
 
 describe('what is said of a failure', () => {
-  it('says how the operator can fix it', () => {
-    expect(failureText(new OperatorError('Choose another port with PORT.'))).toBe('Choose another port with PORT.');
-  });
-
   it('is the stack, the causes and those that it sums up, and nothing else that hangs on these', () => {
     const driverError = Object.assign(new Error('duplicate key'), { code: '23505', detail: `Key (digest)=(${SECRET}) exists.` });
     const query = new QueryFailedError('SELECT $1', [SECRET], driverError);
