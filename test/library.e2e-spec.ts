@@ -9,15 +9,18 @@ import { CoversModule } from './fixtures/covers/covers.module.js';
 import { Book } from './fixtures/library/book.entity.js';
 import { LibraryModule } from './fixtures/library/library.module.js';
 import { Loan } from './fixtures/library/loan.entity.js';
+import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { Api } from './support/api.js';
+import { Contract } from './support/contract.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { listen } from './support/listen.js';
+import { SamplesModule } from './support/samples.js';
 import { startMeasured } from './support/scrape.js';
 import { TESTER } from './support/service.js';
 import { useService } from './support/use-service.js';
 
-@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule] })
-class WithLibrary {}
+@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule, SamplesModule, WidgetsModule] })
+class OtherTeamsModule {}
 
 interface Row {
   id: string;
@@ -36,7 +39,7 @@ let provider: IdentityProvider;
 const service = useService(async () => {
   provider = await IdentityProvider.start();
   const COVERS_URL = `http://127.0.0.1:${await listen(upstream)}`;
-  return startMeasured({ ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2' }, WithLibrary);
+  return startMeasured({ ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2' }, OtherTeamsModule);
 });
 
 async function addBook(title: string, copies = 1): Promise<string> {
@@ -48,6 +51,35 @@ async function lend(book: string, borrower: string, api = service.api): Promise<
 }
 
 const walk = (path: string, query = {}, api = service.api) => api.walk<Row>(query, path);
+
+it.each<[string, unknown[], string]>([
+  ['count', ['5', 5.5, null, true, [5]], 'type'],
+  ['count', [-6, 2_147_483_648, -(2 ** 60)], 'range'],
+  ['size', ['tiny', 'Small', '', 5, null, ['small']], 'type'],
+  ['sender', ['x', '0190163d8694739baea5966c26f8ad91', 5, null, '0190163d-8694-739b-aea5-966c26f8ad91 '], 'type'],
+  ['description', [5, false, {}], 'type'],
+  ['description', ['x'.repeat(51)], 'too_long'],
+  ['description', ['\0', '\ud800'], 'character'],
+])('responds 400 for %s %j of a sample', async (name, values, code) => {
+  const sample = { name: 'Bell', count: 5, size: 'small', active: false, sender: '0190163d-8694-739b-aea5-966c26f8ad91' };
+  for (const value of values) {
+    const { status, body } = await service.api.callWith('POST', '/v1/samples', { ...sample, [name]: value });
+    const fault = { pointer: `/${name}`, code, detail: expect.stringMatching(/^must /) };
+    expect([value, status, body.errors]).toEqual([value, 400, [fault]]);
+  }
+});
+
+it('responds with a documented problem of the module to a name that is taken', async () => {
+  const create = (headers = {}) =>
+    service.api.callWith('POST', '/v1/widgets', { name: 'Taken', price: 1250, size: 'small' }, headers);
+  await create();
+  const type = '/docs/problems#widget-name-taken';
+  const detail = 'Another widget has this name. Choose another one.';
+  expect(await create({ 'Idempotency-Key': 'taken' })).toMatchObject({ status: 409, body: { type, detail } });
+  expect(await (await fetch(`${service.api.origin}/docs/problems`)).text()).toContain('<section id="widget-name-taken">');
+  const { responses } = (await Contract.read(service.api.origin)).operation('post', '/v1/widgets');
+  expect(responses['409']?.description).toBe(`Widget name taken (\`${type}\`)`);
+});
 
 describe('the loans of a book', () => {
   it('are listed only under that book, for any input', async () => {
@@ -71,14 +103,11 @@ describe('the loans of a book', () => {
     for (const book of [one, one, one, other]) await lend(book, 'Ada');
     const { body } = await service.api.list({ limit: '1' }, `/v1/books/${one}/loans`);
     const cursor = body.nextCursor ?? '';
+    const fault = expect.objectContaining({ parameter: 'cursor', code: 'cursor' });
     expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${cursor}`)).status).toBe(200);
     for (const path of [`/v1/books/${other}/loans`, '/v1/loans', '/v1/books', '/v1/items']) {
       const { status, body: problem } = await service.api.call('GET', `${path}?cursor=${cursor}`);
-      expect([path, status, problem.errors]).toEqual([
-        path,
-        400,
-        [expect.objectContaining({ parameter: 'cursor', code: 'cursor' })],
-      ]);
+      expect([path, status, problem.errors]).toEqual([path, 400, [fault]]);
     }
     for (const name of ['a', 'b']) await service.api.create({ name });
     const ofItems = (await service.api.list({ limit: '1' })).body.nextCursor;
@@ -129,15 +158,11 @@ it('lists only rows of the caller, also after the token was rotated', async () =
 });
 
 it('calls another service with a time limit, and counts the results', async () => {
-  const find = (title: string) => service.api.call<object>('GET', `/v1/covers?title=${encodeURIComponent(title)}`);
+  const find = (title: string) => service.api.call('GET', `/v1/covers?title=${encodeURIComponent(title)}`);
   expect(await find('a & b')).toMatchObject({ status: 200, body: { url: 'https://covers.example/1.png' } });
   for (const title of ['broken', 'silent']) {
     const { status, headers, body } = await find(title);
-    expect([status, headers.get('Retry-After'), body]).toEqual([
-      503,
-      '5',
-      expect.objectContaining({ title: 'Covers unavailable' }),
-    ]);
+    expect([status, headers.get('Retry-After'), body.title]).toEqual([503, '5', 'Covers unavailable']);
   }
   const scrape = await service.scrape();
   const calls = ['responded', 'failed'].map((outcome) => scrape.sum('items_covers_calls_total', { outcome }));
