@@ -28,9 +28,7 @@ describe('an ordinary module', () => {
   let count = 0;
 
   const call = <Body = ProblemBody>(method: string, path: string, body?: unknown) =>
-    service.api.call<Body>(method, `/v1/cats${path}`, {
-      ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    });
+    service.api.callWith<Body>(method, `/v1/cats${path}`, body);
   const create = async (rest: object = {}) =>
     (await call<Cat>('POST', '', { name: `Cat ${(count += 1)}`, age: 3, ...rest })).body;
 

@@ -78,7 +78,7 @@ it("fetches the issuer's keys", async () => {
   const of = (settings: NodeJS.ProcessEnv) => doctor({ DATA_DIR, ...provider.environment, ...limits, ...settings }, '--strict');
   const issuers = [provider.issuer, `${provider.issuer}/`, 'http://127.0.0.1:1'];
   const [fine, other, away] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
-  provider.fail('error');
+  provider.fault = 'error';
   const failing = await of({ AUTH_JWT_JWKS_URL: provider.keysUrl });
   expect([fine?.outcome, fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([
     [0, 'ok', ''],

@@ -4,6 +4,7 @@ import { Api, type ProblemBody } from './support/api.js';
 import { freePort } from './support/free-port.js';
 import { type LogLine, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
+import { Scrape } from './support/scrape.js';
 import { createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 
@@ -84,9 +85,7 @@ it('continues when its log cannot be written, counts dropped lines, and reports 
   await eventually(async () => (await api.send('GET', '/readyz').catch(() => undefined))?.status === 200);
   expect((await api.create({ name: 'x' })).status).toBe(201);
   expect((await api.list()).body.items).toHaveLength(1);
-  const metrics = await (await fetch(`http://127.0.0.1:${METRICS_PORT}/metrics`)).text();
-  const [, dropped] = /^items_log_lines_dropped_total (\d+)$/m.exec(metrics) ?? [];
-  expect(Number(dropped)).toBeGreaterThan(3);
+  expect((await Scrape.from(Number(METRICS_PORT))).sum('items_log_lines_dropped_total')).toBeGreaterThan(3);
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stderr).toBe('Log lines are dropped: Error: ENOSPC: no space left on device, write\n');
 });

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
-import { once } from 'node:events';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Test } from '@nestjs/testing';
 import { AppModule } from '../src/app.module.js';
 import { Configuration } from '../src/platform/config/configuration.js';
-import { loadedBy } from './support/loaded-modules.js';
+import { preload } from './support/doctor.js';
+import { listen } from './support/listen.js';
 import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
@@ -22,10 +22,9 @@ describe('the first start', () => {
     expect(existsSync(join(DATA_DIR, 'postgresql'))).toBe(false);
 
     const first = await ServiceProcess.start({ DATA_DIR, RATE_LIMITT: 'canary', REDIS_URI: 'canary' });
-    expect(messages(first)).toMatch(
-      /(?=.*REDIS_URI \(did you mean REDIS_URL\?\))(?=.*RATE_LIMITT \(did you mean RATE_LIMIT\?\))/,
-    );
-    expect(messages(first)).not.toContain('canary');
+    const messages = first.log.map(({ msg }) => msg).join('\n');
+    expect(messages).toMatch(/(?=.*REDIS_URI \(did you mean REDIS_URL\?\))(?=.*RATE_LIMITT \(did you mean RATE_LIMIT\?\))/);
+    expect(messages).not.toContain('canary');
     await eventually(() => first.has('first start'));
     const [{ quickstart = {} } = {}] = first.linesOf('first start') as { quickstart?: Record<string, string> }[];
     const { address = '', token = '', create = '', list = '' } = quickstart;
@@ -112,19 +111,14 @@ describe('a start that cannot succeed', () => {
 
   it('says that Node is too old, and what to do', async () => {
     const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.99.0" } })';
-    const { code, stderr } = await runServiceToEnd({
-      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(older)}"`,
-    });
+    const { code, stderr } = await runServiceToEnd(preload(older));
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node\.js 24\.99\.0, .*`npm run start:prod`/)]);
   });
 
   it.each(['PORT', 'METRICS_PORT'])('says that the port of %s is in use, before it creates a database', async (variable) => {
-    const occupant = createServer().listen(0);
-    await once(occupant, 'listening');
-    const { port } = occupant.address() as AddressInfo;
+    const port = await listen(createServer());
     const DATA_DIR = join(testDirectory(), 'start', variable);
     const { code, stderr } = await runServiceToEnd({ [variable]: String(port), DATA_DIR });
-    occupant.close();
     const message = `Port ${port} is in use. Stop the process that listens on it, or choose another port with ${variable}.\n`;
     expect([code, stderr, existsSync(DATA_DIR)]).toEqual([1, message, false]);
   });
@@ -150,12 +144,16 @@ async function run(command: string): Promise<unknown> {
   return (await fetch(url.replace('localhost', '127.0.0.1'), { headers, ...post })).json();
 }
 
-function messages(service: ServiceProcess): string {
-  return service.log.map(({ msg }) => msg).join('\n');
-}
-
 it('loads few files, and nothing that it does not need: that is what the time of a start goes into', async () => {
-  const loaded = await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' });
+  const NODE_V8_COVERAGE = await mkdtemp(join(testDirectory(), 'loaded-'));
+  const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' };
+  const service = await ServiceProcess.start({ DATABASE_URL: 'postgres://127.0.0.1:1/items', NODE_V8_COVERAGE, ...tracing });
+  await fetch(`${service.origin}/livez`);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const [file = ''] = await readdir(NODE_V8_COVERAGE);
+  const { result } = JSON.parse(await readFile(join(NODE_V8_COVERAGE, file), 'utf8')) as { result: { url: string }[] };
+  const files = result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
+  const loaded = files.map((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/.*\/dist\//, 'dist/'));
   expect(loaded.length).toBeLessThan(100);
   expect(loaded.filter((name) => /^(?:@|ajv|ioredis|pino-pretty|validator|libphonenumber-js)/.test(name))).toEqual([]);
 });

@@ -36,13 +36,8 @@ it('starts replicas that pass its health check and share items, tokens and one r
   const local = { ...environment, RATE_LIMIT: '100', DATABASE_URL: databaseUrlOf(database), REDIS_URL: redis.url };
   const processes = await Promise.all(Array.from({ length: replicas }, () => ServiceProcess.startReady(local)));
   const isHealthy = ({ origin }: ServiceProcess) => {
-    const [, command = '', ...args] = items.healthcheck.test;
-    return (
-      spawnSync(
-        command,
-        args.map((arg) => arg.replace('http://localhost:3000', origin)),
-      ).status === 0
-    );
+    const [, command = '', ...args] = items.healthcheck.test.map((arg) => arg.replace('http://localhost:3000', origin));
+    return spawnSync(command, args).status === 0;
   };
   expect(processes.map(isHealthy)).toEqual(processes.map(() => true));
   // A replica that was asked before the database was ready has warned of just that.

@@ -30,11 +30,8 @@ async function createTwice(stage: Stage, name: string): Promise<Reply> {
   const gate = await TcpProxy.start(databaseUrlOf(database));
   const victim = await ServiceProcess.startReady({ DATABASE_URL: gate.url, DATABASE_POOL_SIZE: '2' });
   const headers = { 'Idempotency-Key': randomUUID() };
-  gate.stopAt(
-    (statement) => statement.includes('COMMIT'),
-    stage,
-    () => victim.child.kill('SIGKILL'),
-  );
+  const isHere = (statement: string) => statement.includes('COMMIT');
+  gate.trap = { isHere, stage, action: () => victim.child.kill('SIGKILL') };
   await expect(new HttpClient(victim.origin, token, false).create(name, headers)).rejects.toThrow(/socket hang up|ECONNRESET/);
   return cluster.client(token).create(name, headers);
 }

@@ -28,7 +28,7 @@ async function migrateTwice(changes: number): Promise<{ code: number | null; res
   const { child, ended } = spawnCli(['migrate'], { DATABASE_URL: gate.url });
   let seen = 0;
   const isLast = (statement: string) => CHANGE.test(statement) && (seen += 1) === changes;
-  gate.stopAt(isLast, 'after', () => child.kill('SIGKILL'));
+  gate.trap = { isHere: isLast, stage: 'after', action: () => child.kill('SIGKILL') };
   const { code } = await ended;
   expect([changes, (await runCli(['migrate'], database.environment)).code]).toEqual([changes, 0]);
   const result = await resultIn(url);

@@ -28,8 +28,8 @@ const commanded = (begin: (string | number)[], end: string[]): Fault => ({
 
 const stopped: Fault = {
   lasts: LONG,
-  begin: () => Promise.resolve(redis.pause()),
-  end: () => Promise.resolve(redis.resume()),
+  begin: () => Promise.resolve(redis.signal('SIGSTOP')),
+  end: () => Promise.resolve(redis.signal('SIGCONT')),
 };
 const readOnly = commanded(['REPLICAOF', '127.0.0.1', 1], ['REPLICAOF', 'NO', 'ONE']);
 const withoutMemory = commanded(['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']);

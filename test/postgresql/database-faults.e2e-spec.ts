@@ -5,7 +5,6 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { useService } from '../support/use-service.js';
 
-const CONNECTION_TIMEOUT = 1;
 const STATEMENT_TIMEOUT = 1;
 
 let database: TestDatabase;
@@ -14,15 +13,8 @@ let proxy: TcpProxy;
 const service = useService(async () => {
   database = await createTestDatabase();
   proxy = await TcpProxy.start(databaseUrlOf(database));
-  return startService(
-    {
-      DATABASE_URL: proxy.url,
-      DATABASE_POOL_SIZE: '3',
-      DATABASE_CONNECTION_TIMEOUT: String(CONNECTION_TIMEOUT),
-      DATABASE_STATEMENT_TIMEOUT: String(STATEMENT_TIMEOUT),
-    },
-    database,
-  );
+  const timeouts = { DATABASE_CONNECTION_TIMEOUT: '1', DATABASE_STATEMENT_TIMEOUT: String(STATEMENT_TIMEOUT) };
+  return startService({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: '3', ...timeouts }, database);
 });
 
 /** Every route that needs the database responds 503 with Retry-After; the process survives and recovers. */
@@ -71,7 +63,7 @@ it.each([
   ['right after they were made', '', {}],
   ['after their settings were made', 'SET ', { filter: 'name == "x"' }],
 ])('responds 503 while the server ends connections %s, and recovers', async (_case, text, parameters) => {
-  proxy.terminateAfter(text);
+  proxy.terminateAfter = text;
   for (let round = 0; round < 5; round += 1) {
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(parameters)));
     // Some had their response before the connection ended.

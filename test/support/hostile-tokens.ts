@@ -9,7 +9,7 @@ type Make = (idp: IdentityProvider) => Promise<string> | string;
 export type HostileToken = readonly [name: string, reason: RefusalReason, make: Make];
 
 /** Seconds since the epoch. */
-function inSeconds(seconds: number): number {
+export function inSeconds(seconds: number): number {
   return Math.floor(Date.now() / 1000) + seconds;
 }
 

@@ -23,9 +23,9 @@ export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingM
   });
 }
 
-const clients = new Set<HttpClient>();
+const agents = new Set<Agent>();
 
-afterAll(() => clients.forEach((client) => client.close()));
+afterAll(() => agents.forEach((agent) => agent.destroy()));
 
 /** A client that repeats nothing by itself, unlike `fetch`, so that every failure is seen. */
 export class HttpClient {
@@ -38,7 +38,7 @@ export class HttpClient {
     keepAlive: boolean,
   ) {
     this.agent = new Agent({ keepAlive });
-    clients.add(this);
+    agents.add(this.agent);
   }
 
   /** @throws Error without a complete response: refused, reset, or silent for {@link HANG} */
@@ -63,10 +63,5 @@ export class HttpClient {
 
   create(name: string, headers: OutgoingHttpHeaders = {}): Promise<Reply> {
     return this.send('/v1/items', { method: 'POST', headers, body: JSON.stringify({ name }) });
-  }
-
-  close(): void {
-    clients.delete(this);
-    this.agent.destroy();
   }
 }

@@ -31,9 +31,10 @@ export class IdentityProvider {
   metadata: Record<string, unknown> = {};
   /** The key set. */
   published: JWK[] = [];
+  /** How it fails; undefined while it responds. */
+  fault: ProviderFault | undefined;
 
   private readonly server = createServer((request, response) => this.accept(request, response));
-  private fault: ProviderFault | undefined;
   private readonly current = new Map<Algorithm, SigningKey>();
   private port = 0;
 
@@ -67,11 +68,6 @@ export class IdentityProvider {
     return key;
   }
 
-  /** Signs with new keys from now on. The old ones stay published. @param algs - whose keys are replaced */
-  async rotate(algs: readonly Algorithm[] = algorithms): Promise<void> {
-    this.use(await SigningKey.generateAll(algs));
-  }
-
   /** A JWT as the provider issues it, for five minutes; a claim that is undefined is left out. */
   sign(claims: Record<string, unknown> = {}, { alg = 'RS256', kid }: Signing = {}): Promise<string> {
     const key = this.key(alg);
@@ -81,12 +77,8 @@ export class IdentityProvider {
     return key.sign(header, { ...standard, ...claims });
   }
 
-  /** Fails from now on, or no longer. */
-  fail(fault: ProviderFault | undefined): void {
-    this.fault = fault;
-  }
-
-  private use(keys: readonly SigningKey[]): void {
+  /** Signs with these keys from now on. The old ones stay published. */
+  use(keys: readonly SigningKey[]): void {
     for (const key of keys) {
       this.current.set(key.alg, key);
       this.published.push(key.publicJwk);

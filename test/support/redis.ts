@@ -59,13 +59,9 @@ export class RedisServer {
     await this.isUp();
   }
 
-  /** Keeps connections open without responding. */
-  pause(): void {
-    this.server.child.kill('SIGSTOP');
-  }
-
-  resume(): void {
-    this.server.child.kill('SIGCONT');
+  /** @param signal - `SIGSTOP`: connections stay open, without a response until `SIGCONT` */
+  signal(signal: NodeJS.Signals): void {
+    this.server.child.kill(signal);
   }
 
   private launch(): Child {

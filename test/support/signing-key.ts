@@ -30,8 +30,8 @@ export class SigningKey {
   }
 
   /** One for each algorithm. */
-  static generateAll(algs: readonly Algorithm[] = algorithms): Promise<SigningKey[]> {
-    return Promise.all(algs.map((alg) => SigningKey.generate(alg)));
+  static generateAll(): Promise<SigningKey[]> {
+    return Promise.all(algorithms.map((alg) => SigningKey.generate(alg)));
   }
 
   get kid(): string {

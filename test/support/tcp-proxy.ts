@@ -18,14 +18,16 @@ interface Trap {
 
 /** A hop between the service and PostgreSQL that can fail in the ways that networks do, also at one exact point. */
 export class TcpProxy {
+  /** Ends connections as a server does at its shutdown, right after its response to a message that contains this text. */
+  terminateAfter: string | undefined;
+  /** Drops the first matching statement, as the protocol wraps it, or its response, and everything after it. */
+  trap: Trap | undefined;
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
   private port = 0;
   private mode: 'forward' | 'refuse' | 'swallow' = 'forward';
   /** Connections of an earlier one pass nothing on. */
   private generation = 0;
-  private lastWords: string | undefined;
-  private trap: Trap | undefined;
 
   private constructor(private target: URL) {}
 
@@ -59,20 +61,10 @@ export class TcpProxy {
     this.generation += 1;
   }
 
-  /** Ends connections as a server does at its shutdown, right after its response to a message that contains this text. */
-  terminateAfter(text: string): void {
-    this.lastWords = text;
-  }
-
-  /** Drops the first matching statement, as the protocol wraps it, or its response, and everything after it. */
-  stopAt(isHere: Trap['isHere'], stage: Stage, action: Trap['action']): void {
-    this.trap = { isHere, stage, action };
-  }
-
   /** Works again, for new connections. */
   restore(): void {
     this.mode = 'forward';
-    this.lastWords = undefined;
+    this.terminateAfter = undefined;
   }
 
   private accept(client: Socket): void {
@@ -104,7 +96,7 @@ export class TcpProxy {
       return !isShut && generation === this.generation;
     };
     client.on('data', (message) => {
-      isLast ||= this.lastWords !== undefined && message.includes(this.lastWords);
+      isLast ||= this.terminateAfter !== undefined && message.includes(this.terminateAfter);
       if (this.trap?.isHere(message.toString('latin1'))) {
         met = this.trap;
         this.trap = undefined;

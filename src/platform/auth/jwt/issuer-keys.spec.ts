@@ -75,7 +75,7 @@ it('finds the keys at AUTH_JWT_JWKS_URL without metadata, and in the metadata of
 });
 
 it.each(['success', 'failure'] as const)('fetches once for any number of unknown keys, also after a %s', async (result) => {
-  if (result === 'failure') provider.fail('error');
+  if (result === 'failure') provider.fault = 'error';
   const service = open();
   const junk = Array.from({ length: 1000 }, (_, index) => provider.sign({}, { alg: 'EdDSA', kid: `unknown ${index}` }));
   const refusals = await Promise.all(junk.map((token) => service.refusal(token)));
@@ -98,13 +98,13 @@ it.each(FAULTS)('keeps known keys valid while the issuer fails, and refuses unkn
   const service = open({ deadline: 200, pause: 50 });
   const known = await provider.sign();
   expect(await service.refusal(known)).toBeUndefined();
-  await provider.rotate(['ES256']);
+  provider.use([await SigningKey.generate('ES256')]);
   const unknown = await provider.sign({}, { alg: 'ES256' });
-  provider.fail(fault);
+  provider.fault = fault;
   await eventually(async () => (await service.refusal(unknown)) === 'jwt-key' && (await service.fetches('failure')) > 0);
   expect(await service.refusal(known)).toBeUndefined();
 
-  provider.fail(undefined);
+  provider.fault = undefined;
   await eventually(async () => (await service.refusal(unknown)) === undefined);
   expect(await service.refusal(known)).toBeUndefined();
   expect(warnings()).toHaveLength(await service.fetches('failure'));
@@ -112,7 +112,7 @@ it.each(FAULTS)('keeps known keys valid while the issuer fails, and refuses unkn
 });
 
 it('logs a failed fetch with its URL, without the query', async () => {
-  provider.fail('error');
+  provider.fault = 'error';
   expect(await open({}, { AUTH_JWT_JWKS_URL: `${provider.keysUrl}?code=hunter2` }).refusal(provider.sign())).toBe('jwt-key');
   expect(warnings()).toEqual([expect.stringContaining(provider.keysUrl)]);
   expect(warnings()[0]).not.toContain('hunter2');

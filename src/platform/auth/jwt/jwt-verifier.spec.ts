@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { v5, version } from 'uuid';
-import { hostileTokens } from '../../../../test/support/hostile-tokens.js';
+import { hostileTokens, inSeconds } from '../../../../test/support/hostile-tokens.js';
 import { IdentityProvider } from '../../../../test/support/identity-provider.js';
 import { algorithms } from '../../../../test/support/signing-key.js';
 import { Configuration } from '../../config/configuration.js';
@@ -20,9 +20,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => verifier.onApplicationShutdown());
-
-/** Seconds since the epoch. */
-const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
 describe('a JWT of the issuer', () => {
   it.each(algorithms)('is accepted when signed with %s, also without a key id if there is only one key', async (alg) => {
