@@ -63,10 +63,13 @@ it('rebuild an index that was left unfinished', async () => {
   expect(await validIndexes()).toEqual(INDEXES);
 });
 
-it('continue without pg_trgm where it may not be created, with a warning', async () => {
+it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning', async () => {
   const role = `items_test_${process.pid}_${Date.now()}`;
-  await client.query(`CREATE ROLE ${role} LOGIN; GRANT ALL ON SCHEMA public TO ${role}`);
+  await client.query(`CREATE ROLE ${role} LOGIN`);
   const url = Object.assign(new URL(databaseUrlOf(database)), { username: role });
+  const { code, stderr } = await runCli(['migrate'], { DATABASE_URL: url.href });
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/ failed: permission denied for schema public\. Fix the cause/)]);
+  await client.query(`GRANT ALL ON SCHEMA public TO ${role}`);
   const service = await ServiceProcess.startReady({ DATABASE_URL: url.href });
   const left = service.linesOf('index skipped: its extension is not available');
   expect(left).toEqual([expect.objectContaining({ level: 'warn', index: 'items_name_trigrams_idx', extension: 'pg_trgm' })]);

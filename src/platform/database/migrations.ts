@@ -99,12 +99,15 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   const dataSource = await new DataSource({ ...options, poolSize: 1, extra }).initialize();
   try {
     await lock(dataSource, signal);
-    const executor = new MigrationExecutor(dataSource);
+    // With a runner of its own, TypeORM would keep the only connection if it may not create its table.
+    const runner = dataSource.createQueryRunner();
+    const executor = new MigrationExecutor(dataSource, runner);
+    executor.transaction = 'each';
     const pending = (await executor.getPendingMigrations()).map(({ name }) => name);
     if (pending.length > 0) {
       logger.log({ msg: 'applying migrations', migrations: pending });
     }
-    await dataSource.runMigrations({ transaction: 'each' }).catch(async (error: unknown) => {
+    await executor.executePendingMigrations().catch(async (error: unknown) => {
       if (isUnavailable(error)) {
         throw error;
       }
@@ -117,7 +120,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
       logger.debug({ msg: 'migration applied', migration });
     }
     // The embedded database has only one session, which is used on with its settings and locks.
-    await dataSource.query('DISCARD ALL');
+    await runner.query('DISCARD ALL');
     return pending.length;
   } finally {
     await dataSource.destroy();
