@@ -39,6 +39,11 @@ it.each([
     { DATA_DIR: '/dev/null/data' },
     /^fail data-directory: \/dev\/null\/data cannot be used: a part of its path is not a directory .*$/,
   ],
+  [{ MIGRATE_ON_START: 'false' }, /^fail data-directory: .* has no database yet: run migrate → .*$/],
+  [
+    { AUTH_TOKENS_FILE: join(process.cwd(), 'package.json') },
+    /^fail auth\.tokens-file: line 1 needs a token [^]* → Write one token per line.*$/,
+  ],
   [
     { DATA_DIR: '/proc/data' },
     /^fail data-directory: \/proc\/data has no database yet: it needs 64 MiB, and the disk has 0 MiB left .*$/,

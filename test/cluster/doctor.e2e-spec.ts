@@ -51,6 +51,13 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^warn database\.extensions: pg_trgm is not .*\nfail database\.rights\.migrate: barred in schema public → Run GRANT CREATE.*$/,
   ],
   [
+    'a role that may not use the tables',
+    async () => ({
+      DATABASE_URL: (await create('closed', 'GRANT SELECT ON migrations TO barred')).replace('postgres@', 'barred@'),
+    }),
+    /^fail database\.rights\.use: barred in schema public → Run GRANT SELECT.*$/,
+  ],
+  [
     'other migrations',
     async () => ({
       DATABASE_URL: await create('behind', `UPDATE migrations SET name = 'AddColours1' WHERE name LIKE 'AddTokenR%'`),
@@ -67,6 +74,14 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     'Redis away',
     () => ({ REDIS_URL: `redis://${AWAY}` }),
     /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/,
+  ],
+  [
+    'a Redis user that may not run scripts',
+    async () => {
+      await redis.command('ACL', 'SETUSER', 'barred', 'on', 'nopass', '~*', '+@all', '-@scripting');
+      return { REDIS_URL: redis.url.replace('//', '//barred:canary@') };
+    },
+    /^fail limiter\.connection: NOPERM .*$/,
   ],
   [
     'a Redis that forgets',

@@ -2,15 +2,16 @@ import { stat, statfs } from 'node:fs/promises';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
+import { quotedTable } from '../lists/rows.js';
 import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
-  const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas, DATA_DIR } = settings;
+  const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas } = settings;
   const migrations = async (url?: string) => [migrationsCheck(await open(url), settings)];
   if (DATABASE_URL === undefined) {
-    return [dataDirectoryCheck(DATA_DIR, migrations)];
+    return [dataDirectoryCheck(settings, migrations)];
   }
   const server = async () => {
     const dataSource = await open();
@@ -88,6 +89,14 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
         (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
       format('%s in schema %s', current_user, current_schema()) AS found`,
   );
+  const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
+  const use = selecting(dataSource)(
+    'rights.use',
+    'fail',
+    'Run GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA <schema> TO <role>.',
+    `bool_and(has_table_privilege(table_name, privilege)) AS fine, format('%s in schema %s', current_user, current_schema()) AS found
+      FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
+  );
   return {
     name: 'database.migrations',
     advice: 'Run migrate.',
@@ -99,7 +108,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       const newer = (await executor.getExecutedMigrations()).map(({ name }) => name).filter((name) => !known.has(name));
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
-        return { fine: true, found: `nothing to apply${others}` };
+        return { fine: true, found: `nothing to apply${others}`, next: [use] };
       }
       const advice = MIGRATE_ON_START ? '; run migrate, or start the service' : '';
       const found = `pending: ${pending.join(', ')}${others}${advice}`;
@@ -112,7 +121,7 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
 const NEW_DATABASE = 64;
 
 /** Opens the directory only if it has a database that no process uses. */
-function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
+function dataDirectoryCheck({ DATA_DIR: path, MIGRATE_ON_START }: Configuration, open: () => Promise<Check[]>): Check {
   return {
     name: 'data-directory',
     advice: 'Mount it writable, give it to the user of the service, free some space, or choose another one with DATA_DIR.',
@@ -120,13 +129,16 @@ function dataDirectoryCheck(path: string, open: () => Promise<Check[]>): Check {
       try {
         const existing = await existingPart(path);
         if (existing !== clusterIn(path)) {
+          if (!MIGRATE_ON_START) {
+            return { fine: false, found: `${path} has no database yet: run migrate` };
+          }
           const { bavail, bsize } = await statfs(existing);
           const free = Math.floor((bavail * bsize) / 2 ** 20);
           const fine = free >= NEW_DATABASE;
           const lack = `it needs ${NEW_DATABASE} MiB, and the disk has ${free} MiB left`;
           return { fine, found: `${path} has no database yet: ${fine ? 'the first start creates it' : lack}` };
         }
-        const { uid } = await stat(path);
+        const { uid } = await stat(existing);
         if (uid !== process.getuid?.()) {
           return { fine: false, found: `${path} was not opened: run doctor as its owner, user ${uid}` };
         }

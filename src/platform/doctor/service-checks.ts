@@ -1,15 +1,22 @@
 import { once } from 'node:events';
+import { readTokensFile } from '../auth/declared/declared-tokens.js';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
-import { createRedis } from '../redis/redis-window.js';
+import { createRedis, RedisWindow } from '../redis/redis-window.js';
 import type { Check } from './check.js';
 
 /** Checks the timeouts, the keys of the issuer, and Redis. */
 export function serviceChecks(settings: Configuration): Check[] {
   const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
   const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
-  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, REDIS_URL = '', RATE_LIMIT_REPLICAS: replicas } = settings;
+  const {
+    AUTH_JWT_ISSUER: issuer,
+    AUTH_JWT_JWKS_URL: keysUrl,
+    AUTH_TOKENS_FILE: file,
+    REDIS_URL = '',
+    RATE_LIMIT_REPLICAS: replicas,
+  } = settings;
   // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
   const timeouts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
@@ -24,6 +31,17 @@ export function serviceChecks(settings: Configuration): Check[] {
       advice: advice.join(' '),
       severity: 'warn',
       run: () => ({ fine: advice.length === 0, found: timeouts }),
+    },
+    {
+      name: 'auth.tokens-file',
+      advice: 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.',
+      run: async () => {
+        if (file === undefined) {
+          return { fine: true, found: 'AUTH_TOKENS_FILE is unset' };
+        }
+        const { tokens, faults } = (await readTokensFile(file)).parse();
+        return { fine: faults.length === 0, found: faults.join('\n') || `${tokens.size} tokens in ${file}` };
+      },
     },
     {
       name: 'auth.issuer-keys',
@@ -47,6 +65,8 @@ export function serviceChecks(settings: Configuration): Check[] {
         // ioredis retries until the process ends; the first error is the most specific.
         const connection = createRedis(redis).on('error', () => undefined);
         await Promise.all([once(connection, 'ready'), connection.connect()]);
+        // An ACL may forbid scripts. A limit of 0 writes nothing.
+        await new RedisWindow(connection, settings.REDIS_KEY_PREFIX).hit('doctor', 0, 1000);
         // An ACL may forbid INFO.
         const info = await connection.info().catch(String);
         return { fine: true, found: 'connected', next: [redisServerCheck(info)] };

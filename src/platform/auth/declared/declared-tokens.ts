@@ -94,7 +94,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
 }
 
 /** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
-async function readTokensFile(path: string): Promise<{ mark: string; parse: () => Declaration }> {
+export async function readTokensFile(path: string): Promise<{ mark: string; parse: () => Declaration }> {
   try {
     const file = await stat(path);
     if (!file.isFile() || file.size > 1024 * 1024) {
