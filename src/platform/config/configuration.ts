@@ -44,7 +44,13 @@ export class Configuration {
   /** Braces would choose the slot of a key in Redis Cluster. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';
-  @DecimalInteger(1, 10_000) readonly RATE_LIMIT_REPLICAS: number = 1;
+  @DecimalInteger(1, 10_000)
+  @Rule(
+    'order',
+    'must be at most RATE_LIMIT, of which each replica has a part',
+    (value, configuration) => !(Number(value) > (configuration as Configuration).RATE_LIMIT),
+  )
+  readonly RATE_LIMIT_REPLICAS: number = 1;
   @Seconds(1, 2_592_000) readonly IDEMPOTENCY_TTL: number = 86_400;
 
   @Seconds(0.1, 30) readonly TOKEN_CACHE_TTL: number = 30;
