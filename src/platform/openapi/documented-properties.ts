@@ -43,10 +43,13 @@ export function documentRules(type: Type<object>): void {
       continue;
     }
     const reflected: unknown = Reflect.getMetadata('design:type', target, name);
+    const isList = rules.some(({ each }) => each);
     const isReflected = typeof reflected === 'function' && reflected !== Array;
     const known = rules.map((rule) => TYPES[rule.name ?? '']).find((schema) => schema !== undefined);
-    const schema = known ?? (isReflected ? {} : { type: 'object', additionalProperties: true });
+    const unknown =
+      reflected === Array && !isList ? { type: 'array', items: {} } : { type: 'object', additionalProperties: true };
+    const schema = known ?? (isReflected ? {} : unknown);
     const required = rules.every((rule) => rule.type !== 'conditionalValidation');
-    ApiProperty({ ...schema, required, isArray: rules.some(({ each }) => each) } as ApiPropertyOptions)(target, name);
+    ApiProperty({ ...schema, required, isArray: isList } as ApiPropertyOptions)(target, name);
   }
 }
