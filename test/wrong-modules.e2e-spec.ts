@@ -118,6 +118,12 @@ class SamePathController {
 
   @reading('of/:name')
   readNamedThing(@Param('name') _name: string): void {}
+
+  @reading('all/*path')
+  readAllThings(@Param('path') _path: string): void {}
+
+  @reading('all/*rest')
+  readOtherThings(@Param('rest') _rest: string): void {}
 }
 
 /** Why the application does not start. */
@@ -172,9 +178,13 @@ it('does not start with a filter whose index does not exist', async () => {
 });
 
 it('does not start with two paths that differ only in the name of a parameter', async () => {
-  expect(await refusal({ controllers: [SamePathController] })).toContain(
-    'Several routes match GET /v1/things/of/:id and GET /v1/things/of/:name: change the path of one of them.',
-  );
+  const faults = await refusal({ controllers: [SamePathController] });
+  for (const [one, other] of [
+    ['of/:id', 'of/:name'],
+    ['all/*path', 'all/*rest'],
+  ]) {
+    expect(faults).toContain(`Several routes match GET /v1/things/${one} and GET /v1/things/${other}: change the path`);
+  }
 });
 
 it('prefers the policy of a route to that of its controller, and requires every scope', async () => {

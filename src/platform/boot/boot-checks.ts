@@ -23,7 +23,9 @@ export function checkModules(routes: readonly Route[]): void {
 
 /** @param paths - of all routes with their methods: `GET /v1/items/:id`. @throws OperatorError if two differ only in parameter names */
 export function checkPaths(paths: readonly string[]): void {
-  const alike = [...Map.groupBy(paths, (path) => path.replaceAll(/:\w+/g, ':')).values()].filter(({ length }) => length > 1);
+  const alike = [...Map.groupBy(paths, (path) => path.replaceAll(/([:*])\w+/g, '$1')).values()].filter(
+    ({ length }) => length > 1,
+  );
   refuse(alike.map((equal) => `Several routes match ${[...new Set(equal)].join(' and ')}: change the path of one of them.`));
 }
 

@@ -15,6 +15,7 @@ it.each([
   ['sheep', undefined, 'npm run generate -- sheep --singular <name>'],
   ['sheep', 'sheep', 'such as service-sheep'],
   ['platform', 'plat', '"platform" is reserved'],
+  ['rows', undefined, '"row" is reserved'],
   ['promises', undefined, '"promise" is reserved'],
   ['order_lines', undefined, '"order_lines" is not valid: use'],
   ['2fa-codes', undefined, 'words joined by hyphens, each with a letter first'],
