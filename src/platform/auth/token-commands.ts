@@ -54,7 +54,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
         const scopes = [...known].toSorted().join(', ');
         throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${scopes}.`);
       }
-      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope }, by);
+      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope && [...new Set(scope)] }, by);
       print(issued.token);
       print(issuedText(issued.row), process.stderr);
     });

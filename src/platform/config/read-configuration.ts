@@ -65,7 +65,11 @@ export function withConfiguration<T>(configuration: Configuration, run: () => T)
 /** The environment of the process, with variables of a file `.env` in the working directory. */
 export function loadEnvironment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) {
-    loadEnvFile('.env');
+    try {
+      loadEnvFile('.env');
+    } catch (cause) {
+      throw new OperatorError('The file .env cannot be read: make it a text file that this user can read.', { cause });
+    }
   }
   return process.env;
 }
