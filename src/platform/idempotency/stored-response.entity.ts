@@ -10,7 +10,6 @@ export class StoredResponse {
   @PrimaryColumn('text')
   declare key: string;
 
-  /** Digest of the request. */
   @Column('bytea')
   declare digest: Buffer;
 

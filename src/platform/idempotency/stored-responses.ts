@@ -8,7 +8,6 @@ import { defineProblemType } from '../http/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
 import { StoredResponse } from './stored-response.entity.js';
 
-/** A request with a key, its owner and its digest. */
 type KeyedRequest = Pick<StoredResponse, 'ownerId' | 'key' | 'digest'>;
 
 type HandlerResponse = { readonly status: number } & Pick<StoredResponse, 'body'>;
