@@ -59,7 +59,7 @@ describe('the configuration', () => {
   it.each([
     ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
     ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
-    ['RATE_LIMIT_REPLICAS must be at most RATE_LIMIT', { RATE_LIMIT: '2', RATE_LIMIT_REPLICAS: '3' }],
+    ['RATE_LIMIT_REPLICAS must not exceed RATE_LIMIT', { RATE_LIMIT: '2', RATE_LIMIT_REPLICAS: '3' }],
     ['SHUTDOWN_DELAY must be shorter than', { SHUTDOWN_DELAY: '9', SHUTDOWN_TIMEOUT: '10' }],
   ])('knows what goes together: %s', (message, environment) => {
     expect(() => readConfiguration(environment)).toThrow(message);
