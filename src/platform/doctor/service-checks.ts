@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readTokensFile } from '../auth/declared/declared-tokens.js';
+import { readTokensFile, FILE_REMEDY } from '../auth/declared/declared-tokens.js';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
@@ -34,7 +34,7 @@ export function serviceChecks(settings: Configuration): Check[] {
     },
     {
       name: 'auth.tokens-file',
-      advice: 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.',
+      advice: FILE_REMEDY,
       run: async () => {
         if (file === undefined) {
           return { fine: true, found: 'AUTH_TOKENS_FILE is unset' };

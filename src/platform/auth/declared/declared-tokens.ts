@@ -17,6 +17,8 @@ const INTERVAL = 2000;
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
+export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.';
+
 type DeclaredToken = Principal & { readonly name: string };
 
 /** The content of a tokens file: tokens by fingerprint, and errors, which never quote the file. */
@@ -28,7 +30,6 @@ interface Declaration {
 /** Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid. */
 @Injectable()
 export class DeclaredTokens implements OnApplicationShutdown {
-  /** By fingerprint. */
   tokens: ReadonlyMap<string, DeclaredToken> = new Map();
   private readonly logger = new Logger('DeclaredTokens');
   private isFileValid = true;
@@ -51,8 +52,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
       const { mark, parse } = await readTokensFile(path);
       const faults = this.take(parse(), 'read at start');
       if (faults.length > 0) {
-        const remedy = 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.';
-        throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, remedy].join('\n  '));
+        throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '));
       }
       void this.follow(path, mark, interval);
     }
