@@ -72,11 +72,12 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
   const app = await createApp(configuration, root);
   const begin = (signal: NodeJS.Signals) => app.get(Drain).begin(signal);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  const signals: NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
+  for (const signal of signals) {
     process.once(signal, begin);
     app.getHttpServer().once('close', () => process.off(signal, begin));
   }
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
+  app.enableShutdownHooks(signals, { useProcessExit: true });
   try {
     const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
     // A start that fails must not create the embedded database first.

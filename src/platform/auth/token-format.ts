@@ -56,7 +56,10 @@ export function isPrintableLine(text: string, longest: number): boolean {
 /** An access token, also truncated, mistyped or percent-encoded. */
 const ACCESS_TOKEN = /items(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-z]{24,}/gi;
 
-/** A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded (which leaves its dots), and text joined to it. The look-behind keeps this linear. */
+/**
+ * A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded (which leaves its dots), and text joined to it. The look-behind
+ * keeps this linear.
+ */
 const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
 
 /** The start of a JWT header: `{"` in base64url. */

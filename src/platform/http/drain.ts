@@ -13,7 +13,6 @@ import type { HttpServer } from './http-server.js';
 export class Drain implements BeforeApplicationShutdown {
   /** Undefined in commands, which have no server. */
   httpServer: HttpServer | undefined;
-  hasBegun = false;
   private readonly logger = new Logger('Drain');
 
   constructor(
@@ -24,6 +23,10 @@ export class Drain implements BeforeApplicationShutdown {
     metrics.gauge({ name: 'items_draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
   }
 
+  get hasBegun(): boolean {
+    return this.indicators.isShuttingDown;
+  }
+
   /** Called at the signal, because Nest first destroys all modules. @param signal - undefined if the application is closed by code */
   begin(signal?: string): void {
     const { httpServer } = this;
@@ -31,7 +34,6 @@ export class Drain implements BeforeApplicationShutdown {
       return;
     }
     const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
-    this.hasBegun = true;
     this.indicators.isShuttingDown = true;
     httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
