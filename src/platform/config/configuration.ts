@@ -36,6 +36,7 @@ export class Configuration {
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
   @Seconds(0.1, 3600) readonly DATABASE_STATEMENT_TIMEOUT: number = 4;
   @Seconds(0.1, 3600) readonly FILTER_TIMEOUT: number = 2;
+  @Seconds(0.1, 86_400) readonly FILTER_BUDGET: number = 10;
   @Flag() readonly MIGRATE_ON_START: boolean = true;
 
   @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;

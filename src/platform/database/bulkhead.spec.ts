@@ -32,6 +32,22 @@ describe('a bulkhead', () => {
     expect(started).toEqual(order);
   });
 
+  it('starts tasks of a lower rank first, and counts those that run or wait', async () => {
+    const ranks: Record<string, number> = { a: 2, b: 1, c: 0 };
+    const bulkhead = new Bulkhead({ total: 1, perKey: () => 1, wait: 60_000, rank: (key) => ranks[key] ?? 0 });
+    const { started, ends, results } = tasks(bulkhead, 'aaabbc');
+    expect(['a', 'b', 'c', 'd'].map((key) => bulkhead.pendingOf(key))).toEqual([3, 2, 1, 0]);
+    for (let ended = 0; ended < 6; ended += 1) {
+      await turn();
+      ends[started[ended] ?? 0]?.();
+      // Whoever has used more goes last.
+      if (ended === 1) ranks['b'] = 3;
+    }
+    await Promise.all(results);
+    expect(started).toEqual([0, 5, 1, 2, 3, 4]);
+    expect(bulkhead.pendingOf('a')).toBe(0);
+  });
+
   it('starts more tasks when the limit of a key grows', async () => {
     let most = 1;
     const { started, ends } = tasks(new Bulkhead({ total: Infinity, perKey: () => most, wait: 60_000 }), 'aaaa');

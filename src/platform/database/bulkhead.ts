@@ -5,6 +5,8 @@ export interface BulkheadLimits {
   readonly perKey: (key: string) => number;
   /** Longest time in the queue, in milliseconds. */
   readonly wait: number;
+  /** Keys of a lower rank start first. All are equal by default. */
+  readonly rank?: (key: string) => number;
 }
 
 interface Tasks {
@@ -14,7 +16,7 @@ interface Tasks {
   readonly waiting: Set<() => void>;
 }
 
-/** Limits concurrent tasks, so that slow ones never use up a resource. Keys with queued tasks take turns, one task each. */
+/** Limits concurrent tasks, so that slow ones never use up a resource. Queued keys of equal rank take turns, one task each. */
 export class Bulkhead {
   running = 0;
   /** By key, in the order of their turns. */
@@ -24,6 +26,16 @@ export class Bulkhead {
 
   get queued(): number {
     return [...this.queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0);
+  }
+
+  /** Tasks of a key that run or wait. */
+  pendingOf(key: string): number {
+    const { running = 0, waiting } = this.queues.get(key) ?? {};
+    return running + (waiting?.size ?? 0);
+  }
+
+  get isFree(): boolean {
+    return this.running < this.limits.total;
   }
 
   /** @param refuse - makes the error after too long a wait */
@@ -56,7 +68,7 @@ export class Bulkhead {
 
   /** Counts a task as running, if a slot is free. */
   private takeSlot(tasks: Tasks): boolean {
-    const isFree = this.running < this.limits.total && tasks.running < this.limits.perKey(tasks.key);
+    const isFree = this.isFree && tasks.running < this.limits.perKey(tasks.key);
     if (isFree) {
       this.running += 1;
       tasks.running += 1;
@@ -66,17 +78,21 @@ export class Bulkhead {
 
   /** Removes keys without tasks, and starts queued tasks while slots are free. */
   private startNext(changed: Tasks): void {
+    const { total, rank } = this.limits;
+    const ranked = () => (rank ? new Map([...this.queues].sort(([a], [b]) => rank(a) - rank(b))) : this.queues);
     // Without a total limit, other keys do not depend on this one.
-    const turns = this.limits.total === Infinity ? new Map([[changed.key, changed]]) : this.queues;
+    const turns = total === Infinity ? new Map([[changed.key, changed]]) : ranked();
     for (const [key, tasks] of turns) {
       const [start] = tasks.waiting;
       if (!start && tasks.running === 0) {
         this.queues.delete(key);
       } else if (start && this.takeSlot(tasks)) {
         tasks.waiting.delete(start);
-        // To the end of the queue.
-        turns.delete(key);
-        turns.set(key, tasks);
+        for (const order of [turns, this.queues]) {
+          // To the end.
+          order.delete(key);
+          order.set(key, tasks);
+        }
         start();
       }
     }

@@ -1,8 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
-import type { Repository } from 'typeorm';
+import type { DataSource, Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
-import { Bulkhead } from '../database/bulkhead.js';
+import { Bulkhead, type BulkheadLimits } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
 import { streamOf } from '../database/database-client.js';
 import { databaseBusy, meaningOf } from '../database/database-problem.js';
@@ -13,16 +14,18 @@ import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
 import { currentRequest } from '../http/express.js';
 import { Metrics } from '../observability/metrics.js';
+import { FilterBudget } from './filter-budget.js';
 
 /** Maximum concurrent filters of one token on separate connections. */
 const MOST_OF_TOKEN = 2;
 
-/** Maximum connections that quick filters share, and statements of one token on them. */
+/** Maximum connections that quick filters share, statements of one token on them, and connections for filters that are new. */
 const MOST_SHARED = 2;
 const MOST_SHARED_OF_TOKEN = 4;
+const MOST_NEW = 1;
 
-/** Statement timeout on shared connections in milliseconds: other statements wait behind. */
-const SHARED_TIMEOUT = 100;
+/** Milliseconds within which a filter is quick: the statement timeout where other statements wait behind. */
+export const QUICK = 100;
 
 /** Milliseconds for which an unused shared connection keeps its settings: setting them for each page doubles its processor time. */
 const KEPT = 100;
@@ -31,21 +34,31 @@ const KEPT = 100;
 export interface AccessPath {
   /** The source to try first, see `sourcesOf`. */
   readonly first: 'planned' | 'recent' | 'fenced';
-  /** Whether the first source is quick, and whether an index finds all matches; undefined until known. */
-  isQuick?: boolean;
+  /** Whether the first source was quick. */
+  isQuick: boolean;
+  /** Whether an index finds all matches; undefined until known. */
   isIndexed?: boolean;
 }
 
-/** Limits the resources of filters: read-only, one processor, a short timeout, and half of the connections. */
+/** Connections for statements that should be {@link QUICK}, and their order. */
+interface Lane {
+  readonly connections: SharedConnections;
+  readonly turns: Bulkhead;
+}
+
+/**
+ * Limits the resources of filters: read-only, one processor, a short timeout, half of the connections, and for each token the time
+ * of its slow ones. A filter that is new is tried for a moment, so that it need not wait behind slow ones.
+ */
 @Injectable()
 export class FilteredReads {
   /** Access paths of the last minute, by table, base condition and expression. */
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
-  /** Limits the statements of each token on shared connections. */
-  private readonly turns: Bulkhead;
-  private readonly shared: SharedConnections;
+  /** For filters that were quick, and for new ones: one at a time. */
+  private readonly lanes: Readonly<Record<'known' | 'new', Lane>>;
+  private readonly budget: FilterBudget;
   private readonly settings;
   /** In seconds. */
   private readonly timeout: number;
@@ -59,11 +72,16 @@ export class FilteredReads {
   ) {
     const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
     const most = Math.ceil(DATABASE_POOL_SIZE / 2);
-    const mostShared = Math.min(MOST_SHARED, most - 1);
+    const mostNew = Math.min(MOST_NEW, most - 1);
+    const mostShared = Math.min(MOST_SHARED, most - 1 - mostNew);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
-    const bulkhead = new Bulkhead({ total: most - mostShared, perKey: () => MOST_OF_TOKEN, wait });
+    const budget = new FilterBudget(configuration, metrics);
+    const pendingOf = (token: string) => this.bulkhead.pendingOf(token) + this.lanes.new.turns.pendingOf(token);
+    // As if each pending filter took a second, because those of a new token have not taken any time yet.
+    const rank = (token: string) => budget.usedBy(token) + pendingOf(token) * 1000;
+    const bulkhead = new Bulkhead({ total: most - mostShared - mostNew, perKey: () => MOST_OF_TOKEN, wait, rank });
     this.bulkhead = bulkhead;
-    this.turns = new Bulkhead({ total: Infinity, perKey: () => MOST_SHARED_OF_TOKEN, wait });
+    this.budget = budget;
     this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     this.settings = {
       default_transaction_read_only: 'on',
@@ -74,9 +92,16 @@ export class FilteredReads {
       ...(!database.isEmbedded && { client_connection_check_interval: 100 }),
       ...timeouts(this.timeout * 1000),
     };
-    const sharedSettings = { ...this.settings, ...timeouts(SHARED_TIMEOUT) };
-    const mayOpen = () => this.shared.size < mostShared;
-    this.shared = new SharedConnections((dataSource) => openLimited(dataSource, sharedSettings), mayOpen, KEPT);
+    const quickSettings = { ...this.settings, ...timeouts(QUICK) };
+    const lane = (size: number, limits: Pick<BulkheadLimits, 'total' | 'perKey' | 'rank'>): Lane => {
+      const open = (dataSource: DataSource) => openLimited(dataSource, quickSettings);
+      const connections: SharedConnections = new SharedConnections(open, () => connections.size < size, KEPT);
+      return { connections, turns: new Bulkhead({ ...limits, wait }) };
+    };
+    this.lanes = {
+      known: lane(mostShared, { total: Infinity, perKey: () => MOST_SHARED_OF_TOKEN }),
+      new: lane(mostNew, { total: MOST_NEW, perKey: () => 1, rank }),
+    };
     this.timeouts = metrics.counter({
       name: 'items_filter_timeouts_total',
       help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
@@ -92,21 +117,46 @@ export class FilteredReads {
     metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter in the queue' }, () => bulkhead.queued);
   }
 
-  /** Sends quick statements on shared connections of an entity; undefined in transactions, without sessions, or if none is free. */
-  senderOf<Entity extends object>({ manager, metadata }: Repository<Entity>): Send | undefined {
-    if (runnerOf(manager) || !hasSessions(manager.dataSource) || !this.shared.has(metadata)) {
+  /**
+   * Reads on a shared connection what should be quick: a filter that was, or one that is new, of a token that has time left and waits for
+   * no slow ones.
+   *
+   * @param path - undefined for a new filter
+   * @returns undefined if it took too long, or such a connection is not available: in transactions, and without sessions
+   */
+  async quickly<Entity extends object, T>(
+    { manager, metadata }: Repository<Entity>,
+    path: AccessPath | undefined,
+    read: (send: Send) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { known, new: untried } = this.lanes;
+    const { connections, turns } = path && known.connections.has(metadata) ? known : untried;
+    const token = tokenOf(currentRequest());
+    const mayTry = () => path?.isQuick ?? (this.budget.hasTime(token) && this.bulkhead.pendingOf(token) < MOST_OF_TOKEN);
+    // While slow ones leave connections free, a new one need not wait for its turn to be tried.
+    const waitsForNothing = !path && !turns.isFree && this.bulkhead.isFree;
+    if (!mayTry() || waitsForNothing || runnerOf(manager) || !hasSessions(manager.dataSource) || !connections.has(metadata)) {
       return undefined;
     }
-    return (statement) => {
-      const task = () => this.shared.use(metadata, (client) => send(client, statement));
-      return this.turns.run(currentRequest()?.user?.id ?? '', task, this.refuse);
-    };
+    const sendOne: Send = (statement) => connections.use(metadata, (client) => send(client, statement));
+    try {
+      return await turns.run(token, async () => (mayTry() ? read(sendOne) : undefined), this.refuse);
+    } catch (error) {
+      const meaning = meaningOf(error);
+      if (meaning !== 'timeout' && meaning !== 'conflict') {
+        throw error;
+      }
+      Object.assign(path ?? {}, { isQuick: false });
+      this.budget.charge(token, QUICK);
+      return undefined;
+    }
   }
 
   /**
    * Reads on a separate connection, which is closed if the client disconnects, to cancel the statement.
    *
-   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 503 if it waited too long for a connection
+   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited too long for a
+   *   connection
    */
   async alone<Entity extends object, T>(
     repository: Repository<Entity>,
@@ -114,15 +164,26 @@ export class FilteredReads {
     read: (repository: Repository<Entity>) => Promise<T>,
   ): Promise<T> {
     const request = currentRequest();
+    const token = tokenOf(request);
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
-    const task = () => {
+    const task = async () => {
       signal?.throwIfAborted();
-      // In a transaction, its connection and settings apply.
-      return runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal);
+      this.budget.requireTime(token);
+      const start = performance.now();
+      try {
+        // In a transaction, its connection and settings apply.
+        return await (runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal));
+      } finally {
+        const elapsed = performance.now() - start;
+        if (elapsed >= QUICK && !this.database.isEmbedded) {
+          this.budget.charge(token, elapsed);
+        }
+      }
     };
     try {
-      return await this.bulkhead.run(request?.user?.id ?? '', task, this.refuse);
+      this.budget.requireTime(token);
+      return await this.bulkhead.run(token, task, this.refuse);
     } catch (error) {
       if (signal?.aborted) {
         throw new Problem(badRequest, 'The client closed its connection before the response.');
@@ -160,6 +221,8 @@ export class FilteredReads {
     return databaseBusy();
   };
 }
+
+const tokenOf = (request: Request | undefined) => request?.user?.id ?? '';
 
 /** A lock timeout is not the filter's fault: it gives 503. */
 function timeouts(milliseconds: number) {

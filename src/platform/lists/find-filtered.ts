@@ -1,23 +1,19 @@
 import type { EntityMetadata, Repository } from 'typeorm';
-import { meaningOf } from '../database/database-problem.js';
 import { runStatement, type Send, type Statement } from '../database/run-statement.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope, type Sorting, sortingOf } from './list-options.js';
-import type { FilteredReads, AccessPath } from './filtered-reads.js';
+import { type AccessPath, type FilteredReads, QUICK } from './filtered-reads.js';
 import { columnOf, findFirst, firstOf, type Found, quotedTable, type Source } from './rows.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
 
-/** Milliseconds below which a filter is quick and may use a shared connection. */
-const QUICK = 10;
-
 /**
  * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index past every
- * row (120 ms instead of 5 for a million rows). So the walk is limited to the first rows; if too few match and an index finds the
- * matches, that index is used, otherwise the planner decides, within the time limit. Because planning costs as much as a page, the
- * choice is cached. Quick filters share connections, which takes 0.6 of the processor time, until one exceeds the time limit there.
+ * row (120 ms instead of 5 for a million rows). So its choice is tried for a moment first. If that is not enough, the walk is limited to
+ * the first rows; if too few match and an index finds the matches, that index is used, otherwise the planner decides, within the time
+ * limit. What was found out is cached.
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
@@ -29,20 +25,11 @@ export async function findFiltered<Entity extends { id: string }>(
   const sources = sourcesOf(metadata, condition, after, limit, scope);
   const name = `${metadata.tablePath} ${scope.id} ${expression}`;
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
-  const share = known?.isQuick ? reads.senderOf(repository) : undefined;
-  let found: Found<Entity> | undefined;
-  if (known && share) {
-    try {
-      found = await findFirst(repository, sources[known.first], share);
-    } catch (error) {
-      const meaning = meaningOf(error);
-      if (meaning !== 'timeout' && meaning !== 'conflict') {
-        throw error;
-      }
-      known.isQuick = false;
-    }
-  }
+  let found = await reads.quickly(repository, known, (send) => findFirst(repository, sources[known?.first ?? 'planned'], send));
   if (found && isComplete(found, known)) {
+    if (!known) {
+      reads.paths.set(name, { first: 'planned', isQuick: true });
+    }
     return found;
   }
   return reads.alone(repository, expression, async (own) => {
@@ -53,10 +40,7 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     const start = performance.now();
     found ??= await findFirst(own, sources[path.first]);
-    // A slower run is no proof, because the machine may have been busy: the next page decides.
-    if (performance.now() - start < QUICK) {
-      path.isQuick ??= true;
-    }
+    path.isQuick = performance.now() - start < QUICK;
     if (isComplete(found, path)) {
       return found;
     }
@@ -79,7 +63,7 @@ function pathFor(plan: Plan): AccessPath {
     return { first: 'planned', isQuick: false };
   }
   const walk = plan.filters ? 'recent' : 'planned';
-  return { first: plan.sorts ? 'fenced' : walk };
+  return { first: plan.sorts ? 'fenced' : walk, isQuick: false };
 }
 
 /** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */

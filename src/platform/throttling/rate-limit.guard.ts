@@ -5,12 +5,12 @@ import type { Request } from 'express';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 
-const rateLimited = defineProblemType({
+export const rateLimited = defineProblemType({
   name: 'rate-limited',
   status: 429,
   title: 'Rate limited',
   remedy:
-    'The token has reached its request limit. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every authenticated response contains the number of requests left.',
+    'The token has reached its request limit, or its slow filters have used up their time: `detail` says which. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every authenticated response contains the number of requests left.',
 });
 
 /** @param window - in seconds, as is `retryAfter` */
