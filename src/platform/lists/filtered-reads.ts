@@ -134,8 +134,8 @@ export class FilteredReads {
     const token = tokenOf(currentRequest());
     const mayTry = () => path?.isQuick ?? (this.budget.hasTime(token) && this.bulkhead.pendingOf(token) < MOST_OF_TOKEN);
     // While slow ones leave connections free, a new one need not wait for its turn to be tried.
-    const waitsForNothing = !path && !turns.isFree && this.bulkhead.isFree;
-    if (!mayTry() || waitsForNothing || runnerOf(manager) || !hasSessions(manager.dataSource) || !connections.has(metadata)) {
+    const mayRunAlone = !path && !turns.isFree && this.bulkhead.isFree;
+    if (!mayTry() || mayRunAlone || runnerOf(manager) || !hasSessions(manager.dataSource) || !connections.has(metadata)) {
       return undefined;
     }
     const sendOne: Send = (statement) => connections.use(metadata, (client) => send(client, statement));
@@ -147,7 +147,10 @@ export class FilteredReads {
         throw error;
       }
       Object.assign(path ?? {}, { isQuick: false });
-      this.budget.charge(token, QUICK);
+      // A conflict, such as a lock, is not the filter's fault.
+      if (meaning === 'timeout') {
+        this.budget.charge(token, QUICK);
+      }
       return undefined;
     }
   }
@@ -167,19 +170,11 @@ export class FilteredReads {
     const token = tokenOf(request);
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
-    const task = async () => {
+    const task = () => {
       signal?.throwIfAborted();
       this.budget.requireTime(token);
-      const start = performance.now();
-      try {
-        // In a transaction, its connection and settings apply.
-        return await (runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, signal));
-      } finally {
-        const elapsed = performance.now() - start;
-        if (elapsed >= QUICK && !this.database.isEmbedded) {
-          this.budget.charge(token, elapsed);
-        }
-      }
+      // In a transaction, its connection and settings apply.
+      return runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, token, signal);
     };
     try {
       this.budget.requireTime(token);
@@ -195,9 +190,11 @@ export class FilteredReads {
   private async readLimited<Entity extends object, T>(
     { manager, target }: Repository<Entity>,
     read: (repository: Repository<Entity>) => Promise<T>,
+    token: string,
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const connection = await openLimited(manager.dataSource, this.settings);
+    const start = performance.now();
     const cancel = () => streamOf(connection.client).destroy(signal?.reason as Error);
     try {
       signal?.throwIfAborted();
@@ -206,6 +203,11 @@ export class FilteredReads {
     } finally {
       signal?.removeEventListener('abort', cancel);
       connection.release();
+      const elapsed = performance.now() - start;
+      // The embedded database has no limits of time.
+      if (elapsed >= QUICK && !this.database.isEmbedded) {
+        this.budget.charge(token, elapsed);
+      }
     }
   }
 
