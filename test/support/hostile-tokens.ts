@@ -1,4 +1,5 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createPublicKey } from 'node:crypto';
+import { CompactEncrypt } from 'jose';
 import type { RefusalReason } from '../../src/platform/auth/principal.js';
 import type { IdentityProvider } from './identity-provider.js';
 import { SigningKey, signingInput } from './signing-key.js';
@@ -47,6 +48,27 @@ function changed(change: (...parts: string[]) => (string | undefined)[]): Make {
   return async (idp) => change(...(await idp.sign()).split('.')).join('.');
 }
 
+function encrypted(idp: IdentityProvider): Promise<string> {
+  return new CompactEncrypt(Buffer.from(JSON.stringify(claimsOf(idp))))
+    .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: idp.key().kid })
+    .encrypt(createPublicKey(idp.key().publicPem));
+}
+
+/** The payload is signed as it is, and not encoded (RFC 7797). */
+async function unencoded(idp: IdentityProvider): Promise<string> {
+  const key = idp.key();
+  const [header] = signingInput({ alg: 'RS256', kid: key.kid, b64: false, crit: ['b64'] }, '').split('.');
+  // Without a full stop, which would end the payload.
+  const input = `${header}.${JSON.stringify({ ...claimsOf(idp), iss: 'issuer' })}`;
+  return `${input}.${await key.signatureOf(input)}`;
+}
+
+/** An ECDSA signature of two zeros, which faulty implementations accept for everything (CVE-2022-21449). */
+function blank(idp: IdentityProvider): string {
+  const input = signingInput({ alg: 'ES256', kid: idp.key('ES256').kid }, claimsOf(idp));
+  return `${input}.${Buffer.alloc(64).toString('base64url')}`;
+}
+
 function otherClaim(header = '', payload = '', signature = ''): string[] {
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
   return [header, Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url'), signature];
@@ -61,6 +83,8 @@ const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
     'HS256 with an empty secret': byHmac(() => ''),
     'an algorithm of the same key, PS256': byProvider({ alg: 'PS256' }),
     'an unknown extension in crit': byProvider({ crit: ['exp'], exp: 1 }),
+    'an unencoded payload': unencoded,
+    'an encrypted JWT': encrypted,
     'a JWT in a JWT': async (idp) => byProvider({ cty: 'JWT' }, await idp.sign())(idp),
     'a list as payload': byProvider({}, [{ sub: 'mallory' }]),
     'two parts': changed((header, payload) => [header, payload]),
@@ -77,6 +101,7 @@ const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
   'jwt-signature': {
     'another claim than was signed': changed(otherClaim),
     'a signature cut off': changed((header, payload) => [header, payload, '']),
+    'a blank ECDSA signature': blank,
     "a stranger's key in jwk, under a known kid": byStranger((key, idp) => ({ kid: idp.key().kid, jwk: key.publicJwk })),
   },
   'jwt-claims': {

@@ -41,8 +41,12 @@ export class SigningKey {
   /** Signs any input without jose, which would refuse to sign many of an attacker's tokens. */
   async sign(header: object, payload: object | string): Promise<string> {
     const input = signingInput(header, payload);
+    return `${input}.${await this.signatureOf(input)}`;
+  }
+
+  async signatureOf(input: string): Promise<string> {
     const signature = await crypto.subtle.sign(parameters[this.alg], this.privateKey, Buffer.from(input));
-    return `${input}.${Buffer.from(signature).toString('base64url')}`;
+    return Buffer.from(signature).toString('base64url');
   }
 }
 

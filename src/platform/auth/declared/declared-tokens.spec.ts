@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rename, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { v5 } from 'uuid';
@@ -68,6 +69,25 @@ describe('the file', () => {
     const start = tokens.start(20);
     await expect(start).rejects.toThrow(OperatorError);
     await expect(start).rejects.toThrow(reason);
+  });
+
+  it.each<[string, () => Promise<void>, RegExp]>([
+    ['is gone', () => rm(path), /cannot be read: ENOENT/],
+    ['is too large', () => truncate(path, 1024 * 1024 + 1), /cannot be read: It must be/],
+  ])('keeps the previous tokens if it %s, until it is fixed', async (_case, spoil, reason) => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await replace(`ci:${token}\nreader:${other}`);
+    await tokens.start(20);
+    await spoil();
+    await eventually(() => error.mock.calls.length > 0);
+    // The same error is logged once.
+    await delay(200);
+    expect(error.mock.calls).toEqual([[expect.objectContaining({ faults: [expect.stringMatching(reason)] })]]);
+    expect(tokens.tokens.size).toBe(2);
+    await replace(`ci:${token}`);
+    await eventually(() => tokens.tokens.size === 1);
+    expect(tokens.tokens.has(fingerprintOf(token))).toBe(true);
+    error.mockRestore();
   });
 
   it('ignores a file that is still being written', async () => {
