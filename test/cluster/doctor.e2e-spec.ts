@@ -88,6 +88,19 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     async () => ({ REDIS_URL: (await RedisServer.start({ maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' })).url }),
     /^warn limiter\.server: .*allkeys-lru → .*noeviction.*$/,
   ],
+  [
+    'a replica of Redis',
+    async () => ({ REDIS_URL: (await RedisServer.start({ replicaof: `127.0.0.1 ${redis.port}` })).url }),
+    /^warn limiter\.server: \d.*, slave, .*Use the master.*$/,
+  ],
+  [
+    'a Redis user without the right to INFO',
+    async () => {
+      await redis.command('ACL', 'SETUSER', 'mute', 'reset', 'on', '>canary', '~*', '+@all', '-info');
+      return { REDIS_URL: redis.url.replace('//', '//mute:canary@') };
+    },
+    /^warn limiter\.server: .*permission.*$/,
+  ],
 ])('finds %s', async (_case, environment, expected) => {
   const { faults } = await doctor({ DATABASE_URL: primary.url, ...(await environment()) });
   expect(faults).toMatch(expected);

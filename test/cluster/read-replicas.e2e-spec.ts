@@ -17,7 +17,11 @@ let count = 0;
 
 beforeAll(async () => {
   primary = await PostgresServer.start();
-  standby = await PostgresServer.startStandby(primary, { wal_retrieve_retry_interval: '100ms' });
+  // Recovery does not wait for lists on the standby.
+  standby = await PostgresServer.startStandby(primary, {
+    max_standby_streaming_delay: '0',
+    wal_retrieve_retry_interval: '100ms',
+  });
   proxy = await TcpProxy.start(standby.url);
   token = await issueToken({ DATABASE_URL: primary.url });
   await standby.catchesUpWith(primary);
@@ -62,6 +66,11 @@ async function readsFromStandby(): Promise<void> {
   await standby.query('SELECT pg_wal_replay_resume()');
 }
 
+function lists(query: string): Load {
+  const clients = cluster.processes.flatMap(({ origin }) => [1, 2].map(() => new HttpClient(origin, token, true)));
+  return new Load(clients, (client) => client.list(query), 10);
+}
+
 async function goesOn({ calls }: Load): Promise<void> {
   const { length } = calls;
   await eventually(() => calls.length > length + 50);
@@ -91,8 +100,7 @@ it('reads lists from the replica, and everything else from the primary', async (
 });
 
 it('lists from the primary without a failure while the replica is killed, and from the replica after it has recovered', async () => {
-  const clients = cluster.processes.flatMap(({ origin }) => [1, 2].map(() => new HttpClient(origin, token, true)));
-  const load = new Load(clients, (client) => client.list('limit=5'), 10);
+  const load = lists('limit=5');
   await goesOn(load);
   await standby.stop('immediate');
   await eventually(() => cluster.processes.every((process) => process.linesOf('replica away').length === 1));
@@ -115,6 +123,24 @@ it('lists from the primary without a failure while the replica does not respond'
   await expectListedAtOnce();
   proxy.cut();
   proxy.restore();
+  await readsFromStandby();
+});
+
+it('lists without a failure while recovery conflicts cancel lists on the replica', async () => {
+  await primary.query(
+    `INSERT INTO items (id, name, description)
+     SELECT gen_random_uuid(), 'many ' || number, repeat('x', 500) FROM generate_series(1, 20000) AS number`,
+  );
+  await standby.catchesUpWith(primary);
+  const load = lists(`filter=${encodeURIComponent('description.contains("y")')}`);
+  await eventually(async () => {
+    await primary.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE; COMMIT');
+    const [row] = await standby.query<{ ended: string }>(
+      'SELECT confl_lock + confl_snapshot AS ended FROM pg_stat_database_conflicts WHERE datname = current_database()',
+    );
+    return Number(row?.ended) >= 5;
+  });
+  expect(Object.keys(outcomesOf(await load.stop()))).toEqual(['200']);
   await readsFromStandby();
 });
 

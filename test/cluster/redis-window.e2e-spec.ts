@@ -39,6 +39,22 @@ it('removes calls that have left the window', async () => {
   expect(await times()).toEqual([...recent, expect.any(Number)]);
 });
 
+it('keeps the limit when the clock is set back by less than a window, and forgets calls of a later time', async () => {
+  const now = await redisNow();
+  await connection.rpush(list, now - 1000, now + 30_000_000);
+  expect(await hit(3)).toMatchObject({ admitted: true, remaining: 0 });
+  expect((await hit(3)).admitted).toBe(false);
+  expect((await times()).at(-1)).toBe(now + 30_000_000);
+  await connection.rpush(list, now + 3_600_000_000);
+  expect(await hit(3)).toMatchObject({ admitted: true, remaining: 2 });
+});
+
+it('removes the list of a token a window after its last call', async () => {
+  await hit(3);
+  expect(await connection.pttl(list)).toBeGreaterThan(LENGTH - 10_000);
+  expect(await connection.pttl(list)).toBeLessThanOrEqual(LENGTH);
+});
+
 it('reports when a slot becomes free after the limit was lowered', async () => {
   const now = await redisNow();
   await connection.rpush(list, ...[50, 40, 30, 20, 10].map((seconds) => now - seconds * 1e6));
