@@ -1,12 +1,12 @@
-import { Controller, Get, HttpStatus, Logger, Module, Res, StreamableFile } from '@nestjs/common';
+import { Controller, Get, HttpStatus, Logger, Module, Post, Res, StreamableFile } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { jest } from '@jest/globals';
 import type { Response } from 'express';
-import { Repository } from 'typeorm';
+import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
-import { newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
+import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
 import { wrongResponses } from '../src/platform/openapi/response-check.js';
 import { type Service, startService } from './support/service.js';
 
@@ -73,6 +73,13 @@ class ThingsController {
     return new StreamableFile(Buffer.from('{"secret":"file"}'));
   }
 
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Create a thing', response: ThingDto, status: HttpStatus.CREATED })
+  createThing(): Promise<Item> {
+    return this.things.save(this.things.create({ id: newId(), name: 'T', description: 'hidden' }));
+  }
+
   @Get('plain')
   showPlain(): object {
     return { secret: 'hidden' };
@@ -101,6 +108,20 @@ describe('in production', () => {
   it('contain the documented properties and no other column, on any level', async () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('are stored and repeated as the client got them', async () => {
+    const create = () => service.api.call<object>('POST', '/v1/things', { headers: { 'Idempotency-Key': 'again' } });
+    const [first, replay] = [await create(), await create()];
+    expect([first.status, first.body, replay.body]).toEqual([201, shown, first.body]);
+    expect(replay.headers.get('idempotent-replayed')).toBe('true');
+    const stored = await service.app.get(DataSource).query<{ body: string }[]>('SELECT body FROM idempotency_keys');
+    expect(stored.map(({ body }) => JSON.parse(body) as unknown)).toEqual([first.body]);
+  });
+
+  it('have no body if they are to HEAD', async () => {
+    const { status, body } = await service.api.call<undefined>('HEAD', '/v1/things');
+    expect([status, body]).toEqual([200, undefined]);
   });
 
   it('are not changed if they are files or not documented', async () => {
@@ -137,6 +158,12 @@ describe('with CHECK_RESPONSES', () => {
     log.mockRestore();
     expect(wrongResponses.delete(message)).toBe(true);
     expect([...wrongResponses]).toEqual([]);
+  });
+
+  it('fail a test that does not check them', async () => {
+    await get('/shelf');
+    expect([...wrongResponses].join()).toContain('/secret is not documented');
+    wrongResponses.clear();
   });
 
   it('are sent if they match the documentation, or have none', async () => {

@@ -6,8 +6,8 @@ import {
   Injectable,
   type NestInterceptor,
   SetMetadata,
-  UseInterceptors,
 } from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
@@ -74,7 +74,7 @@ function digestOf({ method, originalUrl, body }: Request): Buffer {
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetMetadata(IDEMPOTENT, true),
-    UseInterceptors(IdempotencyInterceptor),
+    useOutermost,
     ApiHeader({
       name: IDEMPOTENCY_KEY,
       required: false,
@@ -84,6 +84,12 @@ export function Idempotent(): MethodDecorator {
     }),
   );
 }
+
+/** Adds the interceptor outside those of other decorators, in any order, so that no more is stored than what clients get. */
+const useOutermost: MethodDecorator = (_target, _name, { value: handler }) => {
+  const others = (Reflect.getMetadata(INTERCEPTORS_METADATA, Object(handler) as object) ?? []) as unknown[];
+  Reflect.defineMetadata(INTERCEPTORS_METADATA, [IdempotencyInterceptor, ...others], Object(handler) as object);
+};
 
 export function isIdempotent(route: Route): boolean {
   return metadataOf(IDEMPOTENT, route) === true;
