@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Controller, Module, Post } from '@nestjs/common';
+import { Body, Controller, Module, Post, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { Allow, ValidateNested } from 'class-validator';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
 import { Item } from '../src/items/item.entity.js';
-import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
+import { itemFilter } from '../src/items/item.filter.js';
+import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, startService, TESTER } from './support/service.js';
@@ -18,6 +21,19 @@ class Receipt {
   declare readonly attempt: number;
 }
 
+class ReceiptsQuery extends PageQueryOf(itemFilter) {}
+
+class Label {
+  @Allow()
+  declare readonly text?: unknown;
+}
+
+class Labels {
+  @ValidateNested({ each: true })
+  @Type(() => Label)
+  declare readonly labels: Label[];
+}
+
 /** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
 @Section({ title: 'Receipts', description: 'What the tests call.' })
 @Controller('receipts')
@@ -26,9 +42,12 @@ class ReceiptsController {
   static attempts = 0;
   static waiting = 0;
   static upstream: Promise<void> = Promise.resolve();
-  static outcome: 'answers' | 'throws' | 'ignores a failed statement' = 'answers';
+  static outcome: 'answers' | 'throws' | 'ignores a failed statement' | 'fails in part' = 'answers';
 
-  constructor(@InjectRepository(Item) private readonly items: Repository<Item>) {}
+  constructor(
+    @InjectRepository(Item) private readonly items: Repository<Item>,
+    private readonly lists: Lists,
+  ) {}
 
   @Post()
   @Idempotent()
@@ -40,6 +59,14 @@ class ReceiptsController {
     await items.save({ id: newId(), name: 'receipt', description: null });
     if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
     if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT nothing').catch(() => undefined);
+    if (ReceiptsController.outcome === 'fails in part') {
+      const many = async () => {
+        for (let index = 0; index < 20; index += 1) {
+          await items.insert({ id: newId(), name: 'receipt', description: null }).catch(() => undefined);
+        }
+      };
+      await Promise.all([many(), items.query('SELECT nothing')]);
+    }
     return { attempt: ReceiptsController.attempts };
   }
 
@@ -58,6 +85,23 @@ class ReceiptsController {
     await ReceiptsController.upstream;
     await this.items.insert({ id: newId(), name: 'slow', description: null });
     return { attempt: 1 };
+  }
+
+  @Post('listed')
+  @Idempotent()
+  @Operation({ summary: 'Write and list', status: 201, response: Receipt, responseDescription: 'Its place in the list.' })
+  async listReceipts(@Query() query: ReceiptsQuery): Promise<Receipt> {
+    const id = newId();
+    await this.items.insert({ id, name: 'listed', description: null });
+    const { items } = await this.lists.findPage(this.items, query);
+    return { attempt: items.findIndex((item) => item.id === id) };
+  }
+
+  @Post('labels')
+  @Idempotent()
+  @Operation({ summary: 'Take labels', status: 201, response: Receipt })
+  takeLabels(@Body() { labels }: Labels): Receipt {
+    return { attempt: labels.length };
   }
 }
 
@@ -127,6 +171,9 @@ describe('a key', () => {
     const rotated = new Api(old.origin, (await tokens.rotate(id, { overlap: 60_000 }, TESTER)).token);
     expectReplay(await create(key, { name: 'rotated' }, rotated), original);
     expectReplay(await create(key, { name: 'rotated' }, old), original);
+    const { id: next = '' } = (await tokens.list()).findLast(({ name }) => name === 'to be rotated') ?? {};
+    const rotatedTwice = new Api(old.origin, (await tokens.rotate(next, { overlap: 60_000 }, TESTER)).token);
+    expectReplay(await create(key, { name: 'rotated' }, rotatedTwice), original);
     expect(await countItems('rotated')).toBe(1);
   });
 
@@ -134,6 +181,22 @@ describe('a key', () => {
     const key = newKey();
     expect((await create(key, { name: '' })).status).toBe(400);
     expect((await create(key, { name: 'valid' })).status).toBe(201);
+  });
+
+  it.each(['!', '~'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "';DROP-TABLE-items;--"])('may be %s', async (key) => {
+    const original = await create(key, { name: 'x' });
+    expectReplay(await create(key, { name: 'x' }), original);
+  });
+
+  it('belongs to a request with nested values, which differs in their types and in the order of arrays', async () => {
+    const take = (labels: object[]) =>
+      service.api.callWith('POST', '/v1/receipts/labels', { labels }, { 'Idempotency-Key': 'labels' });
+    const [a, b] = [{ text: { size: 1, color: 'red' } }, { text: 'b' }];
+    expect((await take([a, b])).status).toBe(201);
+    expect((await take([{ text: { color: 'red', size: 1 } }, b])).headers.get('idempotent-replayed')).toBe('true');
+    for (const labels of [[b, a], [{ text: { size: '1', color: 'red' } }, b], [a], [a, b, b], [{ text: { size: 1 } }, b]]) {
+      expect([labels, (await take(labels)).status]).toEqual([labels, 422]);
+    }
   });
 
   it.each(['', 'x'.repeat(256), 'a b', 'é'])('is refused when it is empty, too long, or not visible ASCII: %j', async (key) => {
@@ -196,7 +259,7 @@ describe("another module's handler", () => {
     service.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
   const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
-  it.each(['throws', 'ignores a failed statement'] as const)('writes nothing when it %s, and runs again', async (outcome) => {
+  it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)('writes nothing when it %s, and runs again', async (outcome) => {
     const key = outcome.replaceAll(' ', '-');
     const before = await countReceipts();
     ReceiptsController.outcome = outcome;
@@ -219,6 +282,15 @@ describe("another module's handler", () => {
       [201, undefined],
     ]);
     expect(ReceiptsController.attempts).toBe(attempts + 1);
+  });
+
+  it.each(['', '&filter=name == "listed"'])('may list what it has just written%s', async (filter) => {
+    const keys = Array.from({ length: 20 }, (_, index) => `${encodeURIComponent(filter)}-${index}`);
+    const writeAndList = (key: string) =>
+      service.api.call<Receipt>('POST', `/v1/receipts/listed?limit=100${filter}`, { headers: { 'Idempotency-Key': key } });
+    const answers = await Promise.all(keys.map(writeAndList));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(answers.filter(({ body }) => body.attempt < 0)).toEqual([]);
   });
 
   it('uses no connection while it waits for something else', async () => {

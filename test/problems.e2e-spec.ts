@@ -21,6 +21,7 @@ const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   forbidden: () => Promise.reject(new ForbiddenException('Not yours.')),
   gateway: () => Promise.reject(new BadGatewayException('secret upstream')),
   upstream: () => Promise.reject(Object.assign(new Error('secret upstream'), { status: 404 })),
+  refused: () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })),
   teapot: () => Promise.reject(new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } })),
 };
 
@@ -128,6 +129,8 @@ describe('a problem', () => {
 it.each([
   ['secret', 500, '/docs/problems#internal-error', 'The service failed.'],
   ['upstream', 500, '/docs/problems#internal-error', 'The service failed.'],
+  // The failure of another service is none of the database.
+  ['refused', 500, '/docs/problems#internal-error', 'The service failed.'],
   ['forbidden', 403, 'about:blank', 'Not yours.'],
   ['gateway', 502, 'about:blank', 'The service failed.'],
   ['teapot', 418, '/docs/problems#teapot', 'Short and stout.'],

@@ -1,6 +1,7 @@
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { HealthIndicators } from '../src/platform/index.js';
 import { Api } from './support/api.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { startAwayFromDatabase, startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
@@ -36,6 +37,14 @@ describe('the page at /', () => {
   });
 });
 
+it.each(['/index.html', '/docs/x', '/docs//', '/docs/assets/', '/docs/assets/../../package.json', '/v1', '//'])(
+  '%s is no public route: without a token it does not say whether it exists',
+  async (path) => {
+    expect((await sendRaw(service.port, request(`GET ${path}`, []))).status).toBe(401);
+    expect((await sendRaw(service.port, request(`GET ${path}`, [`Authorization: Bearer ${service.api.token}`]))).status).toBe(404);
+  },
+);
+
 describe('without a token,', () => {
   it.each([
     ['/docs/', '/docs'],
@@ -61,6 +70,12 @@ describe('without a token,', () => {
 describe('the probes', () => {
   it.each<[string, () => Promise<void>]>([
     ['fails', () => Promise.reject(new Error('secret cause'))],
+    [
+      'throws',
+      () => {
+        throw new Error('before there is a promise');
+      },
+    ],
     ['never ends', () => new Promise<void>(() => undefined)],
   ])(
     'need no token, and report that the service is not ready, with the cause, while an indicator of a feature %s',

@@ -7,10 +7,13 @@ import { createApp } from '../src/app.js';
 import type { CreateItemDto as ErasedDto } from '../src/items/items.dto.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import {
+  CurrentPrincipal,
   defineFilter,
+  defineProblemType,
   Idempotent,
   MigrationsModule,
   Operation,
+  type Principal,
   Public,
   RequireScopes,
   SqlMigration,
@@ -109,7 +112,19 @@ defineFilter(Thing, { name: { type: 'string', indexes: ['things_name_idx'] } }, 
 })
 class ThingsModule {}
 
-const reading = (path: string) => applyDecorators(Get(path), RequireScopes('things'), Operation({ summary: 'Read a thing' }));
+const reading = (path: string | string[]) => applyDecorators(Get(path), RequireScopes('things'), Operation({ summary: 'Read a thing' }));
+
+@Controller('things')
+class SameNameController {
+  @reading('named')
+  listItems(): void {}
+}
+
+@Controller('things')
+class TwoPathsController {
+  @reading(['a', 'b'])
+  readThing(): void {}
+}
 
 @Controller('things')
 class SamePathController {
@@ -185,6 +200,52 @@ it('does not start with two paths that differ only in the name of a parameter', 
   ]) {
     expect(faults).toContain(`Several routes match GET /v1/things/${one} and GET /v1/things/${other}: change the path`);
   }
+});
+
+it.each<[string, () => unknown, string]>([
+  [
+    'two token policies on one route',
+    () => {
+      @Public()
+      @RequireScopes('things')
+      class TwiceController {}
+      return TwiceController;
+    },
+    'TwiceController has two token policies: keep either @Public() or one @RequireScopes().',
+  ],
+  ['an invalid scope', () => RequireScopes('read things'), '"read things" is not a valid scope: use visible ASCII'],
+  [
+    'a problem type that there is already',
+    () => defineProblemType({ name: 'not-found', status: 404, title: 'Not found', remedy: 'None.' }),
+    'is defined twice',
+  ],
+])('a module that declares %s throws when it is loaded', (_case, write, message) => {
+  expect(write).toThrow(message);
+});
+
+it.each<[string, Type, string]>([
+  ['the id of another operation', SameNameController, 'GET /v1/items shares the operation id listItems: give'],
+  ['a handler of several paths', TwoPathsController, 'GET /v1/things/a shares the operation id readThing'],
+])('does not start with %s', async (_case, controller, message) => {
+  expect(await refusal({ controllers: [controller] })).toContain(message);
+});
+
+it('fails with 500 when a route without a token asks for the caller', async () => {
+  @Controller('strangers')
+  @Public()
+  class StrangersController {
+    @Get()
+    readCaller(@CurrentPrincipal() caller: Principal): Principal {
+      return caller;
+    }
+  }
+
+  @Module({ imports: [AppModule], controllers: [StrangersController] })
+  class StrangersModule {}
+
+  const service = await startService({}, undefined, StrangersModule);
+  expect((await service.api.send('GET', '/v1/strangers')).status).toBe(500);
+  await service.stop();
 });
 
 it('prefers the policy of a route to that of its controller, and requires every scope', async () => {
