@@ -38,7 +38,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const httpServer = new HttpServer(app.getHttpServer(), configuration, metrics);
   app.get(Drain).httpServer = httpServer;
   app.use(httpServer.track, beginRequest, observeRequests(metrics), requireHost);
-  app.use(DOCS_ASSETS_PATH, docsAssets());
+  app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   putLast(PlatformModule, app.get(ModulesContainer));
   const routes = routesOf(app);

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import type { ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
@@ -83,5 +87,43 @@ describe('Swagger UI', () => {
       expect(response.headers.get('content-type')).toMatch(/javascript|css|svg|html|json/);
       expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
     }
+  });
+
+  it('is compressed where clients accept that, and revalidated with an ETag for each form', async () => {
+    const file = readFileSync('node_modules/swagger-ui-dist/swagger-ui-bundle.js');
+    const get = async (headers: OutgoingHttpHeaders, method = 'GET') => {
+      const sent = request(`${service.api.origin}/docs/assets/swagger-ui-bundle.js`, { method, headers }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      return { status: response.statusCode, headers: response.headers, body: await buffer(response) };
+    };
+    const forms = [
+      { encoding: undefined, accepted: { 'Accept-Encoding': 'br, gzip;q=0' }, decode: (body: Buffer) => body },
+      { encoding: 'gzip', accepted: { 'Accept-Encoding': 'gzip, deflate, br' }, decode: gunzipSync },
+    ];
+    for (const { encoding, accepted, decode } of forms) {
+      const { status, headers, body } = await get(accepted);
+      expect([status, headers['content-encoding'], decode(body).equals(file)]).toEqual([200, encoding, true]);
+      const fields = {
+        'cache-control': 'public, max-age=3600',
+        vary: 'Accept-Encoding',
+        etag: expect.stringMatching(/^"[\w-]+"$/),
+      };
+      expect(headers).toMatchObject({ ...fields, 'content-length': String(body.length) });
+      const head = await get(accepted, 'HEAD');
+      expect([head.status, head.headers['content-length'], head.body.length]).toEqual([200, String(body.length), 0]);
+      const known = { 'If-None-Match': headers.etag };
+      const statuses = forms.map(async (form) => (await get({ ...form.accepted, ...known })).status);
+      expect(await Promise.all(statuses)).toEqual(forms.map((form) => (form.encoding === encoding ? 304 : 200)));
+    }
+    expect((await get({})).headers['content-encoding']).toBeUndefined();
+  });
+
+  it('has no other files, and only reads', async () => {
+    for (const name of ['landing.html', 'swagger-ui.js', 'nothing', '__proto__']) {
+      const { status, body } = await service.api.call('GET', `/docs/assets/${name}`);
+      expect([status, body.type]).toEqual([404, '/docs/problems#not-found']);
+    }
+    const { status, headers } = await service.api.call('POST', '/docs/assets/console.js');
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 });

@@ -1,23 +1,43 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import express, { type RequestHandler, type Response, Router } from 'express';
+import { extname } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { NotFoundException } from '@nestjs/common';
+import type { Request, Response } from 'express';
 
-export const DOCS_ASSETS_PATH = '/docs/assets';
+export const DOCS_ASSETS_PATH = '/docs/assets/:name';
 
-/** Served from the installed package, so that pages load nothing from other hosts. */
-const SWAGGER_UI = ['/swagger-ui.css', '/swagger-ui-bundle.js'];
+/** Swagger UI comes from the installed package, so that pages load nothing from other hosts. */
+const NAMES = ['console.css', 'console.js', 'icon.svg', 'landing.js', 'pages.css', 'swagger-ui.css', 'swagger-ui-bundle.js'];
 
-const OPTIONS = {
-  index: false,
-  redirect: false,
-  setHeaders: (response: Response) => response.setHeader('Cache-Control', 'public, max-age=3600'),
-};
+const { resolve } = createRequire(import.meta.url);
+const compress = promisify(gzip);
 
-/** Serves the scripts and styles of the documentation pages. */
-export function docsAssets(): RequestHandler {
-  const { resolve } = createRequire(import.meta.url);
-  return Router()
-    .get(SWAGGER_UI, express.static(dirname(resolve('swagger-ui-dist/swagger-ui.css')), OPTIONS))
-    .use(express.static(fileURLToPath(new URL('assets', import.meta.url)), OPTIONS));
+/** Serves the scripts and styles of the documentation pages, from memory: `express.static` leaks files when clients disconnect. */
+export function docsAssets() {
+  const assets = new Map(NAMES.map((name) => [name, readAsset(name)]));
+  return async (request: Request<{ name: string }>, response: Response): Promise<void> => {
+    const { name } = request.params;
+    const asset = assets.get(name);
+    if (!asset) {
+      throw new NotFoundException('This file does not exist.');
+    }
+    const { content, digest } = asset;
+    response.type(extname(name)).set({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
+    if (request.acceptsEncodings('gzip') === 'gzip') {
+      asset.compressed ??= compress(content);
+      response.set({ 'Content-Encoding': 'gzip', ETag: `"${digest}-gzip"` }).send(await asset.compressed);
+    } else {
+      response.set('ETag', `"${digest}"`).send(content);
+    }
+  };
+}
+
+function readAsset(name: string) {
+  const content = readFileSync(
+    name.startsWith('swagger-ui') ? resolve(`swagger-ui-dist/${name}`) : new URL(`assets/${name}`, import.meta.url),
+  );
+  return { content, digest: hash('sha256', content, 'base64url'), compressed: undefined as Promise<Buffer> | undefined };
 }
