@@ -4,6 +4,7 @@ import { Api, type ProblemBody } from './support/api.js';
 import { freePort } from './support/free-port.js';
 import { type LogLine, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { Scrape } from './support/scrape.js';
 import { createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
@@ -88,4 +89,27 @@ it('continues when its log cannot be written, counts dropped lines, and reports 
   expect((await Scrape.from(Number(METRICS_PORT))).sum('items_log_lines_dropped_total')).toBeGreaterThan(3);
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stderr).toBe('Log lines are dropped: Error: ENOSPC: no space left on device, write\n');
+});
+
+it('cuts paths of 15 KB in the log and in problems, also if they are encoded', async () => {
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.start({ ...AWAY, ...variables });
+  const port = Number(new URL(service.origin).port);
+  for (const character of ['a', '"', '%C3%A9', '%']) {
+    const line = `GET /${character.repeat(15_000 / character.length)}`;
+    for (const [headers, status] of [
+      [[], 401],
+      [[`Authorization: Bearer ${token}`], 404],
+    ] as const) {
+      const response = await sendRaw(port, request(line, headers), 'whole');
+      const { instance, requestId } = JSON.parse(response.body) as ProblemBody;
+      expect(response.status).toBe(status);
+      expect(response.body.length).toBeLessThan(1000);
+      expect(instance.length).toBeLessThanOrEqual(256);
+      expect(decodeURIComponent(instance).length).toBeGreaterThan(40);
+      await eventually(() => service.linesOf('request').some((logged) => logged['requestId'] === requestId));
+    }
+  }
+  expect(Math.max(...service.output.stdout.split('\n').map(({ length }) => length))).toBeLessThan(1000);
+  await service.end('SIGKILL');
 });

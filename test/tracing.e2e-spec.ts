@@ -99,6 +99,11 @@ it('a refusal is not an error', async () => {
   expect([unknown.errors, limited.errors]).toEqual([[], []]);
 });
 
+it('the path of a span has at most 256 characters', async () => {
+  const { attributesOf } = await traceOf(service.api, `GET /${'a'.repeat(12_000)}`, 404);
+  expect(attributesOf('GET /{*path}')?.['url.path']).toBe(`/${'a'.repeat(255)}`);
+});
+
 it.each([
   ['/broken', '', 500, ['42703', '500']],
   ['', '/missing', 204, ['404']],

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { generateToken, hideCredentials, isTokenName, isWellFormedToken } from './token-format.js';
+import { generateToken, hideCredentials, isTokenName, isWellFormedToken, shownPath } from './token-format.js';
 
 describe('a token', () => {
   it('consists of a prefix, 30 random characters and a checksum of 6 characters', () => {
@@ -79,5 +79,35 @@ describe('hideCredentials', () => {
   it.each(['eyJ', 'a', 'a.', 'items_', 'eyJ.', '-.eyJ'])('takes linear time for repetitions of %s', (part) => {
     const text = part.repeat(2_000_000 / part.length);
     expect(hideCredentials(text).length).toBeGreaterThan(0);
+  });
+});
+
+describe('shownPath', () => {
+  it.each([
+    ['/v1/items', '/v1/items'],
+    ['a'.repeat(256), 'a'.repeat(256)],
+    ['a'.repeat(257), 'a'.repeat(256)],
+  ])('cuts %s at 256 characters', (path, expected) => {
+    expect(shownPath(path)).toBe(expected);
+  });
+
+  it.each(['%20', '%C3%A9', '%e2%82%ac', '%F0%9F%9A%B2', '🚲'])('does not cut within %s', (character) => {
+    for (let length = 240; length <= 260; length += 1) {
+      const shown = shownPath('a'.repeat(length) + character.repeat(20));
+      expect(shown.length).toBeLessThanOrEqual(256);
+      expect(shown.length).toBeGreaterThan(230);
+      expect(decodeURIComponent(shown)).toMatch(new RegExp(`^a{240,}(?:${decodeURIComponent(character)})*$`, 'u'));
+    }
+  });
+
+  it('hides credentials that it would cut', () => {
+    const token = generateToken();
+    const jwt = `eyJhbGciOiJSUzI1NiJ9.${'eyJzdWIiOiJhbGljZSJ9'.repeat(100)}.c2lnbmF0dXJl`;
+    for (let length = 200; length <= 256; length += 1) {
+      const start = `/${'a/'.repeat(length).slice(0, length - 2)}/`;
+      for (const credential of [token, token.replace('_', '%5F'), jwt]) {
+        expect(shownPath(start + credential)).toBe(`${start}***`.slice(0, 256));
+      }
+    }
   });
 });

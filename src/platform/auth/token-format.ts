@@ -70,3 +70,15 @@ export function hideCredentials(text: string): string {
   const rest = text.replaceAll(ACCESS_TOKEN, '***');
   return rest.includes(HEADER) ? rest.replaceAll(COMPACT, (found) => (found.includes(HEADER) ? '***' : found)) : rest;
 }
+
+/** Maximum characters of a path in the log and in problems. */
+const PATH_LIMIT = 256;
+
+/** What may be the first part of a percent-encoded character or of a surrogate pair. */
+const CUT_CHARACTER = /(?:%[c-f].(?:%[89ab].)*)?(?:%.?|[\ud800-\udbff])?$/is;
+
+/** A path as it is logged and sent back: without credentials, and cut after {@link PATH_LIMIT} characters. */
+export function shownPath(path: string): string {
+  const shown = hideCredentials(path);
+  return shown.length > PATH_LIMIT ? shown.slice(0, PATH_LIMIT).replace(CUT_CHARACTER, '') : shown;
+}

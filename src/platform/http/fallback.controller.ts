@@ -1,6 +1,7 @@
 import { All, Controller, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import type { Express, Request } from 'express';
 import { RequireScopes } from '../auth/scopes.guard.js';
+import { shownPath } from '../auth/token-format.js';
 import { Hidden } from '../openapi/operation.decorator.js';
 import { methodNotAllowed, notFound } from './problem-types.js';
 import { Problem } from './problem.js';
@@ -16,10 +17,10 @@ export class FallbackController {
     const others = expressRoutes(app as Express).filter((other) => other.path !== own && other.match(path));
     const methods = others.flatMap((other) => other.methods);
     if (methods.length === 0) {
-      throw new Problem(notFound, `The path ${path} does not exist.`);
+      throw new Problem(notFound, `The path ${shownPath(path)} does not exist.`);
     }
     const Allow = [...new Set(methods.includes('GET') ? [...methods, 'HEAD'] : methods)].toSorted().join(', ');
-    throw new Problem(methodNotAllowed, `The path ${path} allows ${Allow}.`, { headers: { Allow } });
+    throw new Problem(methodNotAllowed, `The path ${shownPath(path)} allows ${Allow}.`, { headers: { Allow } });
   }
 }
 

@@ -1,4 +1,4 @@
-import { hideCredentials } from '../auth/token-format.js';
+import { hideCredentials, shownPath } from '../auth/token-format.js';
 import { invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */
@@ -112,9 +112,9 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 /** The members of a problem (RFC 9457, section 3.1). @param path - without the query, which can contain secrets */
 export function problemBody({ type, message, errors }: Problem, path: string, requestId: string) {
   // Encodes all characters that a URI path does not allow (RFC 3986, section 3.3).
-  const instance = path.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
+  const escaped = path.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
   const { title, status } = type;
-  return { type: problemTypeUri(type), title, status, detail: message, instance, requestId, errors };
+  return { type: problemTypeUri(type), title, status, detail: message, instance: shownPath(escaped), requestId, errors };
 }
 
 /** The problem as it is sent. Clients get their own input back in paths and names, but no credentials. */

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
-import { hideCredentials } from '../auth/token-format.js';
+import { shownPath } from '../auth/token-format.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
@@ -38,17 +38,17 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       const aborted = response.writableFinished ? undefined : true;
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
-      const shownPath = hideCredentials(path);
+      const shown = shownPath(path);
       const { traceId, spanId } = span?.spanContext() ?? {};
       const client = { principalId: user?.id, subject: user?.subject, refusal };
-      const outcome = { method, route, path: shownPath, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
+      const outcome = { method, route, path: shown, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
       logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome });
       span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
         'http.request.method': method,
         'http.route': route,
         'http.response.status_code': status,
         'network.protocol.version': request.httpVersion,
-        'url.path': shownPath,
+        'url.path': shown,
         'url.scheme': 'http',
         'enduser.id': user?.id,
         'items.request.id': request.id,
