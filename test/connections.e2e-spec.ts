@@ -10,6 +10,8 @@ import { eventually } from './support/eventually.js';
 /** None of these requests needs a database. */
 const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
 
+const cutOf = (service: ServiceProcess) => service.metric('items_http_connections_cut_total{limit="per-address"}');
+
 /** Opens connections of 127.0.0.1, in groups that fit into the queue of a listening socket, and ignores what they receive. */
 async function openMany(service: ServiceProcess, count: number): Promise<Socket[]> {
   const port = Number(new URL(service.origin).port);
@@ -20,6 +22,8 @@ async function openMany(service: ServiceProcess, count: number): Promise<Socket[
   }
   return sockets;
 }
+
+const isClosed = ({ readableEnded, destroyed }: Socket) => readableEnded || destroyed;
 
 /** The status of `GET /livez` on a connection of its own; undefined if that is closed. */
 async function liveFrom(localAddress: string, service: ServiceProcess): Promise<number | undefined> {
@@ -45,6 +49,30 @@ describe('clients that disconnect before they read', () => {
     expect(descriptors()).toBeLessThanOrEqual(before + 20);
     expect(new Set(service.linesOf('request').map(({ route }) => route))).toEqual(new Set(['/docs/assets/:name']));
     expect(await liveFrom('127.0.0.1', service)).toBe(200);
+    await service.end('SIGKILL');
+  });
+});
+
+describe('MAX_CONNECTIONS_PER_ADDRESS', () => {
+  it('leaves the service to other addresses when one opens 1,500 connections', async () => {
+    const service = await ServiceProcess.start(AWAY);
+    const sockets = await openMany(service, 1500);
+    for (const socket of sockets) socket.resume();
+    await eventually(() => sockets.filter(isClosed).length >= 500);
+    expect([await service.metric('items_http_connections'), await cutOf(service)]).toEqual([1000, 500]);
+    expect([await liveFrom('127.0.0.1', service), await liveFrom('127.0.0.2', service)]).toEqual([undefined, 200]);
+    expect(sockets.filter(isClosed)).toHaveLength(500);
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await liveFrom('127.0.0.1', service)) === 200);
+    await service.end('SIGKILL');
+  });
+
+  it('does not apply to trusted proxies', async () => {
+    const limits = { MAX_CONNECTIONS_PER_ADDRESS: '3', TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' };
+    const service = await ServiceProcess.start({ ...AWAY, ...limits });
+    await openMany(service, 50);
+    expect(await liveFrom('127.0.0.1', service)).toBe(200);
+    expect(await cutOf(service)).toBe(0);
     await service.end('SIGKILL');
   });
 });

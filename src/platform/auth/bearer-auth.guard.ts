@@ -6,7 +6,7 @@ import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { clientAddress } from './failure-budget.js';
+import { clientAddress } from './client-address.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { challenge, tokenPolicyOf } from './scopes.guard.js';
 

@@ -1,8 +1,6 @@
-import { isIP } from 'node:net';
-import type { Request } from 'express';
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { audit } from './audit-log.js';
+import { networksOf } from './client-address.js';
 
 /** Limits the failed authentications of each network with a token bucket. Successful ones are free. */
 export class FailureBudget {
@@ -44,17 +42,3 @@ export class FailureBudget {
 
 /** A /48 gets ten times the budget of a /64. */
 const sizeOf = (network: string) => (network.endsWith('/48') ? 10 : 1);
-
-/** Address of the client by `TRUSTED_PROXIES`, normalised, IPv4-mapped as IPv4; empty after the connection has closed. */
-export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {
-  const address = (ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress).replace(/^::ffff:(?=\d+\.)/, '');
-  return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;
-}
-
-/** Networks of an address, smallest first: the address itself for IPv4; the /64 (one client) and the /48 (one site) for IPv6. */
-export function networksOf(address: string): string[] {
-  if (!address.includes(':')) {
-    return [address];
-  }
-  return [64, 48].map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`).toString()}/${bits}`);
-}

@@ -26,6 +26,7 @@ export class Configuration {
   readonly METRICS_PORT: number = 9464;
   @Seconds(0.1, 3600) readonly KEEP_ALIVE_TIMEOUT: number = 65;
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
+  @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS_PER_ADDRESS: number = 1000;
   @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
 
   @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
+import { addressLimit } from './address-limit.js';
 import { isDecodable } from './percent-encoding.js';
 import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from './problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
@@ -41,13 +42,13 @@ export class HttpServer {
 
   constructor(
     readonly server: Server,
-    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration,
+    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES }: Configuration,
     metrics: Metrics,
   ) {
     this.cut = metrics.counter({
       name: 'items_http_connections_cut_total',
-      help: 'Connections refused because of MAX_CONNECTIONS, closed with more than 16 pending requests, or closed after 30 s without reading',
-      labels: { limit: ['max-connections', 'pipelined', 'stalled'] },
+      help: 'Connections closed at a limit: of all, of an address, with more than 16 pending requests, or after 30 s without reading',
+      labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled'] },
     });
     this.unreadable = metrics.counter({
       name: 'items_http_unreadable_requests_total',
@@ -65,7 +66,12 @@ export class HttpServer {
     const pausing = setInterval(this.pauseUnread, PAUSE_INTERVAL).unref();
     server.once('close', () => clearInterval(pausing));
     server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
+    const isWithinLimit = addressLimit(MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES);
     server.on('connection', (socket: Socket) => {
+      if (!isWithinLimit(socket)) {
+        this.cut.inc({ limit: 'per-address' });
+        socket.destroy();
+      }
       this.connections.set(socket, new Set());
       socket.once('close', () => this.connections.delete(socket));
     });

@@ -1,0 +1,17 @@
+import { isIP } from 'node:net';
+import type { Request } from 'express';
+import ipaddr from 'ipaddr.js';
+
+/** Address of the client by `TRUSTED_PROXIES`, normalised, IPv4-mapped as IPv4; empty after the connection has closed. */
+export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {
+  const address = (ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress).replace(/^::ffff:(?=\d+\.)/, '');
+  return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;
+}
+
+/** Networks of an address, smallest first: the address itself for IPv4; the /64 (one client) and the /48 (one site) for IPv6. */
+export function networksOf(address: string): string[] {
+  if (!address.includes(':')) {
+    return [address];
+  }
+  return [64, 48].map((bits) => `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${bits}`).toString()}/${bits}`);
+}

@@ -1,0 +1,52 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { addressLimit } from './address-limit.js';
+
+const LIMIT = 3;
+
+const reports: unknown[] = [];
+
+beforeAll(() => {
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: { address: string }) => reports.push(line.address));
+});
+
+afterAll(() => jest.restoreAllMocks());
+
+const socketOf = (remoteAddress: string) => Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket;
+
+/** The number of connections that the addresses may open together. */
+function admitted(admits: ReturnType<typeof addressLimit>, ...addresses: string[]): number {
+  return Array.from({ length: 20 }, (_, index) => socketOf(addresses[index % addresses.length] ?? '')).filter((socket) =>
+    admits(socket),
+  ).length;
+}
+
+it.each([
+  ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'],
+  ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:2::1'],
+  ['fe80::1%eth0', 'fe80::2%eth1', 'fe81::1'],
+])('counts %s and %s together, and %s separately', (one, same, other) => {
+  const admits = addressLimit(LIMIT, []);
+  expect([admitted(admits, one, same), admitted(admits, other)]).toEqual([LIMIT, LIMIT]);
+});
+
+it('admits as many as have closed, and reports a client once', () => {
+  reports.length = 0;
+  const admits = addressLimit(LIMIT, []);
+  const socket = socketOf('2001:db8::1');
+  expect([admits(socket), admitted(admits, '2001:db8::2')]).toEqual([true, LIMIT - 1]);
+  socket.emit('close');
+  expect(admitted(admits, '2001:db8::1')).toBe(1);
+  expect(reports).toEqual(['2001:db8::/64']);
+});
+
+it.each(['10.1.2.3', '::ffff:10.1.2.3', 'fd00:1::1', '::1', '192.0.2.1', '::ffff:172.16.0.9'])(
+  'does not limit the trusted proxy %s',
+  (address) => {
+    const admits = addressLimit(LIMIT, ['10.0.0.0/8', 'fd00::/8', '::1', '192.0.2.1', '::ffff:172.16.0.0/108']);
+    expect(admitted(admits, address)).toBe(20);
+    expect(admitted(admits, '192.0.2.2', '::ffff:192.0.2.2')).toBe(LIMIT);
+  },
+);
