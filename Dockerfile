@@ -46,7 +46,7 @@ COPY package.json ./
 USER 65532:65532
 EXPOSE 3000 9464
 # Exec form: Node is process 1, receives SIGTERM, and starts no child processes, so no init is needed. SIGUSR1 would open the
-# inspector, which runs any code. No HEALTHCHECK: the orchestrator uses /livez and /readyz.
+# inspector, which runs any code. No HEALTHCHECK: the orchestrator uses /livez and /readyz on port 9464.
 ENTRYPOINT ["node", "--disable-sigusr1"]
 CMD ["dist/main.js"]
 

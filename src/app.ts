@@ -87,6 +87,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
       return app;
     }
     await take('PORT', configuration.PORT, (port) => app.listen(port));
+    app.get(MetricsServer).serveProbes(app.getHttpAdapter().getInstance());
     const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
     const logger = new Logger('Start');
     const addresses = { address: origin, console: `${origin}/docs` };

@@ -2,7 +2,12 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import type { Socket } from 'node:net';
+import { Module } from '@nestjs/common';
+import { startApp } from '../src/app.js';
+import { AppModule } from '../src/app.module.js';
+import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { open } from './support/flood.js';
+import { freePort } from './support/free-port.js';
 import { answerTo } from './support/http-client.js';
 import { ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
@@ -73,6 +78,43 @@ describe('MAX_CONNECTIONS_PER_ADDRESS', () => {
     await openMany(service, 50);
     expect(await liveFrom('127.0.0.1', service)).toBe(200);
     expect(await cutOf(service)).toBe(0);
+    await service.end('SIGKILL');
+  });
+});
+
+describe('the probes on METRICS_PORT', () => {
+  it('fail until the API listens', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    @Module({ imports: [AppModule], providers: [{ provide: 'slow', useValue: { onApplicationBootstrap: () => promise } }] })
+    class SlowModule {}
+    const METRICS_PORT = String(await freePort());
+    const starting = startApp(readConfiguration({ ...AWAY, LOG_LEVEL: 'silent', PORT: '0', METRICS_PORT }), SlowModule);
+    const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${METRICS_PORT}${path}`)).status;
+    await eventually(async () => (await statusOf('/metrics').catch(() => undefined)) === 200);
+    expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([404, 404]);
+    resolve();
+    const app = await starting;
+    expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 503]);
+    await app.close();
+    await expect(statusOf('/livez')).rejects.toThrow();
+  });
+
+  it('answer like those of the API while MAX_CONNECTIONS is used up', async () => {
+    const service = await ServiceProcess.start({ ...AWAY, MAX_CONNECTIONS: '3' });
+    const probe = async (origin: string, path: string) => {
+      const response = await fetch(origin + path, { headers: { Connection: 'close', 'X-Request-Id': 'probe' } });
+      const headers = ['content-type', 'retry-after', 'cache-control', 'x-request-id'].map((name) => response.headers.get(name));
+      return [response.status, headers, await response.json()];
+    };
+    const paths = ['/livez', '/readyz'];
+    const ofApi = await Promise.all(paths.map((path) => probe(service.origin, path)));
+    const sockets = await openMany(service, 8);
+    for (const socket of sockets) socket.resume();
+    await eventually(() => sockets.filter(isClosed).length >= 5);
+    expect(await liveFrom('127.0.0.2', service)).toBeUndefined();
+    expect(await Promise.all(paths.map((path) => probe(service.metricsOrigin, path)))).toEqual(ofApi);
+    expect(ofApi.map(([status]) => status)).toEqual([200, 503]);
+    expect((await fetch(`${service.metricsOrigin}/v1/items`)).status).toBe(404);
     await service.end('SIGKILL');
   });
 });

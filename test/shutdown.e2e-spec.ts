@@ -70,6 +70,8 @@ describe('a signal', () => {
       if (signal === 'SIGINT') service.child.kill(signal);
       await delay(700);
       await expect(fetch(`${service.origin}/livez`)).rejects.toThrow();
+      const probes = ['livez', 'readyz'].map(async (path) => (await fetch(`${service.metricsOrigin}/${path}`)).status);
+      expect(await Promise.all(probes)).toEqual([200, 503]);
       expect([service.child.exitCode, create.answer()]).toEqual([null, '']);
       create.finish();
       expect(await ended).toBe(code);

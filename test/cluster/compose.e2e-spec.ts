@@ -35,8 +35,8 @@ it('starts replicas that pass its health check and share items, tokens and one r
   const [database, redis] = [await createTestDatabase('empty'), await RedisServer.start()];
   const local = { ...environment, RATE_LIMIT: '100', DATABASE_URL: databaseUrlOf(database), REDIS_URL: redis.url };
   const processes = await Promise.all(Array.from({ length: replicas }, () => ServiceProcess.startReady(local)));
-  const isHealthy = ({ origin }: ServiceProcess) => {
-    const [, command = '', ...args] = items.healthcheck.test.map((arg) => arg.replace('http://localhost:3000', origin));
+  const isHealthy = ({ metricsOrigin }: ServiceProcess) => {
+    const [, command = '', ...args] = items.healthcheck.test.map((arg) => arg.replace('http://localhost:9464', metricsOrigin));
     return spawnSync(command, args).status === 0;
   };
   expect(processes.map(isHealthy)).toEqual(processes.map(() => true));

@@ -116,7 +116,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     const { startupProbe, readinessProbe, livenessProbe } = container;
     const paths = ['/livez', '/livez', '/readyz'];
     expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).toEqual(
-      paths.map((path) => ({ path, port: 'http' })),
+      paths.map((path) => ({ path, port: 'metrics' })),
     );
     expect(manifests.only('Service').spec?.ports?.map(({ targetPort }) => targetPort)).toEqual(['http']);
   });

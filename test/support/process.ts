@@ -91,8 +91,12 @@ export class ServiceProcess extends Built {
 
   /** All metrics of the process. */
   async metrics(): Promise<string> {
-    const [, url = ''] = /"metrics":"([^"]+)/.exec(this.output.stdout) ?? [];
-    return (await fetch(url.replace('localhost', '127.0.0.1'))).text();
+    return (await fetch(`${this.metricsOrigin}/metrics`)).text();
+  }
+
+  get metricsOrigin(): string {
+    const [, origin] = /"metrics":"(http:\/\/localhost:\d+)/.exec(this.output.stdout) ?? [];
+    return origin?.replace('localhost', '127.0.0.1') ?? '';
   }
 
   client(token: string): Api {

@@ -90,6 +90,8 @@ export class HttpServer {
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
     if (!pending || socket.destroyed) {
+      // Probes on the metrics port have connections of their own.
+      if (!socket.destroyed) next();
       return;
     }
     if (pending.size === MAX_PENDING) {

@@ -4,15 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import express from 'express';
+import express, { type RequestHandler } from 'express';
 import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
 
-/** Serves `/metrics` on a separate port until the API has sent its last response. */
+/** Serves `/metrics` and the probes on a separate port, without the API's limits, until the API has sent its last response. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
+  private readonly app = express().disable('x-powered-by');
   private server: Server | undefined;
 
   constructor(private readonly metrics: Metrics) {}
@@ -21,8 +22,7 @@ export class MetricsServer implements OnApplicationShutdown {
   async listen(port: number): Promise<number> {
     const { registry } = this.metrics;
     addProcessMetrics(this.metrics);
-    const app = express().disable('x-powered-by');
-    app.get('/metrics', async (_request, response) => {
+    this.app.get('/metrics', async (_request, response) => {
       try {
         response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
       } catch (err) {
@@ -30,9 +30,14 @@ export class MetricsServer implements OnApplicationShutdown {
         response.status(500).end();
       }
     });
-    this.server = app.listen(port);
+    this.server = this.app.listen(port);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Passes probes on to the API. Called once it listens, so that the process is not ready before. */
+  serveProbes(api: RequestHandler): void {
+    this.app.get(['/livez', '/readyz'], api);
   }
 
   onApplicationShutdown(): void {
