@@ -94,13 +94,15 @@ const walk = async (options: ListOptions<Note>, filter?: string) => {
   return titles;
 };
 
-it.each([undefined, 'title.contains("bell")'])(
-  'lists all rows that are not deleted, page by page, with the filter %s',
-  async (filter) => {
-    const shown = Array.from({ length: 25 }, (_, number) => number).filter((number) => number % 7 !== 0);
-    expect(await walk({}, filter)).toEqual(shown.toReversed().map((number) => `bell ${number}`));
-  },
-);
+it.each([
+  undefined,
+  'title.contains("bell")',
+  'written >= timestamp("2026-01-01T00:00:00Z")',
+  'written < timestamp("2026-01-01T00:00:10Z") || written >= timestamp("2026-01-01T00:00:10Z")',
+])('lists all rows that are not deleted, page by page, with the filter %s', async (filter) => {
+  const shown = Array.from({ length: 25 }, (_, number) => number).filter((number) => number % 7 !== 0);
+  expect(await walk({}, filter)).toEqual(shown.toReversed().map((number) => `bell ${number}`));
+});
 
 it('can be filtered within a transaction of TypeORM, even if that has the only connection', async () => {
   const query = plainToInstance(NotesQuery, { filter: 'title.contains("bell")' });

@@ -46,6 +46,8 @@ it('a restored dump of a database under load has all that was there before, each
   const client = new HttpClient(service.origin, token, true);
   const [revoked = ''] = await issueTokens(url, 1);
   const before = await create(client, 'before');
+  for (let number = 0; number < 30; number += 1) await create(client, `old-${number}`);
+  const { nextCursor = '' } = (await service.client(token).list({ limit: '10' })).body;
   let count = 0;
   const load = new Load([client, client, client, client], (each) => create(each, `during-${(count += 1)}`), 1);
   await eventually(() => load.calls.length > 100);
@@ -71,6 +73,13 @@ it('a restored dump of a database under load has all that was there before, each
   // Tokens that were revoked later are valid again.
   const calls = [service, restored].flatMap((on) => [token, revoked].map((each) => on.client(each).list()));
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 401, 200, 200]);
+  // Cursors from before the dump continue.
+  const pages = await Promise.all([service, restored].map((on) => on.client(token).list({ limit: '100', cursor: nextCursor })));
+  expect(pages[1]?.body.items).toEqual(pages[0]?.body.items);
+  expect(pages.map(({ status, body }) => [status, body.items.length])).toEqual([
+    [200, 21],
+    [200, 21],
+  ]);
   const late = new HttpClient(restored.origin, token, false);
   const replies = [await create(late, 'before'), await create(late, 'after')];
   expect(replies.map(({ headers }) => headers['idempotent-replayed'])).toEqual(['true', undefined]);

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { digestOf } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/database/id.js';
@@ -35,6 +37,10 @@ async function start(environment: NodeJS.ProcessEnv = {}) {
 const get = (target: string, credential?: string) =>
   `GET ${target} HTTP/1.1\r\nHost: x\r\n${credential === undefined ? '' : `Authorization: Bearer ${credential}\r\n`}\r\n`;
 
+/** Bytes of memory that a process has. */
+const memoryOf = (service: ServiceProcess) =>
+  1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]);
+
 const CUT = (limit: string) => `items_http_connections_cut_total{limit="${limit}"}`;
 
 /** A list without a filter: 100 items of the largest size, 1.7 MB in UTF-8. */
@@ -65,14 +71,20 @@ beforeAll(async () => {
   });
 });
 
-it('allows at most 16 unread responses on one connection', async () => {
+it('allows at most 16 unread responses on one connection, and the memory of these', async () => {
   const { service, port } = usual;
+  // The heap has grown before as far as it does for as many.
+  for (let count = 0; count < 16; count += 1) await service.client(token).list({ limit: '100' });
+  const before = memoryOf(service);
   const socket = await open(port);
   const closed = once(socket, 'end');
   socket.pause().write(get(LARGE, token).repeat(100));
   await eventually(async () => (await service.metric(CUT('pipelined'))) === 1);
+  await delay(1000);
+  const grown = memoryOf(service) - before;
   socket.resume();
   await closed;
+  expect(grown).toBeLessThan(100 * MEGABYTE);
 });
 
 it('does not read the body of a refused request, and closes its connection a second later', async () => {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { Database } from '../../src/platform/index.js';
 import { connectTo } from '../support/connect.js';
-import { type Scrape, startMeasured } from '../support/scrape.js';
+import { type Labels, type Scrape, startMeasured } from '../support/scrape.js';
 import { eventually } from '../support/service.js';
 import { databaseUrlOf } from '../support/test-database.js';
 import { useService } from '../support/use-service.js';
@@ -47,6 +49,28 @@ it('shows used connections and waiting requests', async () => {
   const free = await scrapeWhen((scrape) => scrape.sum('items_database_pool_connections', { state: 'idle' }) === 2);
   expect(free.sum('items_database_pool_connections', { state: 'used' })).toBe(0);
   expect(free.sum('items_database_pool_waiting')).toBe(0);
+});
+
+it('counts failed statements by cause', async () => {
+  const { manager } = service.app.get(DataSource);
+  const within = (setting: string, statement: string) =>
+    service.app.get(Database).transaction(async () => {
+      await manager.query(`SET LOCAL ${setting}`);
+      await manager.query(statement);
+    });
+  const errors = async (labels: Labels) => (await service.scrape()).sum('items_database_statement_errors_total', labels);
+  await lock();
+  for (const [operation, cause, message, work] of [
+    ['select', 'timeout', 'timeout', () => within('statement_timeout = 50', 'SELECT pg_sleep(5)')],
+    ['select', 'connection', 'terminating', () => manager.query('SELECT pg_terminate_backend(pg_backend_pid())')],
+    ['update', 'conflict', 'lock', () => within('lock_timeout = 50', `UPDATE items SET name = 'x'`)],
+    ['other', 'other', 'nothing', () => manager.query('VACUUM nothing')],
+  ] as const) {
+    const before = await errors({ operation, cause });
+    await expect(work()).rejects.toThrow(message);
+    expect([cause, (await errors({ operation, cause })) - before]).toEqual([cause, 1]);
+  }
+  await unlock();
 });
 
 it('shows running and waiting filters, and counts those that get no turn or no connection', async () => {

@@ -1,4 +1,6 @@
 import type { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { IndexItemNameTrigrams1767225600003 } from '../../src/items/migrations/1767225600003-index-item-name-trigrams.js';
 import { runCli, ServiceProcess, spawnCli } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
 import { eventually } from '../support/service.js';
@@ -61,6 +63,28 @@ it('rebuild an index that was left unfinished', async () => {
   await client.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'items_name_id_idx'::regclass`);
   expect((await migrate()).code).toBe(0);
   expect(await validIndexes()).toEqual(INDEXES);
+});
+
+it('leave the settings of the session as they were, also if they fail', async () => {
+  await migrate();
+  await client.query(`DROP INDEX ${INDEXES.join()}`);
+  const dataSource = await new DataSource({ type: 'postgres', url: databaseUrlOf(database), poolSize: 1 }).initialize();
+  const settings = `SELECT current_setting('lock_timeout') AS lock, current_setting('search_path') AS path`;
+  const runner = dataSource.createQueryRunner();
+  const before: unknown = await runner.query(settings);
+  await new IndexItemNameTrigrams1767225600003().up(runner);
+  expect(await runner.query(settings)).toEqual(before);
+  await client.query('ALTER TABLE items RENAME COLUMN name TO title; DROP INDEX items_name_trigrams_idx');
+  await expect(new IndexItemNameTrigrams1767225600003().up(runner)).rejects.toThrow('name');
+  expect(await runner.query(settings)).toEqual(before);
+  await runner.release();
+  await dataSource.destroy();
+});
+
+it('skip an index whose extension is in a schema that is not on the search path', async () => {
+  await client.query('CREATE SCHEMA extensions; CREATE EXTENSION pg_trgm SCHEMA extensions');
+  expect(await migrate()).toMatchObject({ code: 0, stderr: expect.stringContaining('index skipped') });
+  expect(await validIndexes()).toEqual(['items_name_id_idx']);
 });
 
 it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning', async () => {

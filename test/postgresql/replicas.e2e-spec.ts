@@ -24,6 +24,16 @@ it('stops the start with the reason when a migration fails, which no retry fixes
   expect([code, stderr]).toEqual([1, expect.stringMatching(reason)]);
 });
 
+it('stops the start for that also when the database was away at first', async () => {
+  await query(databaseUrlOf(database), 'CREATE TABLE items (x int)');
+  const proxy = await TcpProxy.start(databaseUrlOf(database));
+  proxy.cut();
+  const service = await ServiceProcess.start({ DATABASE_URL: proxy.url });
+  await eventually(() => service.has('database not ready'));
+  proxy.restore();
+  expect(await service.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('CreateItems1767225600001') });
+});
+
 it('starts before its database, logs each attempt in one line with increasing pauses, and serves once it is available', async () => {
   const proxy = await TcpProxy.start(databaseUrlOf(database));
   proxy.cut();

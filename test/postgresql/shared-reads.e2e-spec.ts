@@ -39,6 +39,32 @@ it('reads on shared connections do not wait for one that waits for a lock', asyn
   expect((await blocked).status).toBe(200);
 });
 
+it('filters do not wait for those of another table that wait for a lock', async () => {
+  const filter = 'name == "a"';
+  for (let time = 0; time < 2; time += 1) await service.api.list({ filter });
+  const other = await service.newClient();
+  await admin.query('BEGIN; LOCK TABLE widgets');
+  const blocked = Array.from({ length: 12 }, () => service.api.list({ filter }, '/v1/widgets'));
+  await eventually(async () => (await admin.query(WAITING)).rows.length > 0);
+  for (let time = 0; time < 10; time += 1) expect((await other.list({ filter })).status).toBe(200);
+  await admin.query('ROLLBACK');
+  await Promise.all(blocked);
+});
+
+it('filters that follow each other leave the only connection to others', async () => {
+  const limits = { DATABASE_POOL_SIZE: '1', DATABASE_CONNECTION_TIMEOUT: '2' };
+  const narrow = await startService(limits);
+  let isDone = false;
+  const filtering = async () => {
+    while (!isDone) expect((await narrow.api.list({ filter: 'name == "x"' })).status).toBe(200);
+  };
+  const filters = filtering();
+  for (let time = 0; time < 5; time += 1) expect((await narrow.api.create({ name: 'x' })).status).toBe(201);
+  isDone = true;
+  await filters;
+  await narrow.stop();
+});
+
 it('they continue after a migration that invalidates their plans, and after lost connections', async () => {
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE varchar(300)');
   expect(await Promise.all([names(), names(), names()])).toEqual([ALL, ALL, ALL]);
