@@ -1,5 +1,5 @@
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { generateToken } from '../src/platform/auth/token-format.js';
+import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -135,17 +135,21 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ['another header', sections(['X-Access-Token: $'], ['Proxy-Authorization: Bearer $'], ['Cookie: access_token=$']), 'missing'],
   ['another spelling of the same', values('bearer $', 'BEARER $', 'Bearer    $', '  Bearer $  '), ACCEPTED],
   ['the token and more', values('Bearer $ x', 'Bearer $, realm="items"', 'Bearer $, Bearer $', 'Bearer $\u00e9'), 'invalid'],
+  ['something around the token', values('Bearer "$"', 'Bearer <$>', 'Bearer token=$', 'Bearer $=='), 'invalid'],
   ['another text', values('Bearer x', 'Bearer undefined', 'Bearer __proto__', `Bearer ${'x'.repeat(8000)}`), 'invalid'],
   ['more than a header section may have', values(`Bearer ${'x'.repeat(20_000)}`), [431, 431, 431]],
+  ['a control character', values('Bearer $\u0000'), [400, 400, 400]],
   ['another prefix', tokensOf(({ good }) => ['', 'other_', 'ITEMS_'].map((prefix) => prefix + good.slice(6))), 'invalid'],
   ['another length', tokensOf(({ good }) => ['items_', good.slice(0, -1), `${good}0`]), 'invalid'],
   ['a wrong checksum', tokensOf(({ good }) => [good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')]), 'invalid'],
   ['a token that was never issued', tokensOf(() => [generateToken()]), 'invalid'],
+  ['the digest', tokensOf(({ good }) => [digestOf(good).toString('hex')]), 'invalid'],
   ['a token that is over', tokensOf(({ expired, revoked, rotated }) => [expired, revoked, rotated]), 'invalid'],
   ['a token in use', tokensOf(({ overlapping, replacement }) => [overlapping, replacement]), ACCEPTED],
   ['a token for reading', tokensOf(({ reader }) => [reader]), READS],
   ['a token for writing', tokensOf(({ writer }) => [writer]), WRITES],
   ['the header twice', sections(['Authorization: Bearer $', 'Authorization: Bearer $']), 'invalid'],
+  ['a good one behind another', sections(['Authorization: Basic dTpw', 'Authorization: Bearer $']), 'invalid'],
   ['a good one before a bad one', sections(['Authorization: Bearer $', 'Authorization: Bearer x']), 'invalid'],
   ['Basic twice', sections(['Authorization: Basic dTpw', 'Authorization: Basic dTpw']), 'missing'],
   ['the query', () => ['', '[]'].map((name) => ({ query: `?access_token${name}=${credentials.good}` })), 'missing'],
@@ -169,6 +173,12 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ['a JWT that has expired, or is of another issuer', jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]), 'invalid'],
 ])('%s', async (_name, send, expected) => {
   for (const sent of await send()) await expectAnswers(sent, expected);
+});
+
+it.each(['DELETE /v1/items', 'OPTIONS /v1/items', 'GET /nothing', 'POST /'])('%s is refused without a token', async (line) => {
+  const [method = '', path = ''] = line.split(' ');
+  const { status, headers } = await service.api.send(method, path);
+  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="items"']);
 });
 
 it('counts authenticated requests by kind of credential', async () => {

@@ -298,3 +298,31 @@ describe('secrets', () => {
     for (const token of Object.values(tokens)) expect(stored).toContain(sha256(token).toString('hex'));
   });
 });
+
+/** Makes a process fail on SIGHUP, with an error that has a secret in its properties. */
+function failing(fail: string, secret: string): string {
+  const causes = `new AggregateError([Object.assign(new TypeError('inner'), { input: secret })], 'several')`;
+  const error = `Object.assign(new Error('provoked', { cause: ${causes} }), { query: 'SELECT $1', parameters: [secret] })`;
+  return `process.on('SIGHUP', () => { const secret = '${secret}'; const error = ${error}; ${fail} });`;
+}
+
+it.each([
+  ['thrown', 'throw error;', undefined],
+  ['a rejection', 'Promise.reject(error);', { message: 'provoked', cause: expect.objectContaining({ message: 'several' }) }],
+  ['no error', 'Promise.reject({ message: error.parameters[0] });', { type: 'object', message: '[object Object]' }],
+])(
+  'an unhandled error ends the process and is reported with its causes, without other properties: %s',
+  async (_case, fail, err) => {
+    const secret = generateToken();
+    const variables = { DATABASE_URL: 'postgres://127.0.0.1:1/items', ...preload(failing(fail, secret)) };
+    const service = await ServiceProcess.start(variables);
+    expect(await service.end('SIGHUP')).toBe(1);
+    const { stdout, stderr } = service.output;
+    expect(service.log.find(({ level }) => level === 'fatal')?.['err']).toEqual(err && expect.objectContaining(err));
+    if (!err)
+      expect(stderr).toMatch(/^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s);
+    const others = new Canaries();
+    others.add('token', secret.slice('items_'.length), secret);
+    expect(others.findIn(stdout + stderr)).toEqual([]);
+  },
+);

@@ -21,23 +21,50 @@ const JSON_TYPE = 'Content-Type: application/json';
 const post = (body: string | Buffer, headers = [JSON_TYPE]): Row => ({ method: 'POST', body, headers });
 const framed = (...headers: string[]): Row => ({ method: 'POST', headers });
 const withHeaders = (...headers: string[]): Row => ({ headers });
+const items = (query: string): Row => ({ target: `/v1/items?${query}` });
 const targets = (list: string) => Object.fromEntries(list.split(' ').map((target): [string, Row] => [target, { target }]));
 
 /** Raw bytes, or a function that makes a request with a token, by the status of the response. */
 const rows: Record<number, Record<string, string | Buffer | Row>> = {
   200: {
     'an empty Host': 'GET /livez HTTP/1.1\r\nHost:\r\n\r\n',
+    'an Upgrade': withHeaders('Connection: Upgrade', 'Upgrade: websocket'),
+    'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
     'an unknown expectation': withHeaders('Expect: miracles'),
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
   201: {
     'an expectation of HTTP/1.0': { version: '1.0', ...post('{"name":"x"}', [JSON_TYPE, 'Expect: 100-continue']) },
+    'a byte order mark': post('\ufeff{"name":"x"}'),
+    '5,001 equal names, of which the last counts': post(`{${'"name":"x",'.repeat(5000)}"name":"x"}`),
   },
   400: {
     'no request at all': '\r\n\r\nGARBAGE\r\n\r\n',
     'TLS on a plain port': Buffer.from('16030100a5010000a10303', 'hex'),
     'an unknown HTTP version': 'GET /v1/items HTTP/9.9\r\nHost: x\r\n\r\n',
     'an unknown method': { method: 'BREW' },
+    'a method in lower case': { method: 'get' },
+    'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
+    'a lone line feed': 'GET /livez HTTP/1.1\nHost: x\n\n',
+    'a space before the colon': withHeaders('X-Space : y'),
+    'a folded header': withHeaders('X-Folded: a\r\n b'),
+    'a negative Content-Length': framed('Content-Length: -1'),
+    'a Content-Length that is no number': framed('Content-Length: ten'),
+    'an unknown transfer coding': framed('Transfer-Encoding: identity'),
+    'a chunk size that is no number': framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', 'zz'),
+    ...targets('/v1/items?=1 /v1/items?limit[$gt]=1 /v1/items?__proto__[limit]=1 /v1/items?limit=%zz /v1/items?cursor=%ed%a0%80'),
+    'a cursor of another kind': items(`cursor=${Buffer.alloc(33, 1).toString('base64url')}`),
+    'a filter full of parentheses': items(`filter=${'('.repeat(5000)}`),
+    'U+0000 before the JSON': post('\0{"name":"x"}'),
+    'UTF-16': post(Buffer.from('{"name":"x"}', 'utf16le')),
+    'overlong UTF-8': post(Buffer.from('7b226e616d65223a22c080227d', 'hex')),
+    'an encoded surrogate': post(Buffer.from('7b226e616d65223a22eda080227d', 'hex')),
+    'deep objects': post('{"a":'.repeat(10_000)),
+    'a toJSON and a then': post('{"name":{"toJSON":1,"then":1}}'),
+    'an object where a string should be': post('{"name":{"length":5,"includes":null}}'),
+    'a regular expression bomb': post(JSON.stringify({ name: `${' '.repeat(60_000)}!` })),
+    'a gzip bomb': post(Buffer.alloc(1000, 0x1f), [JSON_TYPE, 'Content-Encoding: gzip']),
     'U+0000 in a header': withHeaders('X-Nul: a\0b'),
     'two Content-Lengths': post('{}', [JSON_TYPE, 'Content-Length: 3']),
     'both Content-Length and chunks': framed('Content-Length: 5', 'Transfer-Encoding: chunked'),
@@ -57,6 +84,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
   },
   431: {
     'a header of 20 kB': withHeaders(`X-Long: ${'x'.repeat(20_000)}`),
+    'a URL of 20 kB': items(`limit=${'1'.repeat(20_000)}`),
     '1,500 headers': withHeaders(...Array.from({ length: 1500 }, (_, index) => `X-${index}: y`)),
   },
 };

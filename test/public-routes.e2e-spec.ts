@@ -41,7 +41,9 @@ it.each(['/index.html', '/docs/x', '/docs//', '/docs/assets/', '/docs/assets/../
   '%s is no public route: without a token it does not say whether it exists',
   async (path) => {
     expect((await sendRaw(service.port, request(`GET ${path}`, []))).status).toBe(401);
-    expect((await sendRaw(service.port, request(`GET ${path}`, [`Authorization: Bearer ${service.api.token}`]))).status).toBe(404);
+    expect((await sendRaw(service.port, request(`GET ${path}`, [`Authorization: Bearer ${service.api.token}`]))).status).toBe(
+      404,
+    );
   },
 );
 

@@ -84,6 +84,18 @@ it.each(['success', 'failure'] as const)('fetches once for any number of unknown
   expect([provider.requests.discovery, await service.fetches(result)]).toEqual([1, 1]);
 });
 
+it('needs the key id of a JWT if the issuer has several keys for its algorithm', async () => {
+  provider.use([await SigningKey.generate('ES256')]);
+  expect(await open().refusal(provider.sign({}, { alg: 'ES256', kid: null }))).toBe('jwt-key');
+});
+
+it('uses the other keys if one cannot be used', async () => {
+  const service = open();
+  provider.published[0] = { ...provider.key().publicJwk, n: 'AQAB' };
+  expect(await service.refusal(provider.sign({}, { alg: 'ES256' }))).toBeUndefined();
+  expect(await service.refusal(provider.sign())).toBe('jwt-key');
+});
+
 it('fetches new keys periodically, and refuses a withdrawn key from then on', async () => {
   const service = open({ interval: 50 });
   service.start();
