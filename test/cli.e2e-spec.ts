@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
@@ -139,7 +139,10 @@ describe('token', () => {
   });
 
   it.each([
+    ['unknown command', [misplaced]],
     ["required option '--name <name>' not specified", ['issue']],
+    ['printable', ['issue', '--name', 'a\tb']],
+    ['such as 90d, 24h or 30m, or never', ['issue', '--name', 'x', '--expires', '0h']],
     ["unknown option '--nmae'\n(Did you mean --name?)", ['issue', '--nmae', misplaced]],
     ["unknown option '--***'", ['list', `--${misplaced}`]],
     ['names are listed and logged', ['issue', '--name', misplaced]],
@@ -190,6 +193,11 @@ describe('--help', () => {
   ])('begins with the command as it was called, %j %j', async (variables, args, usage) => {
     const { code, stdout } = await runCli(args, variables);
     expect([code, stdout]).toEqual([0, expect.stringMatching(usage)]);
+  });
+
+  it('has --version beside it', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(await runCli(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   it('names defaults in words', async () => {

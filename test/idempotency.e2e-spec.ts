@@ -259,19 +259,22 @@ describe("another module's handler", () => {
     service.api.call<Receipt | undefined>('POST', '/v1/receipts', { headers: { 'Idempotency-Key': key } });
   const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
-  it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)('writes nothing when it %s, and runs again', async (outcome) => {
-    const key = outcome.replaceAll(' ', '-');
-    const before = await countReceipts();
-    ReceiptsController.outcome = outcome;
-    expect((await write(key)).status).toBe(500);
-    await delay(200);
-    expect(await countReceipts()).toBe(before);
-    ReceiptsController.outcome = 'answers';
-    const { status, body } = await write(key);
-    expect([status, body]).toEqual([201, { attempt: ReceiptsController.attempts }]);
-    expectReplay(await write(key), { status, body, headers: new Headers() });
-    expect(await countReceipts()).toBe(before + 2);
-  });
+  it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
+    'writes nothing when it %s, and runs again',
+    async (outcome) => {
+      const key = outcome.replaceAll(' ', '-');
+      const before = await countReceipts();
+      ReceiptsController.outcome = outcome;
+      expect((await write(key)).status).toBe(500);
+      await delay(200);
+      expect(await countReceipts()).toBe(before);
+      ReceiptsController.outcome = 'answers';
+      const { status, body } = await write(key);
+      expect([status, body]).toEqual([201, { attempt: ReceiptsController.attempts }]);
+      expectReplay(await write(key), { status, body, headers: new Headers() });
+      expect(await countReceipts()).toBe(before + 2);
+    },
+  );
 
   it('may respond without a body', async () => {
     const attempts = ReceiptsController.attempts;

@@ -207,6 +207,15 @@ it('a feature can add metrics, with a series for each label value from the start
   expect(values('items_widgets_in_stock')).toEqual([5, 5]);
 });
 
+it('a scrape fails with a metric that cannot be read, and no longer than that', async () => {
+  let isBroken = true;
+  service.app.get(Metrics).gauge({ name: 'items_broken', help: 'x' }, () => (isBroken ? Promise.reject(new Error('no')) : 1));
+  const status = async () => (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).status;
+  expect(await status()).toBe(500);
+  isBroken = false;
+  expect(await status()).toBe(200);
+});
+
 it.each([
   ['GET', '/metrics', 200],
   ['POST', '/v1/items', 404],

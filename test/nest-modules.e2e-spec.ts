@@ -300,7 +300,9 @@ describe('a transaction', () => {
       await dataSource.transaction((manager) => manager.insert(Item, named('part 3')));
       expect(called).toEqual([]);
     });
-    expect(called).toEqual(['part 1', 'part 2']);
+    await expect(database.transaction(() => write('undone too').then(undone))).rejects.toThrow('undone');
+    database.afterCommit(() => called.push('outside'));
+    expect(called).toEqual(['part 1', 'part 2', 'outside']);
     const kept = await items.find({ where: [{ name: Like('part%') }, { name: 'undone' }], order: { name: 'ASC' } });
     expect(kept.map(({ name }) => name)).toEqual(['part 1', 'part 2', 'part 3']);
   });

@@ -40,6 +40,31 @@ describe('openapi.json', () => {
     expect(JSON.stringify(document).match(relativeLinks)).toBeNull();
   });
 
+  it('names the responses of each operation with their headers, and the bounds of a limit', () => {
+    const statuses = contract.operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(' ')]);
+    expect(statuses).toEqual(
+      expect.arrayContaining([
+        ['get /v1/items', '200 400 401 403 429 503'],
+        ['post /v1/items', '201 400 401 403 413 422 429 503'],
+      ]),
+    );
+    const others = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
+    const headers: Record<string, string[]> = {
+      201: ['Idempotent-Replayed', ...others],
+      401: ['WWW-Authenticate', 'X-Request-Id'],
+      403: [...others, 'WWW-Authenticate'],
+      429: [...others, 'Retry-After'],
+      503: [...others, 'Retry-After'],
+    };
+    for (const { operation } of contract.operations.filter(({ name }) => name.endsWith(' /v1/items'))) {
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect([status, Object.keys(response.headers).toSorted()]).toEqual([status, (headers[status] ?? others).toSorted()]);
+      }
+    }
+    const limit = contract.operation('get', '/v1/items').parameters?.find(({ name }) => name === 'limit');
+    expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
+  });
+
   it('links every problem to its documentation', async () => {
     const { api } = service;
     const page = await (await fetch(`${api.origin}/docs/problems`)).text();

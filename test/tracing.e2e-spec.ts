@@ -126,8 +126,17 @@ it('the called service continues the trace', async () => {
   expect(attributesOf('GET')).toEqual({ ...called, 'http.request.method': 'GET', 'http.response.status_code': 200 });
 });
 
+it('concurrent requests have separate traces', async () => {
+  const client = await service.newClient();
+  await client.list();
+  const traces = await Promise.all(Array.from({ length: 20 }, () => traceOf(client, 'GET /v1/items', 200)));
+  for (const { tree } of traces) expect(tree).toEqual(['GET /v1/items', '  rate limit', '  SELECT']);
+});
+
 it.each([
   [undefined, '1', '00', '00'],
+  ['parentbased_traceidratio', '0', '01', '01'],
+  ['always_on', '0', '00', '01'],
   ['traceidratio', '0', '01', '00'],
 ])('the sampler %s with %s makes of the flags %s of the caller %s', async (name, ratio, flags, expected) => {
   startTracing({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio });

@@ -112,7 +112,8 @@ defineFilter(Thing, { name: { type: 'string', indexes: ['things_name_idx'] } }, 
 })
 class ThingsModule {}
 
-const reading = (path: string | string[]) => applyDecorators(Get(path), RequireScopes('things'), Operation({ summary: 'Read a thing' }));
+const reading = (path: string | string[]) =>
+  applyDecorators(Get(path), RequireScopes('things'), Operation({ summary: 'Read a thing' }));
 
 @Controller('things')
 class SameNameController {

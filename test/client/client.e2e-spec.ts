@@ -71,12 +71,18 @@ describe('a ProblemError', () => {
   it.each([
     ['text/html', '<h1>No</h1>'],
     ['application/json', '{"status":200}'],
+    ['application/json', ''],
   ])('is made of responses without problem details, too: %s %s', async (type, body) => {
     gateway.failNext({ status: 403, headers: { 'Content-Type': type }, body });
     const { message, problem } = await problemOf(listItems({ client: connect() }));
     expect(message).toBe('403 Forbidden: The answer has no problem details.');
     expect(problem).toMatchObject({ type: 'about:blank', status: 403, instance: `${gateway.origin}/v1/items` });
   });
+});
+
+it('returns the problem itself with `throwOnError: false`', async () => {
+  const { error } = await listItems({ client: connect({ token: 'wrong' }), throwOnError: false });
+  expect([error instanceof Error, error?.status]).toEqual([false, 401]);
 });
 
 it('has the types of the document: what an operation takes, what it returns, and which list it walks', async () => {
@@ -144,6 +150,13 @@ describe('a walk', () => {
     expect(await take(walk(listItems, { client, query: { ...query, cursor } }))).toEqual({ names: EVEN.slice(100) });
   });
 
+  it('asks for nothing more when it is left', async () => {
+    for await (const { name } of walk(listItems, { client: connect(), query })) {
+      if (name === EVEN[99]) break;
+    }
+    expect(gateway.keys).toHaveLength(1);
+  });
+
   it('gives what comes before an error', async () => {
     const tokens = [service.api.token, 'wrong'];
     const { names, error } = await take(walk(listItems, { client: connect({ token: () => tokens.shift() ?? '' }), query }));
@@ -202,6 +215,12 @@ describe('a call that fails', () => {
       if (requests === 2) expect(await items.count()).toBe(before + (call === 'list' ? 0 : 1));
     },
   );
+
+  it('ends with the last error when there is no response', async () => {
+    gateway.failNext('lose', 'lose', 'lose');
+    await expect(listItems({ client: connect({ retries: 2 }) })).rejects.toThrow('fetch failed');
+    expect(gateway.keys).toHaveLength(3);
+  });
 
   it('waits as long as Retry-After says, which is enough: no request is refused twice', async () => {
     const limited = await startService({ RATE_LIMIT: '3', RATE_LIMIT_WINDOW: '1' });

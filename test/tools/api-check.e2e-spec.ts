@@ -22,8 +22,15 @@ const rows: Row[] = [
   ['accepts', 'the security that it inherited', {}, { security: [{ token: [] }] }],
   ['refuses', 'other scopes', { 'x-required-scopes': ['a'] }, { 'x-required-scopes': ['b'] }],
   ['refuses', 'a parameter that is required now', parameter({}), parameter({ required: true })],
+  ['refuses', 'a new required parameter', {}, parameter({ required: true })],
+  ['accepts', 'a new optional parameter', {}, parameter({})],
+  ['refuses', 'a lower maximum', integer({ maximum: 100 }), integer({ maximum: 50 })],
   ['accepts', 'another text of a parameter', parameter({}), parameter({ description: 'Rows. '.repeat(99) })],
   ['refuses', 'another default', integer({ default: 20 }), integer({ default: 10 })],
+  ['refuses', 'a new required body', {}, { requestBody: { ...json({}), required: true } }],
+  ['refuses', 'no property of a request', request(property({})), request(property())],
+  ['accepts', 'a new property of a request', request(property()), request(property({}))],
+  ['refuses', 'fewer values in a request', request(enumeration('a', 'b')), request(enumeration('a'))],
   ['refuses', 'a required property of a request', request({}), request({ required: ['name'] })],
   ['refuses', 'no header', header({ schema: {} }), header()],
   ['refuses', 'an optional header', header({ required: true, schema: {} }), header({ schema: {} })],
@@ -31,6 +38,7 @@ const rows: Row[] = [
   ['refuses', 'no property of a response', response(json(property({}))), response(json(property()))],
   ['accepts', 'a new property of a response', response(json(property())), response(json(property({})))],
   ['refuses', 'an optional property of a response', response(json({ required: ['name'] })), response(json({}))],
+  ['refuses', 'another format in a response', response(json(property({}))), response(json(property({ format: 'byte' })))],
   ['refuses', 'more values in a response', response(json(enumeration('a'))), response(json(enumeration('a', 'b')))],
 ];
 
