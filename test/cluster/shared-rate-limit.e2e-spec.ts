@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '../support/http-client.js';
 import { statusesOf } from '../support/load.js';
 import { RedisServer } from '../support/redis.js';
@@ -23,6 +24,21 @@ it('admits exactly 100 requests of a token over four processes, also after refus
     // Refused calls are not stored.
     expect(await redis.command('LLEN', name)).toBeLessThanOrEqual(LIMIT);
   }
+});
+
+it('admits exactly 100 requests of a token to one of four processes, also while Redis pauses for 80 ms', async () => {
+  const before = await shared.changes();
+  const [token = ''] = await shared.newTokens(1);
+  const client = new HttpClient(shared.cluster.processes[0]?.origin ?? '', token, true);
+  // More than the share of the process.
+  const early = await burst(client, 31);
+  redis.signal('SIGSTOP');
+  const during = burst(client, LIMIT - 31);
+  await delay(80);
+  redis.signal('SIGCONT');
+  expect(statusesOf([...early, ...(await during)])).toEqual({ 200: LIMIT });
+  expect(statusesOf(await burst(client, 10))).toEqual({ 429: 10 });
+  expect(await shared.changes()).toEqual(before);
 });
 
 it('allows a token that switches processes the share of each, and no more, when Redis fails', async () => {

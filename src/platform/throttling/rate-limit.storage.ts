@@ -12,10 +12,10 @@ import { SlidingWindow, type WindowState } from './sliding-window.js';
 const TIMES = {
   /** Longest wait for the first connection at the start. */
   connect: 500,
-  /** Longest wait of a request for Redis. */
-  call: 50,
-  /** Redis counts as away after only slow responses for this time, at least {@link SLOW_RESPONSES}. */
-  slow: 500,
+  /** A response of Redis that takes longer is slow. */
+  slow: 50,
+  /** Longest wait of a request. Redis then counts as away, as it does after {@link SLOW_RESPONSES} or more, all slow, for so long. */
+  away: 500,
   /** Between two attempts to use Redis again. */
   probe: 250,
   /** Within this time, all processes use Redis again. */
@@ -36,10 +36,10 @@ const STORAGES = ['redis', 'process'] as const;
 /**
  * Counts requests in Redis for all processes, or in this process with its share of the limit.
  *
- * Each process always counts the requests that it admits. Redis decides while it responds in time. If a response is slow or Redis is
- * away, the process admits while its own count is below its share. For one window after Redis is back, both counts must admit. At most
- * limit × (2 − 1/N) requests pass in the window in which all processes lose Redis, or in each window while some of them have lost it or
- * wait too long for it; in all other windows at most the limit.
+ * Each process always counts the requests that it admits. Redis decides while it is present: a request waits for a slow response, at most
+ * 500 ms. While Redis is away, the process admits if its own count is below its share. For one window after Redis is back, both counts
+ * must admit. So at most limit × (2 − 1/N) requests pass in the window in which all processes lose Redis, or in each window while some
+ * of them have lost it; in all other windows at most the limit.
  */
 export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimiter');
@@ -53,7 +53,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private failedKey: string | undefined;
   /** Starts of the slow responses in a row, by `performance.now()`. */
   private slow: number[] = [];
-  private backSince = -Infinity;
+  /** `Infinity` while Redis is not used. */
+  private backSince = Infinity;
   private probing: NodeJS.Timeout | undefined;
 
   constructor(
@@ -73,7 +74,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.redisDuration = metrics.histogram(
       { name: 'items_rate_limit_redis_duration_seconds', help: 'Response time of Redis' },
       // Requests wait no longer than the last bound.
-      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05],
+      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
     );
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
     metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () =>
@@ -96,11 +97,12 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
+    this.backSince = -Infinity;
     await within(TIMES.connect, connection.connect()).catch(this.leave);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
-  /** Counts a request if a slot is free. Never rejects; waits at most 50 ms for Redis. @returns times in seconds, rounded up */
+  /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns times in seconds, rounded up */
   async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
     const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl));
     const seconds = Math.ceil(freeIn / 1000);
@@ -115,24 +117,27 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
     const window = this.windows.getOrInsertComputed(ttl, () => new SlidingWindow(ttl));
-    // The share of this process.
-    const part = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
-    const { redis } = this;
-    if (!redis || this.failedKey !== undefined) {
-      return this.decided(window.hit(key, part), 'process');
+    const share = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
+    const keepsToShare = () => performance.now() < this.backSince + ttl + TIMES.back;
+    const start = performance.now();
+    const reserved = keepsToShare() ? window.hit(key, share, start) : undefined;
+    const shared = reserved?.admitted === false ? undefined : await this.ask(key, limit, ttl);
+    if (shared?.admitted === false) {
+      if (reserved) {
+        window.remove(key, start);
+      }
+      return this.decided(shared, 'redis');
     }
-    const mustAgree = performance.now() < this.backSince + ttl + TIMES.back;
-    const own = mustAgree ? window.hit(key, part) : undefined;
-    const shared = own?.admitted === false ? undefined : await this.ask(redis, key, limit, ttl);
-    if (!shared) {
-      return this.decided(own ?? window.hit(key, part), 'process');
-    }
-    if (own && !shared.admitted) {
-      window.remove(key);
-    } else if (!own && shared.admitted) {
+    // During the wait, the process may have lost Redis, and returned to it.
+    if (shared && !reserved && !keepsToShare()) {
       window.add(key);
+      return this.decided(shared, 'redis');
     }
-    return this.decided(own && own.remaining < shared.remaining ? own : shared, 'redis');
+    const own = reserved ?? window.hit(key, share);
+    if (!shared || !own.admitted) {
+      return this.decided(own, 'process');
+    }
+    return this.decided(own.remaining < shared.remaining ? own : shared, 'redis');
   }
 
   private decided(state: WindowState, storage: (typeof STORAGES)[number]): WindowState {
@@ -141,29 +146,31 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return state;
   }
 
-  /** @returns undefined if Redis failed or was slow */
-  private async ask(redis: RedisWindow, key: string, limit: number, ttl: number): Promise<WindowState | undefined> {
+  /** @returns undefined if Redis is away, fails, or does not respond in time */
+  private async ask(key: string, limit: number, ttl: number): Promise<WindowState | undefined> {
+    if (!this.redis || this.failedKey !== undefined) {
+      return undefined;
+    }
     const start = performance.now();
-    const response = redis.hit(key, limit, ttl).finally(() => {
+    const response = this.redis.hit(key, limit, ttl).finally(() => {
       this.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
-    response.catch((error: unknown) => this.leave(error, key));
     try {
-      const state = await within(TIMES.call, response);
+      const state = await within(TIMES.slow, response);
       this.slow = [];
       return state;
     } catch (error) {
       this.slow.push(start);
-      if (this.slow.length >= SLOW_RESPONSES && performance.now() - (this.slow[0] ?? start) >= TIMES.slow) {
-        this.leave(error, key);
-      }
-      return undefined;
+      const isAway = this.slow.length >= SLOW_RESPONSES && performance.now() - (this.slow[0] ?? start) >= TIMES.away;
+      const rest = isAway ? Promise.reject(error) : within(TIMES.away - TIMES.slow, response);
+      return rest.catch((reason: unknown) => this.leave(reason, key));
     }
   }
 
-  private readonly leave = (err: unknown, key = ''): void => {
+  private readonly leave = (err: unknown, key = ''): undefined => {
     if (this.failedKey === undefined) {
       this.failedKey = key;
+      this.backSince = Infinity;
       this.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'Redis unavailable, counting per process', err });
     }
@@ -174,7 +181,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     try {
-      await within(TIMES.call, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
+      await within(TIMES.slow, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
     } catch {
       return;
     }

@@ -23,7 +23,9 @@ it('counts calls that were admitted elsewhere, beyond the limit, and frees a slo
   }
   // At 1050, with calls at 1000, 1010, … 1040: the fourth must leave.
   expect(calls.hit('a', 2)).toEqual({ admitted: false, remaining: 0, freeIn: 80 });
-  calls.remove('a');
+  calls.remove('a', 1010);
+  expect(calls.hit('a', 2)).toEqual({ admitted: false, remaining: 0, freeIn: 80 });
+  calls.remove('a', 1040);
   expect(calls.hit('a', 2)).toEqual({ admitted: false, remaining: 0, freeIn: 70 });
   now += 70;
   expect(calls.hit('a', 2)).toEqual({ admitted: true, remaining: 0, freeIn: 10 });

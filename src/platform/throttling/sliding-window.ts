@@ -30,8 +30,7 @@ export class SlidingWindow {
   }
 
   /** Counts a call, if fewer than `limit` are counted. */
-  hit(key: string, limit: number): WindowState {
-    const now = this.now();
+  hit(key: string, limit: number, now = this.now()): WindowState {
     const { times, first } = this.callsOf(key, now);
     const admitted = times.length - first < limit;
     if (admitted) {
@@ -50,9 +49,10 @@ export class SlidingWindow {
     this.callsOf(key, now).times.push(now);
   }
 
-  /** Removes the latest call, which was refused elsewhere. */
-  remove(key: string): void {
-    this.callsOf(key, this.now()).times.pop();
+  /** Removes a call that was counted at this time, and refused elsewhere. */
+  remove(key: string, time: number): void {
+    const { times } = this.callsOf(key, this.now());
+    times.splice(times.lastIndexOf(time), 1);
   }
 
   private callsOf(key: string, now: number): Calls {
