@@ -217,6 +217,16 @@ it('counts alone after responses that were late for 500 ms, and asks Redis again
   expect(await simulation.admittedOf(0, LIMIT + 1)).toBe(LIMIT);
 });
 
+it('returns to Redis once, when a stall of the process lets two probes overlap', async () => {
+  const simulation = await Simulation.start();
+  connectionOf(0).delay(1000, 0);
+  connectionOf(0).cut(0);
+  // Two probes are due, with no time for a response in between.
+  jest.advanceTimersByTime(500);
+  await simulation.elapse(10);
+  expect(await simulation.metrics[0]?.registry.metrics()).toContain('items_rate_limit_storage_changes_total{to="redis"} 1\n');
+});
+
 it('does not count in a process that is back what Redis refuses', async () => {
   const simulation = await Simulation.start();
   simulation.send(1, LIMIT);

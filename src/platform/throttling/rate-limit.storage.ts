@@ -177,18 +177,18 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   };
 
   private async probe(): Promise<void> {
-    if (this.failedKey === undefined || !this.redis) {
+    const { redis, failedKey } = this;
+    if (!redis || failedKey === undefined) {
       return;
     }
-    try {
-      await within(TIMES.slow, this.redis.hit(this.failedKey, 1000, 1000, ':probe'));
-    } catch {
-      return;
+    const isBack = await within(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch(() => undefined);
+    // Probes of a busy process can overlap.
+    if (isBack && this.failedKey !== undefined) {
+      this.failedKey = undefined;
+      this.slow = [];
+      this.backSince = performance.now();
+      this.changes.inc({ to: 'redis' });
+      this.logger.log({ msg: 'Redis available again' });
     }
-    this.failedKey = undefined;
-    this.slow = [];
-    this.backSince = performance.now();
-    this.changes.inc({ to: 'redis' });
-    this.logger.log({ msg: 'Redis available again' });
   }
 }
