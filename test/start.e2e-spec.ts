@@ -124,6 +124,7 @@ describe('a start that cannot succeed', () => {
   });
 
   it.each([
+    ['/proc/x', 'no directory can be created there. Mount a volume there'],
     ['/sys/x', `user ${process.getuid?.()} has no permission to write there. Give the directory to this user`],
     ['/dev/null/x', 'a part of its path is not a directory. Move it'],
   ])('says that DATA_DIR=%s cannot be used: %s', async (DATA_DIR, fault) => {

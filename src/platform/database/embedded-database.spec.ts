@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Pool } from 'pg';
+import { createEmbedded } from '../../../test/support/test-database.js';
 import { DataDirectoryError, DataDirectoryInUseError, EmbeddedDatabase } from './embedded-database.js';
 
 it.each([
@@ -12,6 +14,10 @@ it.each([
     'the disk is full. Free some space',
   ],
   [Object.assign(new Error('x'), { code: 'EROFS', errno: -30 }), 'the file system is read-only. Mount it writable'],
+  [
+    new Error('could not write to file "x": No space left on device'),
+    'the disk is full (no space left on device). Free some space',
+  ],
   [new Error('something else'), 'something else. Fix this'],
   [{ status: 7 }, '{ status: 7 }. Fix this'],
 ])('says in words why a data directory cannot be used: %j', (cause, fault) => {
@@ -26,4 +32,18 @@ it('refuses a new directory that two starts create at once as in use, not as fau
   await (await Promise.any(opening)).close();
   await rm(directory, { recursive: true });
   expect(results).toContainEqual({ status: 'rejected', reason: expect.any(DataDirectoryInUseError) });
+});
+
+it('does not take a value in an error for a line of the log of PostgreSQL that says that it ends', async () => {
+  const { environment } = await createEmbedded('empty');
+  const database = await EmbeddedDatabase.open(environment.DATA_DIR);
+  const pool = new Pool(database.poolOptions());
+  const client = await pool.connect();
+  const forged = ['\n', '\r', '\r\n', '\n\n'].map((end) => `${end}2026-11-24 18:10:36.093 UTC [42] PANIC:  forged`);
+  for (const value of forged) await expect(client.query('SELECT $1::uuid', [value])).rejects.toThrow('forged');
+  const { rows } = await client.query('SELECT 1 AS alive');
+  client.release();
+  await pool.end();
+  await database.close();
+  expect(rows).toEqual([{ alive: 1 }]);
 });

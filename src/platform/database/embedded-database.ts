@@ -1,19 +1,21 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
-import { OperatorError } from '../config/operator-error.js';
+import { OperatorError, reportFailure } from '../config/operator-error.js';
 
-/** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), with their meaning and fix. */
+/** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with their meaning and fix. */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
+  [['No space left on device'], 'the disk is full (no space left on device)', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
   [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
+  [['ENOENT'], 'no directory can be created there', 'Mount a volume there'],
   [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
 ];
 
@@ -24,8 +26,8 @@ export class DataDirectoryError extends OperatorError {
   /** @param cause - PGlite also throws values that are no errors */
   constructor(directory: string, cause: unknown) {
     const given = Object(cause) as { code?: unknown; errno?: unknown; errcode?: unknown };
-    const codes = [given.code, given.errno, given.errcode];
     const reason = Error.isError(cause) ? cause.message : inspect(cause);
+    const codes = [given.code, given.errno, given.errcode, reason.split(': ').at(-1)];
     const [, fault, fix] = FAULTS.find(([known]) => codes.some((code) => known.includes(code))) ?? [[], reason, 'Fix this'];
     super(`The data directory ${directory} cannot be used: ${fault}. ${fix}, or choose another directory with DATA_DIR.`);
     this.fault = fault;
@@ -85,19 +87,26 @@ export class EmbeddedDatabase {
    * @throws OperatorError if there is none
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
-    const isNew = (await existingPart(directory)) !== clusterIn(directory);
-    if (isNew && !mayCreate) {
+    const existing = await existingPart(directory);
+    if (existing !== clusterIn(directory) && !mayCreate) {
       throw new OperatorError(`The data directory ${directory} has no database yet. Run "migrate", or start the service.`);
     }
     let lock: DatabaseSync | undefined;
     try {
+      // First alone, because the recursive option never returns for a directory in /proc.
+      const [first = ''] = relative(existing, resolve(directory)).split(sep);
+      await mkdir(join(existing, first), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') {
+          throw error;
+        }
+      });
       await mkdir(directory, { recursive: true, mode: 0o700 });
       lock = new DatabaseSync(join(directory, 'lock'));
       // An operating system lock, which is released when the process ends, even by `kill -9`.
       lock.exec('PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
       // Loaded only when used, because it is large.
       const { createPgConfig } = await import('@electric-sql/pglite/node-postgres');
-      const pglite = await openCluster(clusterIn(directory));
+      const pglite = await openCluster(directory);
       return new EmbeddedDatabase(pglite, lock, () => Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0 }));
     } catch (error) {
       lock?.close();
@@ -113,7 +122,8 @@ export class EmbeddedDatabase {
 }
 
 /** Creates a cluster under another name and renames it, so that an existing one is always complete. */
-async function openCluster(cluster: string): Promise<PGlite> {
+async function openCluster(directory: string): Promise<PGlite> {
+  const cluster = clusterIn(directory);
   const { PGlite } = await import('@electric-sql/pglite');
   const { pg_trgm } = await import('@electric-sql/pglite/contrib/pg_trgm');
   if (!existsSync(cluster)) {
@@ -128,8 +138,21 @@ async function openCluster(cluster: string): Promise<PGlite> {
       await remove();
     }
   }
-  // For `CREATE EXTENSION`, as on a server.
-  const pglite = await PGlite.create(cluster, { extensions: { pg_trgm } });
+  let opened: PGlite | undefined;
+  let reason: string | undefined;
+  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with a tab.
+  const onStderr = (line: string) => {
+    reason ??= /^\S+ \S+ \S+ \[\d+\] (?:FATAL|PANIC): +(.*)/.exec(line)?.[1];
+    if (reason !== undefined && opened?.ready) {
+      reportFailure(new DataDirectoryError(directory, new Error(reason)));
+    }
+    return false;
+  };
+  // The extension for `CREATE EXTENSION`, as on a server.
+  const pglite = await PGlite.create(cluster, { extensions: { pg_trgm }, onStderr }).catch((error: unknown) => {
+    throw reason === undefined ? error : new Error(reason, { cause: error });
+  });
+  opened = pglite;
   // The parser of PGlite 0.5.16 drops U+FEFF at the start of a text, unlike that of `pg`. Remove this once it does not.
   const execProtocolStream: PGlite['execProtocolStream'] = async (message, options) => {
     const { buffer, byteOffset, byteLength } = await pglite.execProtocolRaw(message, options);
