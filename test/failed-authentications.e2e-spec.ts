@@ -61,7 +61,6 @@ describe('a flood of bad tokens', () => {
 
   it('with valid checksums costs no more look-ups than the budget, and affects no client that was authenticated before', async () => {
     const { token: valid } = await service.newClient();
-    const { token: late } = await service.newClient();
     expect(await statusOf(valid, '192.0.2.2')).toBe(200);
     lookUps.mock.calls.length = 0;
     const began = performance.now();
@@ -75,8 +74,14 @@ describe('a flood of bad tokens', () => {
     // The others are those of the valid token, twice a second.
     expect(lookUps.mock.calls.length - unknown).toBeLessThanOrEqual(2 * seconds + 1);
     // A token that was not let in before is refused there, though it is valid, and is accepted from anywhere else.
-    await Promise.all(Array.from({ length: 10 }, () => statusOf(generateToken(), '192.0.2.2')));
-    expect(await Promise.all([statusOf(late, '192.0.2.2'), statusOf(late, '192.0.2.3')])).toEqual([401, 200]);
+    let late = valid;
+    // On a busy machine, the budget may grow before the token is used: then it is let in.
+    await eventually(async () => {
+      late = (await service.newClient()).token;
+      await Promise.all(Array.from({ length: 10 }, () => statusOf(generateToken(), '192.0.2.2')));
+      return (await statusOf(late, '192.0.2.2')) === 401;
+    });
+    expect(await statusOf(late, '192.0.2.3')).toBe(200);
     expect(await statusOf(late, '192.0.2.2')).toBe(200);
   });
 

@@ -68,8 +68,13 @@ describe('a signal', () => {
       const ended = service.end(signal);
       await eventually(() => service.has('shutting down'));
       if (signal === 'SIGINT') service.child.kill(signal);
+      const refuses = () =>
+        fetch(`${service.origin}/livez`).then(
+          () => false,
+          () => true,
+        );
+      await eventually(refuses);
       await delay(700);
-      await expect(fetch(`${service.origin}/livez`)).rejects.toThrow();
       const probes = ['livez', 'readyz'].map(async (path) => (await fetch(`${service.metricsOrigin}/${path}`)).status);
       expect(await Promise.all(probes)).toEqual([200, 503]);
       expect([service.child.exitCode, create.answer()]).toEqual([null, '']);
@@ -88,7 +93,7 @@ describe('a signal', () => {
 
 describe('SHUTDOWN_DELAY', () => {
   it('is the time for which requests are served, each response closing its connection, while the service is not ready', async () => {
-    const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '5' });
+    const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '15' });
     // Items of requests that were in flight at earlier shutdowns exist.
     const { items } = (await service.client(token).list()).body;
     expect(items.map(({ name }) => name)).toEqual(['in flight', 'in flight', 'in flight']);
@@ -120,7 +125,7 @@ describe('SHUTDOWN_DELAY', () => {
     expect(await ended).toBe(0);
     // Requests behind the response that closes the connection do not run.
     expect(service.linesOf('request').filter(({ route }) => route === '/v1/items')).toHaveLength(5);
-    expect(performance.now() - signalled).toBeGreaterThanOrEqual(5000);
+    expect(performance.now() - signalled).toBeGreaterThanOrEqual(15_000);
   });
 });
 
@@ -136,7 +141,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
       PORT: '0',
       METRICS_PORT: '0',
       SHUTDOWN_DELAY: '0',
-      SHUTDOWN_TIMEOUT: '0.5',
+      SHUTDOWN_TIMEOUT: '3',
     };
     const app = await startApp(readConfiguration(variables), SlowModule);
     const { port } = app.getHttpServer().address() as AddressInfo;

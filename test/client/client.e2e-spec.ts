@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { DataSource, type Repository } from 'typeorm';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../clients/typescript/src/index.js';
 import { Item as ItemEntity } from '../../src/items/item.entity.js';
 import { newId } from '../../src/platform/index.js';
+import { eventually } from '../support/eventually.js';
 import { type Fault, Gateway } from '../support/gateway.js';
 import { startService } from '../support/service.js';
 import { useService } from '../support/use-service.js';
@@ -241,8 +243,14 @@ describe('a call that fails', () => {
     ['an attempt', 'keep waiting'],
   ] as const)('ends %s with its signal, after which there is no other', async (_what, fault) => {
     gateway.failNext(fault);
-    const call = createItem({ client: connect(), body: { name: 'x' }, signal: AbortSignal.timeout(200) });
-    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+    const controller = new AbortController();
+    const call = createItem({ client: connect(), body: { name: 'x' }, signal: controller.signal });
+    const ended = expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+    await eventually(() => gateway.keys.length === 1);
+    // Until the client waits.
+    await delay(200);
+    controller.abort(new DOMException('too late', 'TimeoutError'));
+    await ended;
     expect(gateway.keys).toHaveLength(1);
   });
 });

@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
 
 /** Milliseconds without a byte after which a response counts as whole. */
-const SILENCE = 300;
+const SILENCE = 2000;
+
+/** The same before the first byte. */
+const FIRST_SILENCE = 30_000;
 
 /** Everything that was received until the server closed the connection. */
 export interface RawAnswer {
@@ -28,7 +31,7 @@ export function sendRaw(port: number, bytes: string | Buffer, end: 'whole' | 'si
     });
     socket.on('end', finish);
     socket.on('error', (error) => (text === '' ? reject(error) : finish()));
-    socket.setTimeout(5000);
+    socket.setTimeout(FIRST_SILENCE);
     socket.on('timeout', finish);
   });
 }

@@ -138,21 +138,20 @@ async function openCluster(directory: string): Promise<PGlite> {
       await remove();
     }
   }
-  let opened: PGlite | undefined;
   let reason: string | undefined;
   // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with a tab.
   const onStderr = (line: string) => {
     reason ??= /^\S+ \S+ \S+ \[\d+\] (?:FATAL|PANIC): +(.*)/.exec(line)?.[1];
-    if (reason !== undefined && opened?.ready) {
+    if (reason !== undefined && pglite.ready) {
       reportFailure(new DataDirectoryError(directory, new Error(reason)));
     }
     return false;
   };
   // The extension for `CREATE EXTENSION`, as on a server.
-  const pglite = await PGlite.create(cluster, { extensions: { pg_trgm }, onStderr }).catch((error: unknown) => {
+  const pglite: PGlite = new PGlite(cluster, { extensions: { pg_trgm }, onStderr });
+  await pglite.waitReady.catch((error: unknown) => {
     throw reason === undefined ? error : new Error(reason, { cause: error });
   });
-  opened = pglite;
   // The parser of PGlite 0.5.16 drops U+FEFF at the start of a text, unlike that of `pg`. Remove this once it does not.
   const execProtocolStream: PGlite['execProtocolStream'] = async (message, options) => {
     const { buffer, byteOffset, byteLength } = await pglite.execProtocolRaw(message, options);

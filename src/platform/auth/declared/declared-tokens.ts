@@ -34,6 +34,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
   private readonly logger = new Logger('DeclaredTokens');
   private isFileValid = true;
   private isStopped = false;
+  private inForce = '';
+  private lastRead = '';
 
   constructor(
     private readonly configuration: Configuration,
@@ -54,7 +56,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
       if (faults.length > 0) {
         throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '));
       }
-      void this.follow(path, mark, interval);
+      this.inForce = mark;
+      void this.follow(path, interval);
     }
   }
 
@@ -62,21 +65,24 @@ export class DeclaredTokens implements OnApplicationShutdown {
     this.isStopped = true;
   }
 
-  private async follow(path: string, first: string, interval: number): Promise<void> {
-    let [inForce, last] = [first, first];
+  private async follow(path: string, interval: number): Promise<void> {
     while (!this.isStopped) {
       await delay(interval, undefined, { ref: false });
-      const { mark, parse } = await readTokensFile(path);
-      // A change must be the same in two reads: editors truncate a file before they write it.
-      if (mark !== inForce && mark === last) {
-        inForce = mark;
-        const faults = this.take(parse(), 'file changed');
-        if (faults.length > 0) {
-          this.logger.error({ msg: 'tokens file rejected, the previous tokens stay valid', faults });
-        }
-      }
-      last = mark;
+      await this.readAgain(path);
     }
+  }
+
+  /** Applies a change once it is the same in two reads: editors truncate a file before they write it. */
+  async readAgain(path: string): Promise<void> {
+    const { mark, parse } = await readTokensFile(path);
+    if (mark !== this.inForce && mark === this.lastRead) {
+      this.inForce = mark;
+      const faults = this.take(parse(), 'file changed');
+      if (faults.length > 0) {
+        this.logger.error({ msg: 'tokens file rejected, the previous tokens stay valid', faults });
+      }
+    }
+    this.lastRead = mark;
   }
 
   private take({ tokens, faults }: Declaration, reason: string): string[] {
