@@ -38,6 +38,8 @@ async function catsWith(environment: NodeJS.ProcessEnv): Promise<Cats> {
   return withConfiguration(readConfiguration(environment), async () => (await application.compile()).get(Cats));
 }
 
+const withParameter = (parameter: string) => `postgres://db/items?${parameter}`;
+
 describe('the configuration', () => {
   it.each([{}, { PORT: '', DATABASE_URL: ' ', HOME: '/root' }])('has all defaults with the environment %j', (environment) => {
     expect(readConfiguration(environment)).toEqual(new Configuration());
@@ -57,6 +59,20 @@ describe('the configuration', () => {
   });
 
   it.each([
+    ...['disable', 'allow', 'prefer', 'require', 'no-verify', 'verify-ca', 'verify-full'].map((mode) => `sslmode=${mode}`),
+    'sslrootcert=/ca.pem&sslmode=verify-full&sslcert=x&application_name=SSLMODE',
+    'uselibpqcompat=true&sslmode=require',
+    'ssl=true',
+    'ssl=no-verify',
+    'sslnegotiation=direct',
+    'sslcompression=0',
+    'options=-c%20search_path%3Dx',
+  ])('leaves the parameters %s to pg', (parameters) => {
+    const DATABASE_URL = withParameter(parameters);
+    expect(readConfiguration({ DATABASE_URL })).toMatchObject({ DATABASE_URL });
+  });
+
+  it.each([
     ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
     ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
     ['RATE_LIMIT_REPLICAS must not exceed RATE_LIMIT', { RATE_LIMIT: '2', RATE_LIMIT_REPLICAS: '3' }],
@@ -72,6 +88,9 @@ describe('the configuration', () => {
     ['OTEL_TRACES_SAMPLER', 'loud'],
     ['PORT', '70000 -1 http 1e3 010'],
     ['DATABASE_URL', 'mysql://user:hunter2@db/items postgres://db/ postgres://us%er@db/items db'],
+    ['DATABASE_URL', ['SSLMODE=require', 'sslMode=require', 'ssl-mode=require', 'sslmode'].map(withParameter).join(' ')],
+    ['DATABASE_URL', ['sslmode=requre', 'sslmode=', 'sslmode=REQUIRE', 'a=b&ssl_mode=x'].map(withParameter).join(' ')],
+    ['DATABASE_REPLICA_URLS', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],
     ['DATABASE_REPLICA_URLS', 'postgres://db/items, mysql://db/items'],
     ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
     ['MIGRATE_ON_START', 'yes TRUE 1'],

@@ -5,7 +5,11 @@ import { parseRedisUrl } from '../redis/redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
 
 const FORMS = {
-  postgresUrl: ['a URL like postgres://user:password@host:5432/database, special characters percent-encoded', isPostgresUrl],
+  postgresUrl: [
+    'a URL like postgres://user:password@host:5432/database?sslmode=verify-full, special characters percent-encoded; ' +
+      'sslmode and its value in lower case, as in the PostgreSQL manual',
+    isPostgresUrl,
+  ],
   redisUrl: [
     'a URL like redis://user:password@host:6379/0 (rediss:// with TLS), ' +
       'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379',
@@ -90,8 +94,13 @@ function isReadableFile(path: string): boolean {
   }
 }
 
+/** `pg` ignores a parameter with another spelling, and does not encrypt without a value. */
+const TLS_PARAMETER = /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
+
 /** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {
-  const { protocol = '', pathname = '', username = '', password = '' } = URL.parse(text) ?? {};
-  return /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1 && [pathname, username, password].every(isDecodable);
+  const { protocol = '', pathname = '', username = '', password = '', search = '' } = URL.parse(text) ?? {};
+  const tls = search.split(/[?&]/).filter((parameter) => /^ssl(?:[-_]?mode)?(?:=|$)/i.test(parameter));
+  const isPostgres = /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1;
+  return isPostgres && [pathname, username, password].every(isDecodable) && tls.every((each) => TLS_PARAMETER.test(each));
 }
