@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
@@ -16,6 +16,13 @@ type Settings = Readonly<Record<string, string>>;
 
 /** Modes of `pg_ctl stop -m`: `fast` rolls back and disconnects clients, `immediate` is a crash with recovery at the next start. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+/** Settings of a server that listens on every address, and asks all roles but the superuser for their password. */
+export function askingForPasswords(): Settings {
+  const file = join(serverDirectory('hba', accountOf('postgres')), 'pg_hba.conf');
+  writeFileSync(file, 'local all all trust\nhost all postgres all trust\nhost all all all scram-sha-256\n');
+  return { hba_file: file, listen_addresses: '*' };
+}
 
 export class PostgresServer {
   private readonly directory = serverDirectory('postgres', accountOf('postgres'));

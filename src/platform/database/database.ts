@@ -4,6 +4,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { DataSource, EntityManager, MigrationInterface } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../observability/describe-error.js';
+import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
 import {
   AppDataSource,
   MigrationsPendingError,
@@ -26,6 +27,8 @@ export class Database implements OnApplicationShutdown {
   private embedded: EmbeddedDatabase | undefined;
   private connecting: Promise<void> | undefined;
   private replicas: ReadReplicas | undefined;
+  /** Logs its causes, during an outage. */
+  private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
 
   constructor(
     @InjectDataSource() private readonly dataSource: AppDataSource,
@@ -79,7 +82,15 @@ export class Database implements OnApplicationShutdown {
     if (!this.dataSource.isReady) {
       throw databaseUnavailable();
     }
-    await this.dataSource.query('SELECT 1');
+    await this.dataSource.query('SELECT 1').catch((error: unknown) => {
+      this.warnOfOutage ??= warnOnceAMinute(this.logger);
+      this.warnOfOutage('database unavailable', error);
+      throw error;
+    });
+    if (this.warnOfOutage) {
+      this.warnOfOutage = undefined;
+      this.logger.log({ msg: 'database available again' });
+    }
   }
 
   /** Connects to the embedded database, or to a server in the background with retries. */
@@ -141,8 +152,7 @@ export class Database implements OnApplicationShutdown {
       if (this.isEmbedded || !isTemporary) {
         throw error;
       }
-      const hint = 'run "doctor" for details';
-      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint });
+      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint: 'run "doctor" for details' });
       this.logger.debug({ msg: 'database not ready', err: error });
     };
     const migrate = this.configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;

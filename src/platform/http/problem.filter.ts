@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import type { Request, Response } from 'express';
 import { QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
-import { describeError } from '../observability/describe-error.js';
+import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
 import { internalError, typeOfStatus } from './problem-types.js';
 import { sendJson } from './express.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
@@ -11,6 +11,7 @@ import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
+  private readonly warn = warnOnceAMinute(this.logger);
 
   catch(error: unknown, host: ArgumentsHost): void {
     const [request, response] = host.getArgs<[Request, Response]>();
@@ -32,7 +33,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (status === internalError.status) {
       this.logger.error({ msg: 'request failed', err: cause });
     } else if (status > internalError.status || cause instanceof QueryFailedError) {
-      this.logger.warn({ msg: message, reason: Error.isError(cause) ? describeError(cause).message : undefined });
+      this.warn(message, cause);
     }
   }
 }

@@ -1,0 +1,56 @@
+import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
+import { ServiceProcess } from '../support/process.js';
+import { eventually } from '../support/service.js';
+import { declareToken } from '../support/tokens.js';
+
+it('logs why the database is unavailable once, not for each request, and when it is available again', async () => {
+  const server = await PostgresServer.start(askingForPasswords());
+  await server.query(`CREATE ROLE items LOGIN PASSWORD 'canary-1'`);
+  await server.query('CREATE DATABASE items OWNER items');
+  const DATABASE_URL = server.url.replace(/postgres@(.*)postgres$/, 'items:canary-1@$1items');
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({ DATABASE_URL, ...variables });
+  const client = service.client(token);
+  expect((await client.list()).status).toBe(200);
+  const causes = (msg: string) => service.linesOf(msg).map(({ level, reason }) => `${String(level)} ${String(reason)}`);
+
+  /** Rejects new connections and ends those that exist. */
+  const shut = async (statement: string) => {
+    await server.query(statement);
+    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'items'`);
+  };
+  const refused = async (reason: string) => {
+    await eventually(async () => {
+      const replies = await Promise.all([client.list(), client.create({ name: 'x' }), client.send('GET', '/readyz')]);
+      return (
+        replies.every(({ status }) => status === 503) && causes('database unavailable').some((each) => each.includes(reason))
+      );
+    });
+    for (let call = 0; call < 20; call += 1) {
+      expect((await client.list()).status).toBe(503);
+      expect((await client.send('GET', '/readyz')).status).toBe(503);
+    }
+    for (const msg of ['database unavailable', 'The database is not available.']) {
+      expect(causes(msg).filter((each) => each.includes(reason))).toEqual([`warn No connection to the database. ${reason}`]);
+    }
+  };
+
+  await shut(`ALTER ROLE items PASSWORD 'canary-2'`);
+  await refused('password authentication failed for user "items"');
+  await shut(`ALTER ROLE items NOLOGIN PASSWORD 'canary-1'`);
+  await refused('role "items" is not permitted to log in');
+  expect(service.has('database available again')).toBe(false);
+  await server.query('ALTER ROLE items LOGIN');
+  await service.becomesReady();
+  expect((await client.list()).status).toBe(200);
+  expect(service.linesOf('database available again')).toMatchObject([{ level: 'info' }]);
+
+  // Another outage with the same cause is logged again.
+  await shut(`ALTER ROLE items PASSWORD 'canary-2'`);
+  await eventually(async () => {
+    await client.send('GET', '/readyz');
+    return causes('database unavailable').filter((each) => each.includes('password authentication failed')).length === 2;
+  });
+  expect(await service.end('SIGTERM')).toBe(0);
+  expect(service.output.stdout + service.output.stderr).not.toContain('canary');
+});
