@@ -37,7 +37,9 @@ it('log waits and applied migrations, and build the indexes during writes', asyn
   const { child, ended } = spawnCli(['migrate'], { ...database.environment, LOG_LEVEL: 'debug' });
   let log = '';
   child.stderr?.on('data', (text: Buffer) => (log += text.toString()));
-  await eventually(() => log.includes('waiting for another migrator'));
+  const { rows: holders } = await earlier.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const holder = holders[0]?.pid;
+  await eventually(() => log.includes(`"msg":"waiting for another migrator","pid":${holder}`));
 
   // The build has to wait for the end of this transaction; no other has to wait for the build.
   await earlier.query(`BEGIN; INSERT INTO items VALUES (gen_random_uuid(), 'not yet committed', null)`);
@@ -48,6 +50,8 @@ it('log waits and applied migrations, and build the indexes during writes', asyn
     return rows.length > 0;
   });
   expect(await validIndexes()).not.toEqual(INDEXES);
+  const progress = `"msg":"migration in progress","phase":"waiting for writers before build","percent":0,"blockedBy":[${holder}]`;
+  await eventually(() => log.includes(progress));
   await earlier.query('COMMIT');
   expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/\nMigrations applied: 2\.\n$/) });
   expect(await validIndexes()).toEqual(INDEXES);
@@ -85,6 +89,70 @@ it('skip an index whose extension is in a schema that is not on the search path'
   await client.query('CREATE SCHEMA extensions; CREATE EXTENSION pg_trgm SCHEMA extensions');
   expect(await migrate()).toMatchObject({ code: 0, stderr: expect.stringContaining('index skipped') });
   expect(await validIndexes()).toEqual(['items_name_id_idx']);
+});
+
+describe('of a role with a time limit for statements', () => {
+  let role: string;
+  let url: string;
+  let writer: Client;
+
+  beforeEach(async () => {
+    role = `items_test_${process.pid}_${Date.now()}`;
+    await client.query(`CREATE ROLE ${role} LOGIN SUPERUSER; ALTER ROLE ${role} SET statement_timeout = '1s'`);
+    url = Object.assign(new URL(databaseUrlOf(database)), { username: role }).href;
+    await migrate();
+    await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'; DROP INDEX ${INDEXES.join()}`);
+    writer = await connectTo(databaseUrlOf(database));
+    await writer.query(`BEGIN; INSERT INTO items VALUES (gen_random_uuid(), 'not yet committed', null)`);
+  });
+
+  afterEach(() => client.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
+
+  const build = `FROM pg_stat_activity WHERE usename = $1 AND query LIKE 'CREATE INDEX%' AND state = 'active'`;
+  /** Waits until the build waits for the writer, for longer than the limit if there is one. */
+  const takesLong = async () => {
+    const { rows } = await client.query(`SELECT ${build} AND now() - query_start > interval '2 s'`, [role]);
+    return rows.length > 0;
+  };
+
+  it('may last longer', async () => {
+    const migrator = spawnCli(['migrate'], { DATABASE_URL: url });
+    await migrator.becomes(takesLong);
+    await writer.query('COMMIT');
+    expect((await migrator.ended).code).toBe(0);
+    expect(await validIndexes()).toEqual(INDEXES);
+  });
+
+  it('stop a start when they are canceled, with a message, and the next one rebuilds the index', async () => {
+    const service = ServiceProcess.spawn({ DATABASE_URL: url });
+    await service.becomes(takesLong);
+    await client.query(`SELECT pg_cancel_backend(pid) ${build}`, [role]);
+    const { code, stderr } = await service.ended;
+    const message = /^The migration IndexItemNames\d+ was canceled: canceling statement due to user request\. Fix the cause/;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+    expect(service.has('database not ready')).toBe(false);
+    await writer.query('COMMIT');
+    const next = await ServiceProcess.startReady({ DATABASE_URL: url });
+    expect(await validIndexes()).toEqual(INDEXES);
+    expect(await next.end('SIGTERM')).toBe(0);
+  });
+});
+
+it('are repeated at the start when they waited too long for a lock, and name the sessions that have it', async () => {
+  await migrate();
+  await client.query(`DELETE FROM migrations WHERE name LIKE 'AddTokenR%'`);
+  await client.query('ALTER TABLE access_tokens DROP COLUMN last_four, DROP COLUMN family_id, DROP COLUMN replaced_by');
+  const blocker = await connectTo(databaseUrlOf(database));
+  const { rows } = await blocker.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  await blocker.query('BEGIN; LOCK TABLE access_tokens IN ACCESS SHARE MODE');
+  const service = await ServiceProcess.start(database.environment);
+  await service.becomes(() => service.has('migration in progress') && service.has('database not ready'));
+  expect(service.linesOf('migration in progress')[0]).toMatchObject({ phase: null, blockedBy: [rows[0]?.pid] });
+  const reason = /^The migration AddTokenRotation\d+ failed: canceling statement due to lock timeout\. /;
+  expect(service.linesOf('database not ready')[0]).toMatchObject({ reason: expect.stringMatching(reason) });
+  await blocker.query('COMMIT');
+  await service.becomesReady();
+  expect(await service.end('SIGTERM')).toBe(0);
 });
 
 it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning', async () => {

@@ -23,9 +23,23 @@ const LONGEST_PAUSE = 5000;
 
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** The database lacks migrations, and this process does not apply them. */
+/** The database lacks migrations that this process cannot apply now, or may not read which it has. Retried at the start. */
 export class MigrationsPendingError extends OperatorError {
   override readonly name = 'MigrationsPendingError';
+}
+
+/** TypeORM takes a table on which the role has no right for missing. */
+const UNREADABLE = `SELECT format('%I may not read the table migrations: as %s, run GRANT SELECT ON migrations TO %1$I.',
+    current_user, relowner::regrole) AS fault
+  FROM pg_class WHERE oid = to_regclass('migrations') AND NOT has_table_privilege(oid, 'SELECT')`;
+
+/** Names of the migrations to apply. @throws MigrationsPendingError if the role may not read which are applied */
+export async function pendingMigrations(dataSource: DataSource, runner?: QueryRunner): Promise<string[]> {
+  const [unreadable] = (await dataSource.query(UNREADABLE, [], runner)) as { fault: string }[];
+  if (unreadable) {
+    throw new MigrationsPendingError(`The role ${unreadable.fault}`);
+  }
+  return (await new MigrationExecutor(dataSource, runner).getPendingMigrations()).map(({ name }) => name);
 }
 
 /** Members of the driver that TypeORM's types omit. */
@@ -78,9 +92,9 @@ export class AppDataSource extends DataSource {
     try {
       // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
-      const [pending] = await new MigrationExecutor(this).getPendingMigrations();
+      const [pending] = await pendingMigrations(this);
       if (pending && !migrate) {
-        throw new MigrationsPendingError(`The database lacks migrations, such as ${pending.name}: run "migrate".`);
+        throw new MigrationsPendingError(`The database lacks migrations, such as ${pending}: run "migrate".`);
       }
       await (pending && migrate?.());
       for (const check of this.checks) {

@@ -3,8 +3,9 @@ import { type DynamicModule, Logger, Module, type Type } from '@nestjs/common';
 import { DataSource, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { describeError } from '../observability/describe-error.js';
-import type { PostgresDataSourceOptions } from './app-data-source.js';
-import { isUnavailable, sqlState } from './database-problem.js';
+import { MigrationsPendingError, pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
+import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
+import { hasSessions } from './shared-connections.js';
 
 /** Token of the migrations of each module. */
 export const MIGRATIONS = Symbol('migrations');
@@ -84,37 +85,57 @@ export abstract class IndexMigration extends ForwardMigration {
 /** Key of the advisory lock that serializes migrations of replicas that start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
-/** Milliseconds between two attempts to get that lock. */
-const LOCK_INTERVAL = 200;
+/** Tries to get that lock, and names the session that has it. */
+const LOCK = `SELECT pg_try_advisory_lock($1) AS locked, (SELECT max(pid) FROM pg_locks JOIN pg_database ON database = pg_database.oid
+  WHERE datname = current_database() AND locktype = 'advisory' AND classid::bigint << 32 | objid::bigint = $1) AS pid`;
 
-/** Milliseconds. Migrations may run long, but must not block other queries on a table while they wait for its lock. */
-const LIMITS = { query_timeout: 0, statement_timeout: 0, lock_timeout: 10_000 };
+/** Milliseconds between two attempts, and between two reports of the progress. */
+const LOCK_INTERVAL = 200;
+const PROGRESS_INTERVAL = 5000;
+
+/** Milliseconds. Migrations must not block other queries on a table while they wait for its lock. */
+const LIMITS = { query_timeout: 0, lock_timeout: 10_000 };
+
+/** Migrations may run long, also those of a role with limits: `pg` does not send a zero. The second limit is new in PostgreSQL 17. */
+const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'transaction_timeout')`;
+
+/** What an index build does, and the sessions that the migration waits for; no row if there is neither. */
+const PROGRESS = `SELECT phase, (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float,
+      blocks_done / nullif(blocks_total, 0)::float, tuples_done / nullif(tuples_total, 0)::float))::int AS percent, "blockedBy"
+  FROM pg_stat_activity LEFT JOIN pg_stat_progress_create_index USING (pid), pg_blocking_pids(pid) AS "blockedBy"
+  WHERE pid = $1 AND (phase IS NOT NULL OR "blockedBy" <> '{}')`;
 
 const logger = new Logger('Database');
 
 /** Applies all pending migrations, each in its own transaction. @returns their number */
 export async function applyMigrations(options: PostgresDataSourceOptions, signal: AbortSignal): Promise<number> {
   const extra = { ...(options.extra as object), ...LIMITS };
-  // One connection, and so one session: the lock is that of the migrations.
-  const dataSource = await new DataSource({ ...options, poolSize: 1, extra }).initialize();
+  // The session of the migrations, which has their lock, and one that reports the progress.
+  const dataSource = await new DataSource({ ...options, poolSize: 2, extra }).initialize();
+  let timer: NodeJS.Timeout | undefined;
   try {
-    await lock(dataSource, signal);
-    // With a runner of its own, TypeORM would keep the only connection if it may not create its table.
     const runner = dataSource.createQueryRunner();
-    const executor = new MigrationExecutor(dataSource, runner);
-    executor.transaction = 'each';
-    const pending = (await executor.getPendingMigrations()).map(({ name }) => name);
+    const [{ pid }] = (await runner.query(UNLIMIT)) as unknown as [{ pid: number }];
+    await lock(runner, signal);
+    const pending = await pendingMigrations(dataSource, runner);
     if (pending.length > 0) {
       logger.log({ msg: 'applying migrations', migrations: pending });
     }
+    timer = hasSessions(dataSource) ? setInterval(() => void logProgress(dataSource, pid), PROGRESS_INTERVAL) : undefined;
+    const executor = new MigrationExecutor(dataSource, runner);
+    executor.transaction = 'each';
     await executor.executePendingMigrations().catch(async (error: unknown) => {
-      if (isUnavailable(error)) {
+      const meaning = meaningOf(error);
+      if (meaning === 'connection' || sqlState(error) === READ_ONLY) {
         throw error;
       }
-      const [failed] = await executor.getPendingMigrations();
-      const reason = describeError(error).message;
+      const [failed] = await pendingMigrations(dataSource, runner);
+      const outcome = `${meaning === 'timeout' ? 'was canceled' : 'failed'}: ${describeError(error).message}`;
       const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
-      throw new OperatorError(`The migration ${failed?.name} failed: ${reason}. ${remedy}`, { cause: error });
+      // Of these two, only the first is retried at the start.
+      const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
+      throw new Failure(`The migration ${failed} ${outcome}. ${remedy}`, { cause: error });
     });
     for (const migration of pending) {
       logger.debug({ msg: 'migration applied', migration });
@@ -123,17 +144,23 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     await runner.query('DISCARD ALL');
     return pending.length;
   } finally {
+    clearInterval(timer);
     await dataSource.destroy();
   }
 }
 
 /** Polls, because a statement that waits on the server could not be canceled from here. */
-async function lock(dataSource: DataSource, signal: AbortSignal): Promise<void> {
-  const sql = 'SELECT pg_try_advisory_lock($1) AS locked';
-  for (let attempt = 1; !(await dataSource.query<[{ locked: boolean }]>(sql, [MIGRATION_LOCK]))[0].locked; attempt += 1) {
-    if (attempt === 1) {
-      logger.log({ msg: 'waiting for another migrator' });
-    }
-    await delay(LOCK_INTERVAL, undefined, { signal });
+async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
+  for (let holder: unknown; ; await delay(LOCK_INTERVAL, undefined, { signal })) {
+    const [{ locked, pid }] = (await runner.query(LOCK, [MIGRATION_LOCK])) as unknown as [{ locked: boolean; pid: unknown }];
+    if (locked) return;
+    if (pid !== holder) logger.log({ msg: 'waiting for another migrator', pid });
+    holder = pid;
   }
+}
+
+async function logProgress(dataSource: DataSource, pid: number): Promise<void> {
+  // Best effort: there may be no connection left.
+  const [progress] = await dataSource.query<object[]>(PROGRESS, [pid]).catch(() => []);
+  if (progress) logger.log({ msg: 'migration in progress', ...progress });
 }
