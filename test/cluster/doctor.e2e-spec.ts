@@ -13,6 +13,8 @@ let primary: PostgresServer;
 let standby: PostgresServer;
 let redis: RedisServer;
 let pooled: string;
+/** As `docs/scaling.md` says. */
+const LIMITS = ['statement_timeout = 4000', 'lock_timeout = 2000', 'idle_in_transaction_session_timeout = 4000'];
 
 beforeAll(async () => {
   [primary, redis] = await Promise.all([PostgresServer.start(), RedisServer.start()]);
@@ -20,7 +22,7 @@ beforeAll(async () => {
   expect((await runCli(['migrate'], { DATABASE_URL: primary.url })).code).toBe(0);
   await primary.query('CREATE DATABASE model TEMPLATE postgres');
   standby = await PostgresServer.startStandby(primary);
-  pooled = await startPgBouncer(primary.url, 2);
+  pooled = await startPgBouncer(await create('pooled', LIMITS.map((limit) => `ALTER DATABASE pooled SET ${limit}`).join(';')), 2);
 });
 
 /** Another database, with the migrations and what a statement made of them. @returns its URL */
@@ -43,6 +45,29 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^fail database\.connection: .*password authentication failed.*$/,
   ],
   ['PgBouncer alone', () => ({ DATABASE_URL: pooled }), /^fail database\.connection: .*unsupported.*set DATABASE_DIRECT_URL.*$/],
+  [
+    'a pooler whose sessions have no limits',
+    async () => ({ DATABASE_URL: await startPgBouncer(primary.url, 1), DATABASE_DIRECT_URL: primary.url }),
+    new RegExp(
+      String.raw`^fail database\.timeouts: (?:\w+_timeout = 0(?:, )?){3} → Run ${LIMITS.map((limit) => `ALTER ROLE <role> SET ${limit};`).join(' ')} .*$`,
+    ),
+  ],
+  [
+    'a pooler that ignores limits',
+    async () => ({
+      DATABASE_URL: await startPgBouncer(
+        primary.url,
+        1,
+        `ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout`,
+      ),
+    }),
+    /^fail database\.timeouts: .*statement_timeout = 0.*$/,
+  ],
+  [
+    'a primary that is read-only',
+    async () => ({ DATABASE_URL: await create('frozen', 'ALTER DATABASE frozen SET default_transaction_read_only = on') }),
+    /^fail database\.writable: read-only: default_transaction_read_only is on → .*default_transaction_read_only to off\.$/,
+  ],
   ['a standby', () => ({ DATABASE_URL: standby.url }), /^fail database\.writable: standby → Set DATABASE_URL to the primary.*$/],
   ['a replica away', () => ({ DATABASE_REPLICA_URLS: `postgres://${AWAY}/x` }), /^warn database\.replica\.1: .*ECONNREFUSED.*$/],
   [
@@ -56,6 +81,13 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
       DATABASE_URL: (await create('closed', 'GRANT SELECT ON migrations TO barred')).replace('postgres@', 'barred@'),
     }),
     /^fail database\.rights\.use: barred in schema public → Run GRANT SELECT.*$/,
+  ],
+  [
+    'a role that may not read which migrations are applied',
+    async () => ({
+      DATABASE_URL: (await create('sealed', 'GRANT SELECT ON items TO barred')).replace('postgres@', 'barred@'),
+    }),
+    /^fail database\.rights\.read: barred in schema public → Run GRANT SELECT ON migrations TO <role> .*$/,
   ],
   [
     'other migrations',
@@ -119,6 +151,7 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
   const tables = await query(empty, "SELECT FROM pg_tables WHERE schemaname = 'public'");
   expect([tables, await redis.command('DBSIZE')]).toEqual([[], 0]);
   expect(reports[0].found).toMatchObject({
+    'database.tls': 'not encrypted, to this machine',
     'database.extensions': 'pg_trgm is installed',
     'database.clock': expect.stringMatching(/^the database is -?\d+ ms ahead/),
     'database.migrations': 'nothing to apply',

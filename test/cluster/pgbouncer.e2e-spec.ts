@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { Cluster } from '../support/cluster.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
-import { runCli } from '../support/process.js';
+import { PostgresServer } from '../support/postgres-server.js';
+import { runCli, ServiceProcess } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
+import { eventually } from '../support/eventually.js';
+import { query } from '../support/query.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
-import { issueToken } from '../support/tokens.js';
+import { declareToken, issueToken } from '../support/tokens.js';
 
 /** Connections that everything has to share. */
 const POOL_SIZE = 2;
@@ -66,4 +70,26 @@ it('leaves no setting, lock or transaction on connections that others use', asyn
     await other.end();
   }
   expect(await cluster.stop()).toEqual([0, 0]);
+});
+
+it('does not carry out later what got 503, with the time limits of the handbook', async () => {
+  const [, limits = ''] = /^```sql\n(ALTER ROLE items SET .*?)^```$/ms.exec(await readFile('docs/scaling.md', 'utf8')) ?? [];
+  const server = await PostgresServer.start();
+  await server.query(`CREATE ROLE items LOGIN; ${limits}`);
+  await server.query('CREATE DATABASE items OWNER items');
+  const url = server.url.replace(/postgres@(.*)postgres$/, 'items@$1items');
+  const declared = await declareToken();
+  const own = { DATABASE_URL: await startPgBouncer(url, POOL_SIZE), DATABASE_DIRECT_URL: url };
+  const service = await ServiceProcess.startReady({ ...own, ...declared.variables });
+  const client = service.client(declared.token);
+  const blocker = await connectTo(url);
+  await blocker.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
+  expect((await client.create({ name: 'given up' })).status).toBe(503);
+  await blocker.query('COMMIT');
+  await eventually(
+    async () => (await query(url, `SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT%' AND state = 'active'`)).length === 0,
+  );
+  expect((await client.create({ name: 'kept' })).status).toBe(201);
+  expect((await client.list()).body.items).toMatchObject([{ name: 'kept' }]);
+  expect(await service.end('SIGTERM')).toBe(0);
 });

@@ -1,19 +1,32 @@
 import { execFileSync } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { accountOf, serverDirectory } from '../support/child.js';
-import { PostgresServer } from '../support/postgres-server.js';
+import { doctor } from '../support/doctor.js';
+import { startPgBouncer } from '../support/pgbouncer.js';
+import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
 
-it('uses TLS and verifies the server if the URL requires it, and is not ready with a certificate that it cannot verify', async () => {
+let server: PostgresServer;
+let certificate: string;
+
+/** An address of this machine that others could reach. */
+const addresses = Object.values(networkInterfaces()).flatMap((each = []) => each);
+const address = addresses.find(({ internal, family }) => !internal && family === 'IPv4')?.address ?? '';
+
+beforeAll(async () => {
   const account = accountOf('postgres');
   const directory = serverDirectory('tls', account);
-  const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
-  const options = '-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost';
+  const key = join(directory, 'key.pem');
+  certificate = join(directory, 'certificate.pem');
+  const options = `-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:${address}`;
   const files = ['-keyout', key, '-out', certificate];
   execFileSync('openssl', ['req', ...options.split(' '), ...files], { stdio: 'ignore', cwd: '/', ...account });
-  const server = await PostgresServer.start({ ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key });
+  server = await PostgresServer.start({ ...askingForPasswords(), ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key });
+});
 
+it('uses TLS and verifies the server if the URL requires it, and is not ready with a certificate that it cannot verify', async () => {
   const DATABASE_URL = `${server.url.replace('127.0.0.1', 'localhost')}?sslmode=verify-full`;
   const trusting = await ServiceProcess.startReady({
     DATABASE_URL: `${DATABASE_URL}&sslrootcert=${encodeURIComponent(certificate)}`,
@@ -24,4 +37,36 @@ it('uses TLS and verifies the server if the URL requires it, and is not ready wi
   const statuses = ['readyz', 'livez'].map(async (path) => (await fetch(`${wary.origin}/${path}`)).status);
   expect(await Promise.all(statuses)).toEqual([503, 200]);
   expect(await Promise.all([trusting.end('SIGTERM'), wary.end('SIGTERM')])).toEqual([0, 0]);
+});
+
+it('doctor says of each connection whether it is encrypted and the server verified, and warns unless it stays on this machine', async () => {
+  const trusted = `sslrootcert=${encodeURIComponent(certificate)}`;
+  const at = (host: string, parameters = '') => `${server.url.replace('127.0.0.1', host)}?${parameters}`;
+  const verified = at(address, `sslmode=verify-full&${trusted}`);
+  const found = async (url: string, settings: NodeJS.ProcessEnv = {}) => {
+    const report = await doctor({ DATABASE_URL: url, ...settings });
+    return [...report.names.filter((name) => name.includes('tls')).map((name) => report.found[name]), report.faults];
+  };
+  const warning = (check: string, text: string) =>
+    expect.stringMatching(`^warn database\\.${check}: ${text} → Add sslmode=.*$`) as unknown;
+  expect(await found(verified)).toEqual(['encrypted, certificate verified', '']);
+  expect(await found(at(address))).toEqual(['not encrypted', warning('tls', 'not encrypted')]);
+  // The certificate is the right one, but nothing requires it.
+  for (const parameters of [`sslmode=no-verify&${trusted}`, 'ssl=no-verify', 'uselibpqcompat=true&sslmode=require']) {
+    const text = 'encrypted, certificate not verified';
+    expect(await found(at(address, parameters))).toEqual([text, warning('tls', text)]);
+  }
+  expect(await found(at('localhost'))).toEqual(['not encrypted, to this machine', '']);
+  expect(await found(verified, { DATABASE_REPLICA_URLS: `${verified},${at(address)}` })).toEqual([
+    'encrypted, certificate verified',
+    'encrypted, certificate verified',
+    'not encrypted',
+    warning('tls.replica.2', 'not encrypted'),
+  ]);
+  const pooled = await startPgBouncer(server.url, 1, 'server_tls_sslmode = require');
+  const { found: behind } = await doctor({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: verified });
+  expect([behind['database.tls'], behind['database.tls.direct']]).toEqual([
+    'not encrypted, to this machine; from a pooler or proxy to the server encrypted',
+    'encrypted, certificate verified',
+  ]);
 });

@@ -4,8 +4,8 @@ import { accountOf, Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 import { query } from './query.js';
 
-/** Starts PgBouncer in front of a database, in transaction mode, with as few settings as it starts with. @returns its URL */
-export async function startPgBouncer(databaseUrl: string, poolSize: number): Promise<string> {
+/** Starts PgBouncer in front of a database, in transaction mode, with as few settings as it starts with and one more. @returns its URL */
+export async function startPgBouncer(databaseUrl: string, poolSize: number, setting = ''): Promise<string> {
   const account = accountOf('postgres');
   const [port, directory] = [await freePort(), serverDirectory('pgbouncer', account)];
   const { hostname, port: serverPort, username, pathname } = new URL(databaseUrl);
@@ -22,6 +22,7 @@ auth_type = trust
 auth_file = ${users}
 pool_mode = transaction
 default_pool_size = ${poolSize}
+${setting}
 `;
   writeFileSync(file, configuration);
   writeFileSync(users, `"${username}" ""\n`);

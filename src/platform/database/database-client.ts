@@ -121,12 +121,17 @@ function serverOptions(
     // would wait behind the one without a response.
     pipeline: true,
     // Poolers reject startup parameters: set them on the role there.
-    ...(!isPooled && {
-      hasSessions: true,
-      statement_timeout: timeout * 1000,
-      lock_timeout: timeout * 500,
-      // A process that freezes in a transaction must not keep its locks.
-      idle_in_transaction_session_timeout: timeout * 1000,
-    }),
+    ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
+  };
+}
+
+/** Time limits of a session in milliseconds, by PostgreSQL's name. @param timeout - of a statement, in seconds */
+export function sessionLimits(timeout: number) {
+  const milliseconds = Math.ceil(timeout * 1000);
+  return {
+    statement_timeout: milliseconds,
+    lock_timeout: Math.ceil(milliseconds / 2),
+    // A process that freezes in a transaction must not keep its locks.
+    idle_in_transaction_session_timeout: milliseconds,
   };
 }

@@ -1,6 +1,9 @@
 import { stat, statfs } from 'node:fs/promises';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
+import { pendingMigrations, poolOf } from '../database/app-data-source.js';
+import { sessionLimits, streamOf } from '../database/database-client.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
 import { quotedTable } from '../lists/rows.js';
 import { reasonOf } from '../observability/describe-error.js';
@@ -9,41 +12,63 @@ import type { Check, Finding } from './check.js';
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
   const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas } = settings;
-  const migrations = async (url?: string) => [migrationsCheck(await open(url), settings)];
+  const migrations = (dataSource: DataSource) => [migrationsCheck(dataSource, settings)];
   if (DATABASE_URL === undefined) {
-    return [dataDirectoryCheck(settings, migrations)];
+    return [dataDirectoryCheck(settings, async () => migrations(await open()))];
   }
-  const server = async () => {
-    const dataSource = await open();
-    const direct = directUrl && connectionCheck('direct', () => migrations(directUrl));
-    return [...serverChecks(dataSource), direct || migrationsCheck(dataSource, settings)];
-  };
-  return [
-    connectionCheck('connection', server, 'fail', ' Behind PgBouncer, set DATABASE_DIRECT_URL.'),
-    // While a replica is unavailable, lists are read from the primary.
-    ...replicas.map((url, index) => connectionCheck(`replica.${index + 1}`, () => open(url).then(() => []), 'warn')),
+  const connection = (name: string, severity: 'warn' | 'fail', more: typeof migrations, url?: string): Check => ({
+    name: `database.${name}`,
+    advice:
+      'Correct the URL (host, database, user, sslmode), start the server, or see its log. Behind PgBouncer, set DATABASE_DIRECT_URL.',
+    severity,
+    run: async () => {
+      const dataSource = await open(url);
+      const tls = await tlsCheck(url ? `tls.${name}` : 'tls', dataSource);
+      return { fine: true, found: 'connected', next: [tls, ...more(dataSource)] };
+    },
+  });
+  const direct = directUrl && connection('direct', 'fail', migrations, directUrl);
+  const primary = (dataSource: DataSource) => [
+    ...serverChecks(dataSource, settings),
+    ...(direct ? [direct] : migrations(dataSource)),
   ];
+  // While a replica is unavailable, lists are read from the primary.
+  const others = replicas.map((url, index) => connection(`replica.${index + 1}`, 'warn', () => [], url));
+  return [connection('connection', 'fail', primary), ...others];
 }
 
-function connectionCheck(name: string, connect: () => Promise<Check[]>, severity: Check['severity'] = 'fail', more = ''): Check {
-  return {
-    name: `database.${name}`,
-    advice: `Correct the URL (host, database, user, sslmode), start the server, or see its log.${more}`,
-    severity,
-    run: async () => ({ fine: true, found: 'connected', next: await connect() }),
-  };
+/** Whether others in the network could read or change what is sent. Beyond a pooler, the server sees another connection. */
+async function tlsCheck(name: string, dataSource: DataSource): Promise<Check> {
+  const client = await poolOf(dataSource).connect();
+  client.release();
+  const { ssl } = client as unknown as { ssl: ConnectionOptions };
+  // A Unix socket has no address.
+  const { encrypted = false, authorized, remoteAddress = '::1' } = streamOf(client) as Partial<TLSSocket>;
+  const isVerified = authorized === true && ssl.rejectUnauthorized !== false;
+  const isLocal = /^(?:127\.|::1$|::ffff:127\.)/.test(remoteAddress);
+  const state = encrypted ? `encrypted, certificate ${isVerified ? '' : 'not '}verified` : 'not encrypted';
+  const beyond = `; from a pooler or proxy to the server ${encrypted ? 'not ' : ''}encrypted`;
+  return selecting(dataSource)(
+    name,
+    'warn',
+    'Add sslmode=verify-full to the URL, and sslrootcert=<file> if the CA of the server is not public.',
+    `${isVerified || isLocal} AS fine, concat('${state}', '${isLocal ? ', to this machine' : ''}',
+      CASE WHEN ssl <> ${encrypted} THEN '${beyond}' END) AS found FROM pg_stat_ssl WHERE pid = pg_backend_pid()`,
+  );
 }
 
 /** Checks that select a {@link Finding} with SQL. */
 function selecting(dataSource: DataSource) {
-  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string): Check => {
-    const run = async () => (await dataSource.query<[Finding]>(`SELECT ${sql}`))[0];
+  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string, next: readonly Check[] = []): Check => {
+    const run = async () => ({ ...(await dataSource.query<[Finding]>(`SELECT ${sql}`))[0], next });
     return { name: `database.${name}`, severity, advice, run };
   };
 }
 
-function serverChecks(dataSource: DataSource): Check[] {
+function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Configuration): Check[] {
   const check = selecting(dataSource);
+  const limits = sessionLimits(DATABASE_STATEMENT_TIMEOUT);
+  const settings = Object.entries(limits).map(([name, most]) => `ALTER ROLE <role> SET ${name} = ${most};`);
   return [
     check(
       'version',
@@ -57,7 +82,15 @@ function serverChecks(dataSource: DataSource): Check[] {
       'fail',
       'Set DATABASE_URL to the primary, and default_transaction_read_only to off.',
       `NOT current_setting('transaction_read_only')::bool AS fine,
-        CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE 'primary' END AS found`,
+        CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only')::bool
+          THEN 'read-only: default_transaction_read_only is on' ELSE 'primary' END AS found`,
+    ),
+    check(
+      'timeouts',
+      'fail',
+      `Run ${settings.join(' ')} and RECONNECT in PgBouncer.`,
+      `bool_and(setting::int BETWEEN 1 AND value::int) AS fine, string_agg(format('%s = %s', name, setting), ', ') AS found
+        FROM pg_settings JOIN json_each_text('${JSON.stringify(limits)}') ON name = key`,
     ),
     check(
       'extensions',
@@ -79,33 +112,34 @@ function serverChecks(dataSource: DataSource): Check[] {
   ];
 }
 
-/** Checks for pending migrations and, if there are any, the rights to apply them. */
+/** Checks the right to see migrations, whether some are pending and, if so, the rights to apply them. */
 function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
-  const rights = selecting(dataSource)(
+  const check = selecting(dataSource);
+  const role = `format('%s in schema %s', current_user, current_schema()) AS found`;
+  const rights = check(
     'rights.migrate',
     MIGRATE_ON_START ? 'fail' : 'warn',
     'Run GRANT CREATE ON SCHEMA <schema> TO <role>, or run migrate as the role that owns the tables.',
     `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
-        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
-      format('%s in schema %s', current_user, current_schema()) AS found`,
+        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine, ${role}`,
   );
   const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
-  const use = selecting(dataSource)(
+  const use = check(
     'rights.use',
     'fail',
     'Run GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA <schema> TO <role>.',
-    `bool_and(has_table_privilege(table_name, privilege)) AS fine, format('%s in schema %s', current_user, current_schema()) AS found
+    `bool_and(has_table_privilege(table_name, privilege)) AS fine, ${role}
       FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
   );
-  return {
+  const migrations: Check = {
     name: 'database.migrations',
     advice: 'Run migrate.',
     severity: 'warn',
     run: async () => {
-      const executor = new MigrationExecutor(dataSource);
-      const pending = (await executor.getPendingMigrations()).map(({ name }) => name);
+      const pending = await pendingMigrations(dataSource);
       const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
-      const newer = (await executor.getExecutedMigrations()).map(({ name }) => name).filter((name) => !known.has(name));
+      const applied = (await new MigrationExecutor(dataSource).getExecutedMigrations()).map(({ name }) => name);
+      const newer = applied.filter((name) => !known.has(name));
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
         return { fine: true, found: `nothing to apply${others}`, next: [use] };
@@ -115,6 +149,13 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       return { fine: MIGRATE_ON_START, found, next: [rights] };
     },
   };
+  return check(
+    'rights.read',
+    'fail',
+    'Run GRANT SELECT ON migrations TO <role> as the role that owns the table.',
+    `coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine, ${role}`,
+    [migrations],
+  );
 }
 
 /** Space on disk for a new embedded database, in MiB. */

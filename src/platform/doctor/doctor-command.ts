@@ -53,7 +53,7 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
   return results;
 }
 
-/** Runs checks concurrently, then the checks that depend on them. @returns their results in order */
+/** Runs checks concurrently, then the checks that depend on those that did not fail. @returns their results in order */
 async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
     const { name, advice, severity = 'fail' } = check;
@@ -62,7 +62,7 @@ async function examine(checks: readonly Check[]): Promise<Result[]> {
     // Control characters could change the terminal.
     const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
     const result: Result = { name, status: fine ? 'ok' : severity, found: text, ...(!fine && { advice }) };
-    return [result, ...(await examine(next))];
+    return [result, ...(result.status === 'fail' ? [] : await examine(next))];
   });
   return (await Promise.all(results)).flat();
 }

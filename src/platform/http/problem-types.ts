@@ -120,7 +120,8 @@ export const serviceUnavailable = defineProblemType({
   name: 'service-unavailable',
   status: 503,
   title: 'Service unavailable',
-  remedy: 'The service or its database is not available. Retry after the seconds in the `Retry-After` header.',
+  remedy:
+    'The service or its database is not available. Retry after the seconds in the `Retry-After` header. A change may have been made: retry it with the same `Idempotency-Key`.',
 });
 
 /** The types that stand for their status. */

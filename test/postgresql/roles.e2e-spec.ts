@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { doctor } from '../support/doctor.js';
+import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
+import { runCli, ServiceProcess } from '../support/process.js';
+import { query } from '../support/query.js';
+import { declareToken } from '../support/tokens.js';
+
+let server: PostgresServer;
+/** The blocks of SQL of "Database roles" in docs/operations.md. */
+let blocks: string[];
+
+beforeAll(async () => {
+  server = await PostgresServer.start(askingForPasswords());
+  const handbook = await readFile('docs/operations.md', 'utf8');
+  const [, section = ''] = /^## Database roles$(.*?)^## /ms.exec(handbook) ?? [];
+  blocks = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block);
+});
+
+/** Runs a block of the handbook as it would be pasted. */
+const run = (block = '') => execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1', server.url], { input: block });
+
+const urlOf = (role: string, password: string) => server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
+
+it('the owner migrates, and either login of the runtime role can do all that the service needs and no more', async () => {
+  const [create = '', restrict, rotate, retire] = blocks;
+  expect(blocks).toHaveLength(4);
+  run(create);
+  const passwords = new Map(
+    [...`${create}${rotate}`.matchAll(/ROLE (\w+) .*PASSWORD '(.*)'/g)].map(([, role, text]) => [role, text]),
+  );
+  const as = (role: string) => ({ DATABASE_URL: urlOf(role, passwords.get(role) ?? ''), MIGRATE_ON_START: 'false' });
+  expect(await runCli(['migrate'], as('items_owner'))).toMatchObject({ code: 0 });
+  run(restrict);
+
+  const { token, variables } = await declareToken();
+  const first = await ServiceProcess.startReady({ ...as('items_a'), ...variables });
+  expect((await first.client(token).create({ name: 'first' })).status).toBe(201);
+  run(rotate);
+  // Both work during the rollout.
+  const second = await ServiceProcess.startReady({ ...as('items_b'), ...variables });
+  expect((await second.client(token).create({ name: 'second' })).status).toBe(201);
+  expect((await first.client(token).list()).body.items).toMatchObject([{ name: 'second' }, { name: 'first' }]);
+  expect(await first.end('SIGTERM')).toBe(0);
+  run(retire);
+
+  const [a, b, owner] = await Promise.all(['items_a', 'items_b', 'items_owner'].map((role) => doctor(as(role))));
+  expect(a?.faults).toMatch(/^fail database\.connection: .*password authentication failed for user "items_a"/);
+  const fine = { 'database.rights.read': 'items_b in schema public', 'database.rights.use': 'items_b in schema public' };
+  expect([b?.outcome[0], b?.found, owner?.outcome[0]]).toEqual([0, expect.objectContaining(fine), 0]);
+  const later = 'CREATE TABLE later (id int)';
+  await expect(query(as('items_b').DATABASE_URL, later)).rejects.toThrow('permission denied for schema public');
+  await expect(query(as('items_b').DATABASE_URL, 'DELETE FROM migrations')).rejects.toThrow('permission denied');
+  await query(as('items_owner').DATABASE_URL, later);
+  expect(await query(as('items_b').DATABASE_URL, 'INSERT INTO later VALUES (1) RETURNING id')).toEqual([{ id: 1 }]);
+  expect(await second.end('SIGTERM')).toBe(0);
+});
+
+it('without the right to read which migrations are applied, the start, migrate and doctor name it, and the start waits for it', async () => {
+  await server.query(`CREATE ROLE barred LOGIN PASSWORD 'x' IN ROLE items_runtime`);
+  await query(urlOf('postgres', ''), 'REVOKE SELECT ON migrations FROM items_runtime');
+  const environment = { DATABASE_URL: urlOf('barred', 'x') };
+  const fault = 'The role barred may not read the table migrations: as items_owner, run GRANT SELECT ON migrations TO barred.';
+  const service = await ServiceProcess.start(environment);
+  await service.becomes(() => service.has('database not ready'));
+  expect(service.linesOf('database not ready')[0]).toMatchObject({ reason: fault });
+  expect(await runCli(['migrate'], environment)).toMatchObject({ code: 1, stderr: `${fault}\n` });
+  const { outcome, faults, names } = await doctor(environment);
+  expect(outcome).toEqual([1, 'fail', '']);
+  expect(faults).toMatch(/^fail database\.rights\.read: barred in schema public → Run GRANT SELECT ON migrations TO <role> .*$/);
+  expect(names).not.toContain('database.migrations');
+  await query(urlOf('items_owner', 'change-me-1'), 'GRANT SELECT ON migrations TO barred');
+  await service.becomesReady();
+  expect(await service.end('SIGTERM')).toBe(0);
+});
