@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { v5 } from 'uuid';
+import { eventually } from '../../../../test/support/eventually.js';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
