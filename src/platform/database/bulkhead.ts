@@ -79,7 +79,7 @@ export class Bulkhead {
   /** Removes keys without tasks, and starts queued tasks while slots are free. */
   private startNext(changed: Tasks): void {
     const { total, rank } = this.limits;
-    const ranked = () => (rank ? new Map([...this.queues].sort(([a], [b]) => rank(a) - rank(b))) : this.queues);
+    const ranked = () => (rank ? new Map([...this.queues].toSorted(([a], [b]) => rank(a) - rank(b))) : this.queues);
     // Without a total limit, other keys do not depend on this one.
     const turns = total === Infinity ? new Map([[changed.key, changed]]) : ranked();
     for (const [key, tasks] of turns) {
