@@ -90,3 +90,16 @@ it('the dashboard shows every metric of the service, for the selected installati
     expect([title, expr]).toEqual([title, expect.stringContaining('namespace=~".*"')]);
   }
 });
+
+it('commands for pods name the namespace, and those for the log of all pods read all of it, with the name of each pod', () => {
+  const texts = ['docs/operations.md', 'deploy/kubernetes/README.md', 'deploy/observability/README.md'].map((path) =>
+    readFileSync(path, 'utf8'),
+  );
+  const commands = texts.flatMap((text) => [...text.matchAll(/\bkubectl [^`\n#]+/g)].map(([command]) => command));
+  const ofPods = commands.filter((command) => /\b(?:logs|describe|exec|get pods|delete|rollout)\b/.test(command));
+  expect(ofPods.length).toBeGreaterThan(5);
+  expect(ofPods.filter((command) => !/ -n items\b/.test(command))).toEqual([]);
+  const logs = ofPods.filter((command) => / logs .*-l /.test(command));
+  expect(logs.length).toBeGreaterThan(0);
+  expect(logs.filter((command) => !/ --tail=-1 .*--prefix/.test(command))).toEqual([]);
+});

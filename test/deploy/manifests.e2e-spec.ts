@@ -199,13 +199,36 @@ it('the migration is a command of the same release, is finished before the rollo
   expect([container.command, container.args]).toEqual([undefined, ['dist/cli.js', 'migrate']]);
   expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m);
   const { image } = containerOf(production.pod);
-  expect([container.image, metadata.name]).toEqual([image, `items-service-migrate-${image?.split(':').at(-1)}`]);
+  expect([container.image, metadata.name]).toEqual([image, expect.stringMatching(/^items-service-migrate-[a-z0-9]{10}$/)]);
   expect(spec.template.spec?.restartPolicy).toBe('Never');
   expect(production.deployment.spec.progressDeadlineSeconds).toBeGreaterThan(spec.activeDeadlineSeconds ?? Infinity);
   expect(container.envFrom).toBeUndefined();
   const { DATABASE_URL, DATABASE_DIRECT_URL } = secret.stringData;
   const configuration = readConfiguration(production.environmentOf(container));
   expect(configuration).toMatchObject({ DATABASE_URL, DATABASE_DIRECT_URL, LOG_FORMAT: 'json', REDIS_URL: undefined });
+});
+
+it('each image has its own migration Job, with a valid name for any tag, digest or registry', () => {
+  const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
+  cpSync('deploy/kubernetes', directory, { recursive: true });
+  const path = join(directory, 'overlays', 'production', 'kustomization.yaml');
+  const original = readFileSync(path, 'utf8');
+  const digest = `digest: sha256:${'0123456789abcdef'.repeat(4)}`;
+  const tags = ['1.0.0', '1.0.1', 'v1_RC', 'x'.repeat(128), `1.0.0\n    ${digest}`].map((tag) => `newTag: ${tag}`);
+  const pinned = [...tags, digest].map((pin) => original.replace(/newTag: .*/, pin));
+  const edited = [...pinned, original.replace('registry.example.com/', 'registry.example.com:5000/')];
+  const names = edited.map((content) => {
+    writeFileSync(path, content);
+    const manifests = Manifests.of('production', directory);
+    const { name } = manifests.only('Job').metadata;
+    const images = [manifests.pod, manifests.only('Job').spec.template.spec as V1PodSpec].map((spec) => containerOf(spec).image);
+    expect(new Set(images).size).toBe(1);
+    return name;
+  });
+  expect(names[0]).toBe(job.metadata.name);
+  expect(new Set(names).size).toBe(edited.length);
+  // https://kubernetes.io/docs/concepts/workloads/controllers/job/#writing-a-job-spec
+  for (const name of names) expect(name).toMatch(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 });
 
 const tokensSecret = exampleSecret('components/declared-tokens');
