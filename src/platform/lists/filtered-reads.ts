@@ -93,8 +93,8 @@ export class FilteredReads {
       ...timeouts(this.timeout * 1000),
     };
     const quickSettings = { ...this.settings, ...timeouts(QUICK) };
+    const open = (dataSource: DataSource) => openLimited(dataSource, quickSettings);
     const lane = (size: number, limits: Pick<BulkheadLimits, 'total' | 'perKey' | 'rank'>): Lane => {
-      const open = (dataSource: DataSource) => openLimited(dataSource, quickSettings);
       const connections: SharedConnections = new SharedConnections(open, () => connections.size < size, KEPT);
       return { connections, turns: new Bulkhead({ ...limits, wait }) };
     };
