@@ -169,7 +169,13 @@ describe('production', () => {
 
   it('replaces its pods one by one without losing capacity, drains one at a time, and leaves their number to the autoscaler', () => {
     expect(spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
-    expect(production.only('PodDisruptionBudget').spec?.maxUnavailable).toBe(1);
+    // A pod that is not ready must not block the drain of a node.
+    expect(production.only('PodDisruptionBudget').spec).toMatchObject({
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    });
+    const spread = production.pod.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey);
+    expect(spread).toEqual(['topology.kubernetes.io/zone', 'kubernetes.io/hostname']);
     const { apiVersion, kind } = production.deployment;
     expect(scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name });
     expect(spec).not.toHaveProperty('replicas');

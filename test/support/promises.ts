@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Type } from '@nestjs/common';
 import * as fc from 'fast-check';
@@ -153,6 +154,20 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       // Later requests for a deleted row do not find it: each attempt is repeated.
       for (const operation of [...ofRows(), ...ofRows()]) {
         await fuzz.judge(accepted(requestFor(operation, id, operation.body && {}), operation));
+      }
+    });
+
+    it('does not find a row that is deleted during an update', async () => {
+      for (const operation of ofRows().filter(({ method }) => method === 'PATCH')) {
+        const { id } = (await fuzz.judge(creation(newBody()))).body as Row;
+        const updated = await service.app.get(DataSource).transaction(async (manager) => {
+          await manager.delete(table, id);
+          fuzz.created.delete(id);
+          const response = fuzz.judge(accepted(requestFor(operation, id, {}), operation));
+          await Promise.race([response, delay(100)]);
+          return { response };
+        });
+        await updated.response;
       }
     });
 
