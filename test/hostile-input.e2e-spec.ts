@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { ValidationPipe } from '@nestjs/common';
+import { ClassTransformer } from 'class-transformer';
+import * as fc from 'fast-check';
 import { LEAKS, type ProblemBody } from './support/api.js';
 import { open } from './support/flood.js';
+import { hostileBodies } from './support/hostile-body.js';
 import { sendRaw } from './support/raw-http.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
@@ -154,15 +159,109 @@ describe('hostile input', () => {
     }
   });
 
-  it('may have at most 50 query parameters', async () => {
-    const query = Array.from({ length: 51 }, (_, index) => `a${index}`).join('&');
-    const { errors } = (await service.api.call('GET', `/v1/items?${query}`)).body;
+  it.each<[string, string[]]>([
+    ['names', Array.from({ length: 51 }, (_, index) => `a${index}`)],
+    ['times the same name', Array.from({ length: 51 }, () => 'limit=1')],
+    ['names that cannot be decoded', Array.from({ length: 51 }, () => 'a=%')],
+  ])('may have at most 50 query parameters: %s', async (_name, pairs) => {
+    const { errors } = (await service.api.call('GET', `/v1/items?${pairs.join('&')}`)).body;
     expect(errors).toEqual([{ parameter: '', code: 'too_many', detail: 'must have at most 50 parameters' }]);
   });
 
-  it('is not amplified: thousands of errors give a short response', async () => {
-    const names = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`a${index}`, 1]));
+  it('is not amplified: hundreds of errors give a short response', async () => {
+    const names = Object.fromEntries(Array.from({ length: 350 }, (_, index) => [`a${index}`, 1]));
     const { body } = await service.api.create<ProblemBody>(names);
-    expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 901 errors: see "errors".']);
+    expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 351 errors: see "errors".']);
+  });
+});
+
+describe('a body', () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `"a${index}":1`).join();
+  const elements = (count: number) => Array.from({ length: count }, () => '1').join();
+
+  it.each<[string, (count: number) => string]>([
+    ['unknown names', (count) => `{"name":"x",${names(count - 1)}}`],
+    ['elements', (count) => `{"name":[${elements(count - 1)}]}`],
+    ['names and elements on two levels', (count) => `{"name":"x","b":[${elements(200)}],"c":{${names(count - 203)}}}`],
+    ['names in __proto__', (count) => `{"__proto__":{${names(count - 1)}}}`],
+  ])('may have at most 400 names and elements: %s', async (_name, bodyOf) => {
+    const within = await service.api.post(bodyOf(400));
+    expect(within.body.errors?.map(({ code }) => code)).not.toContain('too_many');
+    // Neither is parsed: the second is no JSON.
+    for (const body of [bodyOf(401), bodyOf(401).replace(/.$/, '!')]) {
+      const beyond = await service.api.post(body);
+      expect([beyond.status, beyond.body.type]).toEqual([400, '/docs/problems#invalid-body']);
+      expect(beyond.body.errors).toEqual([
+        { pointer: '', code: 'too_many', detail: expect.stringMatching(/at most 400 .*: send/) },
+      ]);
+    }
+  });
+
+  it('is not validated if it has too many names and elements', async () => {
+    const transform = jest.spyOn(ValidationPipe.prototype, 'transform');
+    await service.api.post(`{"name":"x",${names(400)}}`);
+    expect(transform).not.toHaveBeenCalled();
+    await service.api.post(`{"name":"x",${names(399)}}`);
+    expect(transform).toHaveBeenCalled();
+    transform.mockRestore();
+  });
+
+  it('is converted once, also if it is refused', async () => {
+    const conversions = jest.spyOn(ClassTransformer.prototype, 'plainToInstance');
+    await service.api.post('{"name":{"a":1}}');
+    expect(conversions).toHaveBeenCalledTimes(1);
+    conversions.mockRestore();
+  });
+
+  it.each(['constructor', 'prototype', '__proto__'])(
+    'may have the name %s within a value, which is invalid as any other',
+    async (name) => {
+      const { body } = await service.api.post(`{"name":"x","description":{"${name}":{"${name}":1}}}`);
+      expect(body.errors).toEqual([{ pointer: '/description', code: 'type', detail: 'must be a string' }]);
+    },
+  );
+
+  it.each([
+    ['a name', (text: string) => `{"${text.slice(0, 60_000)}":1}`],
+    ['a path of many names', (text: string) => `{"${text.slice(0, 2000)}":`.repeat(30) + '"\\u0000"' + '}'.repeat(30)],
+    [
+      'a path below a long name',
+      (text: string) => `{"${text.slice(0, 30_000)}":[${elements(300).replaceAll('1', '"\\u0000"')}]}`,
+    ],
+  ])('is not repeated at length: %s', async (_name, bodyOf) => {
+    const { token } = service.api;
+    for (const text of ['x'.repeat(60_000), '~/'.repeat(30_000), `a/${token}.${token}/${'b'.repeat(240)}/${token}`.repeat(400)]) {
+      const { status, body } = await service.api.post(bodyOf(text));
+      expect(status).toBe(400);
+      const pointers = body.errors?.map(({ pointer = '' }) => pointer).filter((pointer) => pointer !== '/name') ?? [];
+      expect(pointers).not.toEqual([]);
+      for (const pointer of pointers) {
+        expect(pointer.length).toBeLessThanOrEqual(257);
+        expect(pointer).toMatch(/^\/.*…$/);
+      }
+      expect(JSON.stringify(body)).not.toContain(token.slice(6, 20));
+    }
+  });
+
+  it('has its name whole in a pointer of up to 256 characters', async () => {
+    const name = '😀'.repeat(127);
+    const pointers = await Promise.all(
+      [`${name}x`, `${name}xx`].map(
+        async (text) => (await service.api.create<ProblemBody>({ name: 'x', [text]: 1 })).body.errors,
+      ),
+    );
+    expect(pointers.map((errors) => errors?.[0]?.pointer)).toEqual([`/${name}x`, `/${name}…`]);
+  });
+
+  it('gets a short response to the most laborious ones', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileBodies, async (json) => {
+        const { status, body } = await service.api.post(json);
+        expect([201, 400]).toContain(status);
+        expect(body.errors?.length ?? 0).toBeLessThanOrEqual(100);
+        expect(JSON.stringify(body).length).toBeLessThan(160 * 1024);
+      }),
+      { numRuns: 500, seed: Number(process.env['FUZZ_SEED'] ?? 20_260_101) },
+    );
   });
 });

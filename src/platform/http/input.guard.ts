@@ -6,6 +6,7 @@ import type { Request } from 'express';
 import getRawBody from 'raw-body';
 import { HIDDEN } from '../openapi/operation.decorator.js';
 import { parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
+import { findExcess } from './json-size.js';
 import { isDecodable } from './percent-encoding.js';
 import { badRequest, contentTooLarge } from './problem-types.js';
 import { type FaultCode, invalidRequest, Problem, UNKNOWN_NAME } from './problem.js';
@@ -15,9 +16,6 @@ const MAX_PARAMETERS = 50;
 
 /** Maximum body size in bytes. */
 const BODY_LIMIT = 64 * 1024;
-
-/** Maximum nesting: validation is recursive. */
-const MAXIMUM_DEPTH = 32;
 
 /** Reads the query and a JSON body, last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
 @Injectable()
@@ -57,13 +55,12 @@ function queryNames(controller: Type, handler: Route['handler']): ReadonlySet<st
 
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */
 function parseQuery(text: string): ParsedUrlQuery {
-  const query = parse(text, '&', '=', { maxKeys: 0 });
-  const names = Object.keys(query);
-  refuse(names.length > MAX_PARAMETERS ? [''] : [], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
-  const pairs = text.includes('%') ? text.split('&') : [];
+  const pairs = text.split('&').filter((pair) => pair !== '');
+  refuse(pairs.length > MAX_PARAMETERS ? [''] : [], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
   const malformed = pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
   refuse(malformed, 'encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
-  const repeated = names.filter((name) => Array.isArray(query[name]));
+  const query = parse(text, '&', '=', { maxKeys: 0 });
+  const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
   refuse(repeated, 'repeated', 'is given more than once: keep one');
   return query;
 }
@@ -100,12 +97,14 @@ async function readJson(request: Request): Promise<object> {
   if (!isUtf8(bytes) || /charset=(?!"?utf-?8\b)/i.test(mediaType)) {
     throw faulty('charset', 'must be encoded in UTF-8');
   }
-  const value = parseJson(bytes.toString().replace(/^\ufeff/, ''));
-  if (!isContainer(value) || Array.isArray(value)) {
-    throw faulty('not_object', 'must be a JSON object');
+  const json = bytes.toString().replace(/^\ufeff/, '');
+  const excess = findExcess(json);
+  if (excess) {
+    throw faulty(...excess);
   }
-  if (isDeeperThan(MAXIMUM_DEPTH, value)) {
-    throw faulty('too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`);
+  const value = parseJson(json);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw faulty('not_object', 'must be a JSON object');
   }
   return value;
 }
@@ -131,14 +130,6 @@ function parseJson(text: string): unknown {
   } catch (error) {
     throw faulty('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
   }
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  return isContainer(value) && (levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member)));
 }
 
 function faulty(code: FaultCode, detail: string): Problem {

@@ -19,7 +19,7 @@ export const FAULT_CODES = {
   syntax: 'The body is not JSON, or the filter is not CEL.',
   too_deep: 'The body is nested too deeply.',
   too_long: 'It has too many characters.',
-  too_many: 'The query has too many parameters.',
+  too_many: 'The query has too many parameters, or the body too many names and elements.',
   type: 'It has the wrong type, or is not one of the allowed values.',
   unknown: 'The operation has no such property or parameter.',
   unknown_field: 'The filter names a field that does not exist.',
@@ -49,9 +49,22 @@ export type RequestFault = ValueFault &
 /** Detail of an undeclared property or parameter. */
 export const UNKNOWN_NAME = 'is unknown: check the spelling or remove it';
 
-/** A JSON Pointer (RFC 6901) of property names and indexes. */
+/** Maximum characters of a pointer: hundreds of faults can lie below one long name. */
+const MAXIMUM_POINTER = 256;
+
+/** A JSON Pointer (RFC 6901) of property names and indexes. A long one is cut, before a word that could be part of a credential. */
 export function jsonPointer(path: readonly (string | number)[]): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = path.map((step) => `/${escapeStep(String(step).slice(0, MAXIMUM_POINTER))}`).join('');
+  return pointer.length > MAXIMUM_POINTER
+    ? `${pointer
+        .slice(0, MAXIMUM_POINTER)
+        .toWellFormed()
+        .replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`
+    : pointer;
+}
+
+function escapeStep(step: string): string {
+  return /[~/]/.test(step) ? step.replaceAll('~', '~0').replaceAll('/', '~1') : step;
 }
 
 /** The parts of a problem that differ between occurrences. */
@@ -87,16 +100,15 @@ export class Problem extends Error {
 }
 
 /** Maximum faults in `errors`: a response should not be much longer than its request. */
-const MAXIMUM_FAULTS = 100;
+export const MAXIMUM_FAULTS = 100;
 
 /** Maximum faults in `detail`. */
 const MAXIMUM_SENTENCES = 10;
 
-/** The 400 problem for the faults of a request. */
-export function invalidRequest(faults: readonly RequestFault[]): Problem {
+/** The 400 problem for the faults of a request. @param count - of all faults, if `faults` are only the first */
+export function invalidRequest(faults: readonly RequestFault[], count = faults.length): Problem {
   const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
-  const detail =
-    faults.length > MAXIMUM_SENTENCES ? `The request has ${faults.length} errors: see "errors".` : faults.map(sentence).join(' ');
+  const detail = count > MAXIMUM_SENTENCES ? `The request has ${count} errors: see "errors".` : faults.map(sentence).join(' ');
   return new Problem(type, detail, { errors: faults.slice(0, MAXIMUM_FAULTS) });
 }
 

@@ -35,7 +35,7 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
     description: 'One error of a request.',
     required: ['code', 'detail'],
     properties: {
-      pointer: text('JSON Pointer (RFC 6901) into the request body; empty for the whole body.'),
+      pointer: text('JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.'),
       parameter: text('Name of the query, path or header parameter; empty for the whole query.'),
       code: text('The kind of error: `/docs/problems#codes` lists all.', { examples: [...codes] }),
       detail: text('How to fix it.'),

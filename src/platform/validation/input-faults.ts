@@ -41,9 +41,12 @@ export function codeOf(rule: string): string {
   return rule.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+const rulesByClass = new WeakMap<object, ReturnType<typeof rulesOf>>();
+
 /** Paths of the elements that break an `each` rule; one empty path for a rule of the property itself. */
 function wrongElements({ target = {}, property, value }: ValidationError, constraint: string): string[][] {
-  const rule = rulesOf(target.constructor).find(({ propertyName, name }) => propertyName === property && name === constraint);
+  const rules = Array.isArray(value) ? rulesByClass.getOrInsertComputed(target.constructor, rulesOf) : [];
+  const rule = rules.find(({ propertyName, name }) => propertyName === property && name === constraint);
   if (!rule?.each || !Array.isArray(value)) {
     return [[]];
   }
@@ -56,12 +59,15 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
 }
 
 /** Finds texts that PostgreSQL cannot store byte for byte: those with U+0000 or a lone surrogate. */
-export function unstorableTexts(value: unknown, path: readonly string[] = []): InputFault[] {
-  if (typeof value === 'string') {
-    const isStorable = !value.includes('\0') && value.isWellFormed();
-    return isStorable ? [] : [{ path, code: 'character', detail: 'must not contain U+0000 or a lone surrogate' }];
+export function unstorableTexts(value: unknown, path: string[] = [], faults: InputFault[] = []): InputFault[] {
+  if (typeof value === 'string' && (value.includes('\0') || !value.isWellFormed())) {
+    faults.push({ path: [...path], code: 'character', detail: 'must not contain U+0000 or a lone surrogate' });
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, part] of Object.entries(value)) {
+      path.push(name);
+      unstorableTexts(part, path, faults);
+      path.pop();
+    }
   }
-  return typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, part]) => unstorableTexts(part, [...path, name]))
-    : [];
+  return faults;
 }

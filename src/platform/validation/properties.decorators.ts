@@ -33,7 +33,9 @@ function Property<Value>(
   );
 }
 
-const isAtMost = (maximum: number) => (text: string) => text.length <= maximum || Array.from(text).length <= maximum;
+/** A code point has one or two units. */
+const isAtMost = (maximum: number) => (text: string) =>
+  text.length <= maximum || (text.length <= 2 * maximum && Array.from(text).length <= maximum);
 
 const NOT_BLANK: ValueRule<string> = ['blank', 'must contain a character other than white space', (text) => /\S/.test(text)];
 

@@ -3,7 +3,7 @@ import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import { missingBody } from '../http/input.guard.js';
 import { currentRequest } from '../http/express.js';
-import { invalidRequest, jsonPointer, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
 
@@ -38,11 +38,14 @@ export class RequestValidationPipe extends ValidationPipe {
     const type = this.toValidate(metadata) && isObject(value) ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
       faults.push(...(type ? takeUnsettable(value as object, type) : []));
-      const valid = type && faults.length === 0 ? quickInput(type, value as object) : undefined;
-      if (valid) {
-        return valid;
+      // Nested ones break class-transformer. Nest calls this only later.
+      this.stripProtoKeys(value);
+      const check = type && quickCheckOf(type);
+      const input = check ? toInstance(type, value as object) : value;
+      if (faults.length === 0 && check?.(input as object)) {
+        return input;
       }
-      const validated: unknown = await super.transform(value, metadata);
+      const validated: unknown = await super.transform(input, metadata);
       if (faults.length === 0) {
         return validated;
       }
@@ -52,21 +55,15 @@ export class RequestValidationPipe extends ValidationPipe {
       }
       faults.push(...error.faults);
     }
-    throw invalidRequest(faults.map((fault) => located(fault, metadata)));
+    const first = faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata));
+    throw invalidRequest(first, faults.length);
   }
-}
-
-/** The input as an instance of its class if it is known to be valid. */
-function quickInput(type: Type<object>, plain: object): object | undefined {
-  const check = quickCheckOf(type);
-  const input = check && toInstance(type, plain);
-  return input && check(input) ? input : undefined;
 }
 
 /** @throws InvalidInputError if class-transformer or a `@Transform` throws */
 function toInstance<T>(type: Type<T>, plain: unknown): T {
   try {
-    return plainToInstance(type, plain);
+    return plain instanceof type ? plain : plainToInstance(type, plain);
   } catch (error) {
     new Logger('Validation').warn({ msg: 'converting an input to its class failed', err: error });
     throw new InvalidInputError([{ path: [], code: 'type', detail: 'contains a value of an unexpected type' }]);
