@@ -41,7 +41,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
   201: {
     'an expectation of HTTP/1.0': { version: '1.0', ...post('{"name":"x"}', [JSON_TYPE, 'Expect: 100-continue']) },
     'a byte order mark': post('\ufeff{"name":"x"}'),
-    '5,001 equal names, of which the last counts': post(`{${'"name":"x",'.repeat(5000)}"name":"x"}`),
+    '301 equal names, of which the last counts': post(`{${'"name":"x",'.repeat(300)}"name":"x"}`),
   },
   400: {
     'no request at all': '\r\n\r\nGARBAGE\r\n\r\n',
