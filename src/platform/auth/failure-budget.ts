@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { onceAMinute } from '../time/once-a-minute.js';
 import { audit } from './audit-log.js';
 import { networksOf } from './client-address.js';
 
@@ -6,7 +7,7 @@ import { networksOf } from './client-address.js';
 export class FailureBudget {
   /** When the bucket of a network is full again, by `performance.now()`. */
   private readonly fullAt = new LRUCache<string, number>({ max: 10_000 });
-  private readonly reported = new LRUCache<string, true>({ max: 10_000, ttl: 60_000, ttlResolution: 0 });
+  private readonly mayReport = onceAMinute(10_000);
 
   /** @param rate - failures that are added each second, up to `burst` */
   constructor(
@@ -17,8 +18,7 @@ export class FailureBudget {
   /** Whether any network of the address has no failures left. Audited at most once a minute per network. */
   isSpent(address: string): boolean {
     const spent = networksOf(address).filter((network) => this.leftOf(network) < 1);
-    for (const actor of spent.filter((network) => !this.reported.has(network))) {
-      this.reported.set(actor, true);
+    for (const actor of spent.filter(this.mayReport)) {
       const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
       audit('authentication.refused-by-budget', { actor, reason });
     }

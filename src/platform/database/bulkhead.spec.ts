@@ -40,7 +40,7 @@ describe('a bulkhead', () => {
     for (let ended = 0; ended < 6; ended += 1) {
       await turn();
       ends[started[ended] ?? 0]?.();
-      // Whoever has used more goes last.
+      // The key that has used more goes last.
       if (ended === 1) ranks['b'] = 3;
     }
     await Promise.all(results);

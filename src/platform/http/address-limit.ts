@@ -1,7 +1,7 @@
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { clientAddress, networksOf } from '../auth/client-address.js';
+import { onceAMinute } from '../time/once-a-minute.js';
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
@@ -12,7 +12,7 @@ const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
  */
 export function addressLimit(limit: number, trustedProxies: readonly string[]): (socket: Socket) => boolean {
   const connections = new Map<string, Set<Socket>>();
-  const reported = new LRUCache<string, true>({ max: 10_000, ttl: 60_000, ttlResolution: 0 });
+  const mayReport = onceAMinute(10_000);
   const proxies = new BlockList();
   for (const proxy of trustedProxies) {
     const [network = '', length = isIPv6(network) ? 128 : 32] = proxy.split('/');
@@ -27,8 +27,7 @@ export function addressLimit(limit: number, trustedProxies: readonly string[]): 
       socket.once('close', () => open.delete(socket) && open.size === 0 && connections.delete(client));
       return true;
     }
-    if (!reported.has(client)) {
-      reported.set(client, true);
+    if (mayReport(client)) {
       const reason = `more than ${limit} connections; if this is a load balancer, set TRUSTED_PROXIES`;
       new Logger('HttpServer').warn({ msg: 'connections of an address closed', address: client, reason });
     }

@@ -89,9 +89,12 @@ export class HttpServer {
   /** First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. */
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
-    if (!pending || socket.destroyed) {
-      // Probes on the metrics port have connections of their own.
-      if (!socket.destroyed) next();
+    if (socket.destroyed) {
+      return;
+    }
+    if (!pending) {
+      // A probe on the metrics port, which has connections of its own.
+      next();
       return;
     }
     if (pending.size === MAX_PENDING) {

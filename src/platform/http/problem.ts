@@ -54,17 +54,13 @@ const MAXIMUM_POINTER = 256;
 
 /** A JSON Pointer (RFC 6901) of property names and indexes. A long one is cut, before a word that could be part of a credential. */
 export function jsonPointer(path: readonly (string | number)[]): string {
-  const pointer = path.map((step) => `/${escapeStep(String(step).slice(0, MAXIMUM_POINTER))}`).join('');
-  return pointer.length > MAXIMUM_POINTER
-    ? `${pointer
-        .slice(0, MAXIMUM_POINTER)
-        .toWellFormed()
-        .replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`
-    : pointer;
-}
-
-function escapeStep(step: string): string {
-  return /[~/]/.test(step) ? step.replaceAll('~', '~0').replaceAll('/', '~1') : step;
+  const steps = path.map((step) => String(step).slice(0, MAXIMUM_POINTER).replaceAll('~', '~0').replaceAll('/', '~1'));
+  const pointer = steps.map((step) => `/${step}`).join('');
+  if (pointer.length <= MAXIMUM_POINTER) {
+    return pointer;
+  }
+  const start = pointer.slice(0, MAXIMUM_POINTER).toWellFormed();
+  return `${start.replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`;
 }
 
 /** The parts of a problem that differ between occurrences. */

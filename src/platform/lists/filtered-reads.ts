@@ -57,7 +57,7 @@ export class FilteredReads {
   private readonly logger = new Logger('Filters');
   private readonly bulkhead: Bulkhead;
   /** For filters that were quick, and for new ones: one at a time. */
-  private readonly lanes: Readonly<Record<'known' | 'new', Lane>>;
+  private readonly lanes: Readonly<Record<'known' | 'untried', Lane>>;
   private readonly budget: FilterBudget;
   private readonly settings;
   /** In seconds. */
@@ -76,7 +76,7 @@ export class FilteredReads {
     const mostShared = Math.min(MOST_SHARED, most - 1 - mostNew);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     const budget = new FilterBudget(configuration, metrics);
-    const pendingOf = (token: string) => this.bulkhead.pendingOf(token) + this.lanes.new.turns.pendingOf(token);
+    const pendingOf = (token: string) => this.bulkhead.pendingOf(token) + this.lanes.untried.turns.pendingOf(token);
     // As if each pending filter took a second, because those of a new token have not taken any time yet.
     const rank = (token: string) => budget.usedBy(token) + pendingOf(token) * 1000;
     const bulkhead = new Bulkhead({ total: most - mostShared - mostNew, perKey: () => MOST_OF_TOKEN, wait, rank });
@@ -100,7 +100,7 @@ export class FilteredReads {
     };
     this.lanes = {
       known: lane(mostShared, { total: Infinity, perKey: () => MOST_SHARED_OF_TOKEN }),
-      new: lane(mostNew, { total: MOST_NEW, perKey: () => 1, rank }),
+      untried: lane(mostNew, { total: MOST_NEW, perKey: () => 1, rank }),
     };
     this.timeouts = metrics.counter({
       name: 'items_filter_timeouts_total',
@@ -129,7 +129,7 @@ export class FilteredReads {
     path: AccessPath | undefined,
     read: (send: Send) => Promise<T>,
   ): Promise<T | undefined> {
-    const { known, new: untried } = this.lanes;
+    const { known, untried } = this.lanes;
     const { connections, turns } = path && known.connections.has(metadata) ? known : untried;
     const token = tokenOf(currentRequest());
     const mayTry = () => path?.isQuick ?? (this.budget.hasTime(token) && this.bulkhead.pendingOf(token) < MOST_OF_TOKEN);
@@ -146,7 +146,9 @@ export class FilteredReads {
       if (meaning !== 'timeout' && meaning !== 'conflict') {
         throw error;
       }
-      Object.assign(path ?? {}, { isQuick: false });
+      if (path) {
+        path.isQuick = false;
+      }
       // A conflict, such as a lock, is not the filter's fault.
       if (meaning === 'timeout') {
         this.budget.charge(token, QUICK);
