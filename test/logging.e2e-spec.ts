@@ -22,6 +22,7 @@ it('writes one JSON line per request, without token, query or body', async () =>
   await client.send('GET', '/v1/items', { headers: { Authorization: `Bearer ${token.slice(0, -1)}`, 'X-Request-Id': 'mine' } });
   await client.call('GET', '/v1/nothing');
   await client.call('GET', `/v1/items?access_token=${token}`);
+  await client.create({ 'a secret': 1, 'another secret': 2 });
   expect(await service.end('SIGTERM')).toBe(0);
 
   const requests = service.log.filter(({ msg, route }) => msg === 'request' && route !== '/readyz');
@@ -39,10 +40,17 @@ it('writes one JSON line per request, without token, query or body', async () =>
   });
   expect(requests).toEqual([
     line({ principalId, method: 'POST', status: 201, requestId: headers.get('x-request-id') }),
-    line({ principalId, method: 'GET', status: 400 }),
-    line({ method: 'GET', status: 401, requestId: 'mine', refusal: { reason: 'checksum', address: '127.0.0.1' } }),
-    line({ route: '/{*path}', path: '/v1/nothing', principalId, method: 'GET', status: 404 }),
-    line({ principalId, method: 'GET', status: 400 }),
+    line({ principalId, method: 'GET', status: 400, problem: 'invalid-parameters', codes: ['range', 'cursor'] }),
+    line({
+      method: 'GET',
+      status: 401,
+      requestId: 'mine',
+      refusal: { reason: 'checksum', address: '127.0.0.1' },
+      problem: 'unauthorized',
+    }),
+    line({ route: '/{*path}', path: '/v1/nothing', principalId, method: 'GET', status: 404, problem: 'not-found' }),
+    line({ principalId, method: 'GET', status: 400, problem: 'invalid-parameters', codes: ['unknown'] }),
+    line({ principalId, method: 'POST', status: 400, problem: 'invalid-body', codes: ['unknown', 'required'] }),
   ]);
   const everything = JSON.stringify(service.log);
   expect(everything).not.toContain(token.slice(6, 36));

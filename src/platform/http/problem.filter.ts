@@ -16,6 +16,7 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const [request, response] = host.getArgs<[Request, Response]>();
     const problem = asProblem(error);
+    request.problem = problem;
     this.log(problem);
     if (response.headersSent) {
       response.destroy();

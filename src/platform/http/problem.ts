@@ -63,6 +63,16 @@ export function jsonPointer(path: readonly (string | number)[]): string {
   return `${start.replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`;
 }
 
+declare global {
+  // Express' type for custom properties.
+  namespace Express {
+    interface Request {
+      /** What was sent instead of a result. */
+      problem?: Problem;
+    }
+  }
+}
+
 /** The parts of a problem that differ between occurrences. */
 export interface ProblemOptions {
   /** Response headers, such as `Retry-After`. */

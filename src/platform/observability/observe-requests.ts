@@ -32,7 +32,7 @@ export function observeRequests(metrics: Metrics): RequestHandler {
     const observe = (span: Span | undefined) => {
       inFlight -= 1;
       const durationMs = performance.now() - start;
-      const { user, refusal } = request;
+      const { user, refusal, problem } = request;
       const { path: route } = (request.route ?? {}) as { path?: string };
       const status = response.headersSent ? response.statusCode : undefined;
       const aborted = response.writableFinished ? undefined : true;
@@ -42,7 +42,11 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       const { traceId, spanId } = span?.spanContext() ?? {};
       const client = { principalId: user?.id, subject: user?.subject, refusal };
       const outcome = { method, route, path: shown, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
-      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome });
+      const fault = {
+        problem: problem?.type.name,
+        codes: problem?.errors && [...new Set(problem.errors.map(({ code }) => code))],
+      };
+      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome, ...fault });
       span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
         'http.request.method': method,
         'http.route': route,
