@@ -1,7 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doctor, preload } from './support/doctor.js';
+import { freePort } from './support/free-port.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { runCli, ServiceProcess } from './support/process.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
@@ -19,19 +20,25 @@ it('prints a line for each check, or JSON, and nothing else; its exit code says 
   expect(strict.outcome).toEqual([1, 'warn', '']);
   expect([lenient.code, lenient.stderr]).toEqual([0, '']);
   expect(lenient.stdout).toMatch(
-    /^ok {4}configuration {7}valid\n(?:ok {4}.*\n)+warn {2}limiter\.connection {2}REDIS_URL is unset, .* 3\n {26}→ Set.*\nok .*\n$/,
+    /^ok {4}configuration {8}valid\n(?:ok {4}.*\n)+warn {2}limiter\.connection {3}REDIS_URL is unset, .* 3\n {27}→ Set.*\nok .*\n$/,
   );
   expect(existsSync(DATA_DIR)).toBe(false);
 });
 
 it('names all faults of the settings at once, and looks no further', async () => {
-  const wrong = await doctor({ PORT: 'http', DATABASE_URL: 'mysql://user:canary@host', RATE_LIMIT: '0' });
+  const wrong = await doctor({ PORT: 'http', DATABASE_URL: 'mysql://user:canary@host', RATE_LIMIT: '0', RATELIMIT: '5' });
   expect([wrong.outcome, wrong.names]).toEqual([[1, 'fail', ''], ['configuration']]);
-  expect(wrong.faults).toMatch(/PORT must .*\n +DATABASE_URL must .*\n +RATE_LIMIT must /);
+  expect(wrong.faults).toMatch(
+    /PORT must .*\n +DATABASE_URL must .*\n +RATE_LIMIT must [^]*\n +unknown: RATELIMIT \(did you mean RATE_LIMIT\?\)\n/,
+  );
 });
 
 it.each([
   [{ PORT: '3000', METRICS_PORT: '3000' }, /^fail configuration: [^]*\n {2}METRICS_PORT must differ from PORT\n/],
+  [
+    { RATELIMIT: '5', METRICS_PORTS: '1', HOME: '/' },
+    /^warn configuration\.names: RATELIMIT \(did you mean RATE_LIMIT\?\), METRICS_PORTS \(did .*\) → Correct the names: .*$/,
+  ],
   [{ FILTER_TIMEOUT: '4.1' }, /^warn timeouts: .* → Set FILTER_TIMEOUT to 4 at most\.$/],
   // 5 + 4 seconds of the database behind a delay of 5, in nine tenths.
   [{ SHUTDOWN_TIMEOUT: '15' }, /^warn timeouts: .* → Set SHUTDOWN_TIMEOUT to 16 or more\.$/],
@@ -76,13 +83,37 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
   expect([during.faults, after.faults]).toEqual(['', '']);
 });
 
+it('reads a file .env with a byte order mark, and refuses one that is not text in UTF-8', async () => {
+  const directory = await mkdtemp(join(testDirectory(), 'env-'));
+  const read = async (file: Buffer | string, encoding: BufferEncoding = 'utf8') => {
+    await writeFile(join(directory, '.env'), file, encoding);
+    return runCli(['doctor'], { DATA_DIR, METRICS_PORT: '0' }, '', directory);
+  };
+  const settings = 'PORT=http\nRATE_LIMIT=none\nMETRICS_PORT=given\n';
+  for (const text of [settings, `\ufeff${settings}`]) {
+    expect((await read(text)).stdout).toMatch(/is not valid:\n +PORT must .*\n +RATE_LIMIT must .*\n +See/);
+  }
+  const [nul, invalid] = [Buffer.from([0x50, 0, 0x51]), Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0xff, 0xfe])];
+  for (const { code, stdout } of [await read(`\ufeff${settings}`, 'utf16le'), await read(nul), await read(invalid)]) {
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail {2}configuration {2}The file \.env cannot be read: make it a text file in UTF-8 /);
+  }
+});
+
 it("fetches the issuer's keys", async () => {
   const provider = await IdentityProvider.start();
   // The limit of the shutdown is the least that the others allow.
   const limits = { SHUTDOWN_TIMEOUT: '16', FILTER_TIMEOUT: '4' };
   const of = (settings: NodeJS.ProcessEnv) => doctor({ DATA_DIR, ...provider.environment, ...limits, ...settings }, '--strict');
-  const issuers = [provider.issuer, `${provider.issuer}/`, 'http://127.0.0.1:1'];
-  const [fine, other, away] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
+  const port = new URL(provider.issuer).port;
+  const issuers = [
+    provider.issuer,
+    `${provider.issuer}/`,
+    `http://127.0.0.1:${await freePort()}`,
+    'https://a.invalid',
+    `https://localhost:${port}`,
+  ];
+  const [fine, other, away, unnamed, plain] = await Promise.all(issuers.map((issuer) => of({ AUTH_JWT_ISSUER: issuer })));
   provider.fault = 'error';
   const failing = await of({ AUTH_JWT_JWKS_URL: provider.keysUrl });
   expect([fine?.outcome, fine?.found['auth.issuer-keys'], fine?.faults]).toEqual([
@@ -93,6 +124,10 @@ it("fetches the issuer's keys", async () => {
   expect(other?.faults).toMatch(
     /^fail auth\.issuer-keys: The metadata must have "issuer" like AUTH_JWT_ISSUER.* → Check AUTH_JWT_ISSUER.*$/,
   );
-  expect(away?.faults).toMatch(/^fail auth\.issuer-keys: http:\/\/127\.0\.0\.1:1\/\.well-known.* fetch failed.*$/);
+  expect(away?.faults).toMatch(
+    /^fail auth\.issuer-keys: http:\/\/127\.0\.0\.1:\d+\/\.well-known.* fetch failed connect ECONNREFUSED 127.*$/,
+  );
+  expect(unnamed?.faults).toMatch(/^fail auth\.issuer-keys: https:\/\/a\.invalid\/.* getaddrinfo E\w+ a\.invalid .*$/);
+  expect(plain?.faults).toMatch(/^fail auth\.issuer-keys: https:\/\/localhost:.* fetch failed .*SSL routines.*$/);
   expect(failing.faults).toMatch(/^fail auth\.issuer-keys: .*The status is 500\..*$/);
 });

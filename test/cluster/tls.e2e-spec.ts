@@ -1,14 +1,18 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { accountOf, serverDirectory } from '../support/child.js';
 import { doctor } from '../support/doctor.js';
+import { listen } from '../support/listen.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
 
 let server: PostgresServer;
+let keyFile: string;
 let certificate: string;
 
 /** An address of this machine that others could reach. */
@@ -18,12 +22,12 @@ const address = addresses.find(({ internal, family }) => !internal && family ===
 beforeAll(async () => {
   const account = accountOf('postgres');
   const directory = serverDirectory('tls', account);
-  const key = join(directory, 'key.pem');
+  keyFile = join(directory, 'key.pem');
   certificate = join(directory, 'certificate.pem');
   const options = `-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:${address}`;
-  const files = ['-keyout', key, '-out', certificate];
+  const files = ['-keyout', keyFile, '-out', certificate];
   execFileSync('openssl', ['req', ...options.split(' '), ...files], { stdio: 'ignore', cwd: '/', ...account });
-  server = await PostgresServer.start({ ...askingForPasswords(), ssl: 'on', ssl_cert_file: certificate, ssl_key_file: key });
+  server = await PostgresServer.start({ ...askingForPasswords(), ssl: 'on', ssl_cert_file: certificate, ssl_key_file: keyFile });
 });
 
 it('uses TLS and verifies the server if the URL requires it, and is not ready with a certificate that it cannot verify', async () => {
@@ -37,6 +41,16 @@ it('uses TLS and verifies the server if the URL requires it, and is not ready wi
   const statuses = ['readyz', 'livez'].map(async (path) => (await fetch(`${wary.origin}/${path}`)).status);
   expect(await Promise.all(statuses)).toEqual([503, 200]);
   expect(await Promise.all([trusting.end('SIGTERM'), wary.end('SIGTERM')])).toEqual([0, 0]);
+});
+
+it('doctor says that a certificate of the issuer is why its keys cannot be fetched', async () => {
+  const issuer = createServer({ key: readFileSync(keyFile), cert: readFileSync(certificate) });
+  const settings = {
+    DATABASE_URL: server.url,
+    AUTH_JWT_ISSUER: `https://localhost:${await listen(issuer)}`,
+    AUTH_JWT_AUDIENCE: 'a',
+  };
+  expect((await doctor(settings)).found['auth.issuer-keys']).toMatch(/fetch failed self-signed certificate/);
 });
 
 it('doctor says of each connection whether it is encrypted and the server verified, and warns unless it stays on this machine', async () => {

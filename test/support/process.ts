@@ -10,9 +10,14 @@ export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '10000
 export type { Outcome };
 export type LogLine = Record<string, unknown> & { msg: string };
 
-/** Runs a command of the built command-line interface to its end. @param input - what it reads from its standard input */
-export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
-  const { child, ended } = spawnCli(args, environment);
+/**
+ * Runs a command of the built command-line interface to its end.
+ *
+ * @param input - what it reads from its standard input
+ * @param directory - in which it runs
+ */
+export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = '', directory?: string): Promise<Outcome> {
+  const { child, ended } = new Built('dist/cli.js', args, environment, { directory });
   child.stdin?.end(input);
   return ended;
 }
@@ -27,15 +32,21 @@ export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome
   return ServiceProcess.spawn(environment).ended;
 }
 
+interface BuiltOptions {
+  /** File that gets its standard output. */
+  readonly log?: string | undefined;
+  readonly directory?: string | undefined;
+}
+
 /** A file of the build in a process of its own. */
 class Built extends Child {
-  constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, log?: string) {
+  /** @param directory - by default one from which a developer's .env and ./data stay out of it */
+  constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, { log, directory }: BuiltOptions = {}) {
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     // The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
     super(process.execPath, ['--wasm-tiering-budget=1000000000', resolve(script), ...args], {
       env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },
-      // From another directory, so that a developer's .env and ./data stay out of it.
-      cwd: testDirectory(),
+      cwd: directory ?? testDirectory(),
       stdio: ['pipe', log === undefined ? 'pipe' : openSync(log, 'a'), 'pipe'],
     });
   }
@@ -44,7 +55,7 @@ class Built extends Child {
 export class ServiceProcess extends Built {
   /** Starts it and waits for nothing. @param log - file that gets its standard output */
   static spawn(environment: NodeJS.ProcessEnv, log?: string): ServiceProcess {
-    return new ServiceProcess('dist/main.js', [], { ...serverDefaults, ...environment }, log);
+    return new ServiceProcess('dist/main.js', [], { ...serverDefaults, ...environment }, { log });
   }
 
   /** Starts it and waits until it listens. */

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { existsSync } from 'node:fs';
-import { loadEnvFile } from 'node:process';
-import { inspect } from 'node:util';
+import { existsSync, readFileSync } from 'node:fs';
+import { inspect, parseEnv } from 'node:util';
 import { Logger, Module, type Type } from '@nestjs/common';
 import { type ConfigFactory, ConfigModule, ConfigService } from '@nestjs/config';
 import { plainToInstance } from 'class-transformer';
@@ -45,7 +44,8 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   const errors = instances.flatMap((instance) => validateSync(instance, { forbidUnknownValues: false }));
   const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
   if (lines.size > 0) {
-    throw new OperatorError(['The configuration is not valid:', ...lines, 'See .env.example.'].join('\n'));
+    const unknown = similarNames(environment).map((name) => `  unknown: ${name}`);
+    throw new OperatorError(['The configuration is not valid:', ...lines, ...unknown, 'See .env.example.'].join('\n'));
   }
   const configuration = instanceOf(Configuration, environment);
   environments.set(configuration, environment);
@@ -62,22 +62,41 @@ export function withConfiguration<T>(configuration: Configuration, run: () => T)
   return scope.run(configuration, run);
 }
 
-/** The environment of the process, with variables of a file `.env` in the working directory. */
+/**
+ * The environment of the process, with variables of a file `.env` in the working directory that it does not have.
+ *
+ * @throws OperatorError if the file is not text in UTF-8, or cannot be read
+ */
 export function loadEnvironment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) {
-    try {
-      loadEnvFile('.env');
-    } catch (cause) {
-      throw new OperatorError('The file .env cannot be read: make it a text file that this user can read.', { cause });
+    for (const [name, value] of Object.entries(parseEnv(readEnvironmentFile()))) {
+      process.env[name] ??= value;
     }
   }
   return process.env;
 }
 
-/** Names in the environment that are similar to the name of a variable, each with that name. */
+/** `process.loadEnvFile` would skip the lines of a binary file, and the first variable behind a byte order mark. */
+function readEnvironmentFile(): string {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync('.env'));
+    if (text.includes('\0')) {
+      throw new Error('It contains NUL, as a binary file or one in UTF-16.');
+    }
+    return text;
+  } catch (cause) {
+    throw new OperatorError('The file .env cannot be read: make it a text file in UTF-8 that this user can read.', { cause });
+  }
+}
+
+/** Names in the environment of a configuration that are similar to the name of a variable, each with that name. */
 export function misspelledVariables(configuration: Configuration): string[] {
+  return similarNames(environments.get(configuration) ?? {});
+}
+
+function similarNames(environment: NodeJS.ProcessEnv): string[] {
   const known = [...classes].flatMap((type) => Object.keys(new type()));
-  return Object.keys(environments.get(configuration) ?? {}).flatMap((name) => {
+  return Object.keys(environment).flatMap((name) => {
     const meant = closestMatch(name.toUpperCase(), known, { maxDistance: name.length < 6 ? 1 : 2 });
     return meant === undefined || known.includes(name) ? [] : [`${name} (did you mean ${meant}?)`];
   });

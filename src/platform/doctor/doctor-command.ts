@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
 import { DataSource } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
-import { loadEnvironment, readConfiguration } from '../config/read-configuration.js';
+import { loadEnvironment, misspelledVariables, readConfiguration } from '../config/read-configuration.js';
 import { Database } from '../database/database.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { within } from '../time/duration.js';
@@ -46,11 +46,29 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
     const database = app.get(Database);
     const open = async (url?: string) =>
       new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
-    return { fine: true, found: 'valid', next: [...serviceChecks(settings), ...databaseChecks(settings, open)] };
+    return {
+      fine: true,
+      found: 'valid',
+      next: [namesCheck(settings), ...serviceChecks(settings), ...databaseChecks(settings, open)],
+    };
   };
   const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
   await app?.close();
   return results;
+}
+
+/** A misspelled variable has no effect, and its default applies. */
+function namesCheck(settings: Configuration): Check {
+  const misspelled = misspelledVariables(settings);
+  return {
+    name: 'configuration.names',
+    advice: 'Correct the names: until then, these variables have no effect.',
+    severity: 'warn',
+    run: () => ({
+      fine: misspelled.length === 0,
+      found: misspelled.join(', ') || 'none is misspelled',
+    }),
+  };
 }
 
 /** Runs checks concurrently, then the checks that depend on those that did not fail. @returns their results in order */

@@ -30,10 +30,13 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
   };
 }
 
-/** The messages of an error and its cause in one line. */
+/** The messages of an error and of its causes, side by side. Of several errors, such as one for each address, the first. */
 export function reasonOf(error: unknown): string {
-  const { message, cause } = describeError(error);
-  return cause ? `${message} ${cause.message || (cause.errors?.[0]?.message ?? '')}` : message;
+  const messages: string[] = [];
+  for (let each: ErrorDescription | undefined = describeError(error); each; each = each.cause ?? each.errors?.[0]) {
+    messages.push(each.message.trim());
+  }
+  return messages.filter((message) => message !== '').join(' ');
 }
 
 /** Redis errors quote the arguments of unknown commands: the password, if AUTH is renamed or missing. */
