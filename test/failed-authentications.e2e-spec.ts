@@ -4,9 +4,11 @@ import { AccessTokensService } from '../src/platform/auth/access-tokens.service.
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api } from './support/api.js';
 import { eventually } from './support/eventually.js';
+import { IdentityProvider } from './support/identity-provider.js';
 import { ServiceProcess } from './support/process.js';
 import { startMeasured } from './support/scrape.js';
 import { startService } from './support/service.js';
+import { SigningKey } from './support/signing-key.js';
 import { createTestDatabase } from './support/test-database.js';
 import { issueToken } from './support/tokens.js';
 import { useService } from './support/use-service.js';
@@ -108,6 +110,29 @@ describe('a flood of bad tokens', () => {
       await eventually(async () => (await statusOf(late, address)) === 200);
     },
   );
+});
+
+it('verifies no more forged JWTs than the budget, and lets in those that were valid before', async () => {
+  const provider = await IdentityProvider.start([await SigningKey.generate('RS256')]);
+  const limits = { AUTH_FAILURE_BURST: String(BURST), AUTH_FAILURE_RATE: String(RATE) };
+  const service = await startMeasured({ ...limits, ...provider.environment });
+  const statusOf = async (jwt: string) => (await new Api(`http://127.0.0.1:${service.port}`, jwt).list()).status;
+  const valid = await provider.sign();
+  await eventually(async () => (await statusOf(valid)) === 200);
+  const [header, , signature] = valid.split('.');
+  const forge = (sub: string) => `${header}.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.${signature}`;
+  const began = performance.now();
+  for (let sent = 0; sent < 3 * BURST; sent += 50) {
+    const forged = Array.from({ length: 50 }, (_, index) => statusOf(forge(String(sent + index))));
+    expect(new Set(await Promise.all(forged))).toEqual(new Set([401]));
+  }
+  const refusals = await service.scrape();
+  const verified = refusals.sum('items_authentication_refusals_total', { reason: 'jwt-signature' });
+  expect(verified).toBeGreaterThanOrEqual(BURST);
+  expect(verified).toBeLessThanOrEqual(BURST + (RATE * (performance.now() - began)) / 1000 + 5);
+  expect(refusals.sum('items_authentication_refusals_total', { reason: 'budget' })).toBe(3 * BURST - verified);
+  expect(await statusOf(valid)).toBe(200);
+  await service.stop();
 });
 
 it('does not count JWTs while the keys of their issuer are not available, as valid ones are refused, too', async () => {
