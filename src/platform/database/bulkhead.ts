@@ -76,17 +76,19 @@ export class Bulkhead {
     return isFree;
   }
 
-  /** Removes keys without tasks, and starts queued tasks while slots are free. */
+  /** Removes a key without tasks, and starts queued tasks while slots are free. */
   private startNext(changed: Tasks): void {
-    const { total, rank } = this.limits;
-    const ranked = () => (rank ? new Map([...this.queues].toSorted(([a], [b]) => rank(a) - rank(b))) : this.queues);
+    if (changed.waiting.size === 0 && changed.running === 0) {
+      this.queues.delete(changed.key);
+    }
+    if (!this.isFree) {
+      return;
+    }
     // Without a total limit, other keys do not depend on this one.
-    const turns = total === Infinity ? new Map([[changed.key, changed]]) : ranked();
+    const turns = this.limits.total === Infinity ? new Map([[changed.key, changed]]) : this.ranked();
     for (const [key, tasks] of turns) {
       const [start] = tasks.waiting;
-      if (!start && tasks.running === 0) {
-        this.queues.delete(key);
-      } else if (start && this.takeSlot(tasks)) {
+      if (start && this.takeSlot(tasks)) {
         tasks.waiting.delete(start);
         for (const order of [turns, this.queues]) {
           // To the end.
@@ -96,5 +98,14 @@ export class Bulkhead {
         start();
       }
     }
+  }
+
+  private ranked(): Map<string, Tasks> {
+    const { rank } = this.limits;
+    if (!rank) {
+      return this.queues;
+    }
+    const ranks = new Map(Array.from(this.queues.keys(), (key) => [key, rank(key)]));
+    return new Map([...this.queues].toSorted(([a], [b]) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0)));
   }
 }
