@@ -31,6 +31,18 @@ it('counts calls that were admitted elsewhere, beyond the limit, and frees a slo
   expect(calls.hit('a', 2)).toEqual({ admitted: true, remaining: 0, freeIn: 10 });
 });
 
+it('removes no other call than the given one, also when that has left the window', () => {
+  const calls = window(100);
+  for (let count = 0; count < 3; count += 1) {
+    calls.add('a');
+    now += 40;
+  }
+  // At 1120, with calls at 1000, which has left, 1040 and 1080.
+  calls.remove('a', 1000);
+  calls.remove('a', 1001);
+  expect(calls.hit('a', 2)).toMatchObject({ admitted: false, freeIn: 20 });
+});
+
 it('keeps the keys of at most two windows, and none after a pause', () => {
   const calls = window(100);
   let most = 0;

@@ -51,8 +51,12 @@ export class SlidingWindow {
 
   /** Removes a call that was counted at this time, and refused elsewhere. */
   remove(key: string, time: number): void {
-    const { times } = this.callsOf(key, this.now());
-    times.splice(times.lastIndexOf(time), 1);
+    const { times, first } = this.callsOf(key, this.now());
+    const index = times.lastIndexOf(time);
+    // It may have left the window since.
+    if (index >= first) {
+      times.splice(index, 1);
+    }
   }
 
   private callsOf(key: string, now: number): Calls {
