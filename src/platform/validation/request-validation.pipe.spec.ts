@@ -1,5 +1,5 @@
 import * as rules from 'class-validator';
-import { quickCheckOf } from './request-validation.pipe.js';
+import { quickCheckOf, RequestValidationPipe } from './request-validation.pipe.js';
 
 const VALUES = ['a', '', 1, 3, -1, 1.5, NaN, true, null, undefined, [], ['a'], ['b', 'b'], {}, new Date(0), '2026-01-31'];
 
@@ -49,6 +49,12 @@ it.each<[string, PropertyDecorator]>([
   }
   decorate(Input.prototype, 'value');
   expect(quickCheckOf(Input)).toBeUndefined();
+});
+
+it('takes no names out of objects that it does not validate', async () => {
+  const value = { constructor: 'Ferrari', nested: { prototype: 1 } };
+  const result = await new RequestValidationPipe().transform(value, { type: 'custom', metatype: Object });
+  expect(result).toEqual({ constructor: 'Ferrari', nested: { prototype: 1 } });
 });
 
 it('leaves no unhandled rejection of a rule that returns a promise unexpectedly', async () => {

@@ -38,8 +38,10 @@ export class RequestValidationPipe extends ValidationPipe {
     const type = this.toValidate(metadata) && isObject(value) ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
       faults.push(...(type ? takeUnsettable(value as object, type) : []));
-      // Nested ones break class-transformer. Nest calls this only later.
-      this.stripProtoKeys(value);
+      if (type) {
+        // Nested ones break class-transformer. Nest calls this only later.
+        this.stripProtoKeys(value);
+      }
       const check = type && quickCheckOf(type);
       const input = check ? toInstance(type, value as object) : value;
       if (faults.length === 0 && check?.(input as object)) {
