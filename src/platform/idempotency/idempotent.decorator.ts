@@ -85,7 +85,7 @@ export function Idempotent(): MethodDecorator {
   );
 }
 
-/** Adds the interceptor outside those of other decorators, in any order, so that no more is stored than what clients get. */
+/** Adds the interceptor outside those of the method's other decorators, in any order, so that it stores what they make of the result. */
 const useOutermost: MethodDecorator = (_target, _name, { value: handler }) => {
   const others = (Reflect.getMetadata(INTERCEPTORS_METADATA, Object(handler) as object) ?? []) as unknown[];
   Reflect.defineMetadata(INTERCEPTORS_METADATA, [IdempotencyInterceptor, ...others], Object(handler) as object);
