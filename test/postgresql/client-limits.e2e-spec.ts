@@ -134,9 +134,12 @@ describe('costly filters', () => {
     const costlyOnes = Promise.all(Array.from({ length: 30 }, () => attacker.list({ filter: SLOW_FILTER })));
     await eventually(async () => ((await service.metric('items_filters_waiting')) ?? 0) >= 20);
     await isServed();
-    // PostgreSQL counts one that it has canceled until it is idle again.
+    // Another one is tried for a moment, and PostgreSQL counts one that it has canceled until it is idle again.
     const running = [];
-    for (let count = 0; count < 5; count += 1) running.push(await runningFilters(client));
+    for (let count = 0; count < 5; count += 1) {
+      running.push(await runningFilters(client));
+      await delay(50);
+    }
     expect(Math.min(...running)).toBeLessThanOrEqual(2);
     const statuses = (await costlyOnes).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([400, 503]));
@@ -173,27 +176,44 @@ describe('costly filters', () => {
     expect(new Set((await attack).map(({ status }) => status))).toEqual(new Set([400, 503]));
   });
 
-  it('of a token are refused once they have taken FILTER_BUDGET, and quick ones are not', async () => {
-    const { service } = await start({ FILTER_BUDGET: '0.5', FILTER_TIMEOUT: '0.4', RATE_LIMIT_WINDOW: '4' });
+  // Behind a pooler, which needs a URL beside it, no filter shares a connection.
+  it.each(['on sessions', 'behind a pooler'])(
+    'of a token are refused once they have taken FILTER_BUDGET, and those that were quick are not, %s',
+    async (kind) => {
+      const direct = kind === 'on sessions' ? {} : { DATABASE_DIRECT_URL: databaseUrlOf(database) };
+      const { service } = await start({ ...direct, FILTER_BUDGET: '0.35', FILTER_TIMEOUT: '0.4', RATE_LIMIT_WINDOW: '4' });
+      const api = service.client(token);
+      const QUICK = 'name == "quick"';
+      expect((await api.list({ filter: QUICK })).status).toBe(200);
+      // On sessions tried for a tenth of a second, and then alone.
+      expect((await api.list({ filter: SLOW_FILTER })).status).toBe(400);
+      const refused = await api.list<ProblemBody>({ filter: SLOW_FILTER });
+      expect([refused.status, refused.body.type]).toEqual([429, '/docs/problems#rate-limited']);
+      const seconds = refused.headers.get('Retry-After');
+      expect(seconds).toMatch(/^[1-4]$/);
+      expect(refused.body.detail).toContain(`Slow filters of the token have taken their 0.35 s in 4 s. Retry in ${seconds} s,`);
+      expect((await api.list({ filter: 'name == "never tried"' })).status).toBe(429);
+      expect((await api.list({ filter: QUICK })).status).toBe(200);
+      expect((await api.list()).status).toBe(200);
+      const [another = ''] = await issueTokens(databaseUrlOf(database), 1);
+      expect((await service.client(another).list({ filter: 'name == "never tried"' })).status).toBe(200);
+      expect(await service.metric('items_filter_budget_refusals_total')).toBe(2);
+      // Within the window, and then no more.
+      await eventually(async () => (await api.list({ filter: 'name == "never tried either"' })).status === 200);
+      await eventually(async () => (await api.list({ filter: SLOW_FILTER })).status === 400);
+      await service.end('SIGKILL');
+    },
+  );
+
+  it('that wait for a lock take no time of their token', async () => {
+    const { service } = await start({ FILTER_BUDGET: '0.5', FILTER_TIMEOUT: '0.8' });
     const api = service.client(token);
-    const QUICK = 'name == "quick"';
-    expect((await api.list({ filter: QUICK })).status).toBe(200);
-    // Tried for a tenth of a second, and then alone.
-    expect((await api.list({ filter: SLOW_FILTER })).status).toBe(400);
-    const refused = await api.list<ProblemBody>({ filter: SLOW_FILTER });
-    expect([refused.status, refused.body.type]).toEqual([429, '/docs/problems#rate-limited']);
-    const seconds = refused.headers.get('Retry-After');
-    expect(seconds).toMatch(/^[1-4]$/);
-    expect(refused.body.detail).toContain(`Slow filters of the token have taken their 0.5 s in 4 s. Retry in ${seconds} s,`);
-    expect((await api.list({ filter: 'name == "never tried"' })).status).toBe(429);
-    expect((await api.list({ filter: QUICK })).status).toBe(200);
-    expect((await api.list()).status).toBe(200);
-    const [another = ''] = await issueTokens(databaseUrlOf(database), 1);
-    expect((await service.client(another).list({ filter: 'name == "never tried"' })).status).toBe(200);
-    expect(await service.metric('items_filter_budget_refusals_total')).toBe(2);
-    // Within the window, and then no more.
-    await eventually(async () => (await api.list({ filter: 'name == "never tried"' })).status === 200);
-    await eventually(async () => (await api.list({ filter: SLOW_FILTER })).status === 400);
+    await client.query('BEGIN; LOCK TABLE items IN ACCESS EXCLUSIVE MODE');
+    const statuses = [];
+    for (let count = 0; count < 4; count += 1) statuses.push((await api.list({ filter: `name == "${count}"` })).status);
+    await client.query('ROLLBACK');
+    expect(statuses).toEqual([503, 503, 503, 503]);
+    expect((await api.list({ filter: 'name == "5"' })).status).toBe(200);
     await service.end('SIGKILL');
   });
 

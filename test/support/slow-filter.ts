@@ -14,7 +14,7 @@ export async function makeFilterSlow(client: Client, rows: number): Promise<void
 export async function runningFilters(client: Client): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     `SELECT count(*)::int FROM pg_stat_activity
-     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'SELECT%items%'`,
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'SELECT%items%LIKE $1%'`,
   );
   return rows[0]?.count ?? 0;
 }

@@ -46,6 +46,13 @@ describe('the budget of slow filters', () => {
     expect(wait('a')).toBe(60);
   });
 
+  it('names at least a second, also if time goes by while it is determined', () => {
+    const moving = new FilterBudget({ FILTER_BUDGET: 10, RATE_LIMIT_WINDOW: 60 }, new Metrics(), () => (now += 2));
+    moving.charge('b', 20_000);
+    now += 59_997;
+    expect(() => moving.requireTime('b')).toThrow('Retry in 1 s');
+  });
+
   it('is that of each token', () => {
     budget.charge('a', 10_000);
     expect([wait('a'), wait('b'), budget.usedBy('b')]).toEqual([60, 0, 0]);

@@ -4,9 +4,15 @@ import { Problem } from '../http/problem.js';
 import type { Metrics } from '../observability/metrics.js';
 import { rateLimited } from '../throttling/rate-limit.guard.js';
 
+/** Milliseconds that a filter took, and when it ended. */
+interface Use {
+  readonly at: number;
+  readonly time: number;
+}
+
 /** Limits the time that the slow filters of each token take in a window. The 10,000 tokens used last are remembered. */
 export class FilterBudget {
-  private readonly uses = new LRUCache<string, { readonly at: number; readonly time: number }[]>({ max: 10_000 });
+  private readonly uses = new LRUCache<string, Use[]>({ max: 10_000 });
   private readonly refusals;
   /** In milliseconds. */
   private readonly budget: number;
@@ -32,7 +38,7 @@ export class FilterBudget {
   }
 
   usedBy(token: string): number {
-    return this.recentOf(token).reduce((sum, { time }) => sum + time, 0);
+    return sumOf(this.recentOf(token));
   }
 
   hasTime(token: string): boolean {
@@ -41,15 +47,16 @@ export class FilterBudget {
 
   /** @throws Problem 429 if a token has used up its time */
   requireTime(token: string): void {
-    let used = this.usedBy(token);
+    const recent = this.recentOf(token);
+    let used = sumOf(recent);
     if (used < this.budget) {
       return;
     }
     this.refusals.inc({});
     // The use whose end gives the token time again.
-    const last = this.recentOf(token).find(({ time }) => (used -= time) < this.budget);
-    const seconds = Math.ceil(((last?.at ?? 0) + this.window - this.now()) / 1000);
-    const detail = `Slow filters of the token have taken their ${this.budget / 1000} s in ${this.window / 1000} s. Retry in ${seconds} s, or use filters that are quick: with an exact value, the start of a name, or a time range.`;
+    const last = recent.find(({ time }) => (used -= time) < this.budget);
+    const seconds = Math.max(1, Math.ceil(((last?.at ?? 0) + this.window - this.now()) / 1000));
+    const detail = `Slow filters of the token have taken their ${this.budget / 1000} s in ${this.window / 1000} s. Retry in ${seconds} s, or repeat a filter that was quick in the last minute.`;
     throw new Problem(rateLimited, detail, { headers: { 'Retry-After': String(seconds) } });
   }
 
@@ -57,3 +64,5 @@ export class FilterBudget {
     return (this.uses.get(token) ?? []).filter(({ at }) => at + this.window > this.now());
   }
 }
+
+const sumOf = (uses: readonly Use[]) => uses.reduce((sum, { time }) => sum + time, 0);

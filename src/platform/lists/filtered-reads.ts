@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { DataSource, Repository } from 'typeorm';
+import { clientAddress } from '../auth/client-address.js';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead, type BulkheadLimits } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
@@ -70,10 +71,12 @@ export class FilteredReads {
     configuration: Configuration,
     metrics: Metrics,
   ) {
-    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
+    const { DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } =
+      configuration;
     const most = Math.ceil(DATABASE_POOL_SIZE / 2);
-    const mostNew = Math.min(MOST_NEW, most - 1);
-    const mostShared = Math.min(MOST_SHARED, most - 1 - mostNew);
+    // Behind a pooler, no connection is shared.
+    const mostShared = DATABASE_DIRECT_URL === undefined ? Math.min(MOST_SHARED, most - 1) : 0;
+    const mostNew = DATABASE_DIRECT_URL === undefined ? Math.min(MOST_NEW, most - 1 - mostShared) : 0;
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     const budget = new FilterBudget(configuration, metrics);
     const pendingOf = (token: string) => this.bulkhead.pendingOf(token) + this.lanes.untried.turns.pendingOf(token);
@@ -114,7 +117,10 @@ export class FilteredReads {
       { name: 'items_filters_running', help: 'Lists with a filter that run on a separate connection' },
       () => bulkhead.running,
     );
-    metrics.gauge({ name: 'items_filters_waiting', help: 'Lists with a filter in the queue' }, () => bulkhead.queued);
+    metrics.gauge(
+      { name: 'items_filters_waiting', help: 'Lists with a filter in the queue' },
+      () => bulkhead.queued + this.lanes.untried.turns.queued,
+    );
   }
 
   /**
@@ -131,8 +137,11 @@ export class FilteredReads {
   ): Promise<T | undefined> {
     const { known, untried } = this.lanes;
     const { connections, turns } = path && known.connections.has(metadata) ? known : untried;
-    const token = tokenOf(currentRequest());
-    const mayTry = () => path?.isQuick ?? (this.budget.hasTime(token) && this.bulkhead.pendingOf(token) < MOST_OF_TOKEN);
+    const request = currentRequest();
+    const token = tokenOf(request);
+    const mayTry = () =>
+      !request?.signal.aborted &&
+      (path?.isQuick ?? (this.budget.hasTime(token) && this.bulkhead.pendingOf(token) < MOST_OF_TOKEN));
     // While slow ones leave connections free, a new one need not wait for its turn to be tried.
     const mayRunAlone = !path && !turns.isFree && this.bulkhead.isFree;
     if (!mayTry() || mayRunAlone || runnerOf(manager) || !hasSessions(manager.dataSource) || !connections.has(metadata)) {
@@ -160,26 +169,29 @@ export class FilteredReads {
   /**
    * Reads on a separate connection, which is closed if the client disconnects, to cancel the statement.
    *
+   * @param path - a quick one needs no time of the token
    * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited too long for a
    *   connection
    */
   async alone<Entity extends object, T>(
     repository: Repository<Entity>,
     expression: string,
+    path: AccessPath | undefined,
     read: (repository: Repository<Entity>) => Promise<T>,
   ): Promise<T> {
     const request = currentRequest();
     const token = tokenOf(request);
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.database.isEmbedded ? undefined : request?.signal;
+    const requireTime = () => path?.isQuick || this.budget.requireTime(token);
     const task = () => {
       signal?.throwIfAborted();
-      this.budget.requireTime(token);
+      requireTime();
       // In a transaction, its connection and settings apply.
       return runnerOf(repository.manager) ? read(repository) : this.readLimited(repository, read, token, signal);
     };
     try {
-      this.budget.requireTime(token);
+      requireTime();
       return await this.bulkhead.run(token, task, this.refuse);
     } catch (error) {
       if (signal?.aborted) {
@@ -197,17 +209,23 @@ export class FilteredReads {
   ): Promise<T> {
     const connection = await openLimited(manager.dataSource, this.settings);
     const start = performance.now();
+    // For a lock, which is not the filter's fault.
+    let hasWaited = false;
     const cancel = () => streamOf(connection.client).destroy(signal?.reason as Error);
     try {
       signal?.throwIfAborted();
       signal?.addEventListener('abort', cancel);
       return await read(connection.manager.getRepository<Entity>(target));
+    } catch (error) {
+      hasWaited = meaningOf(error) === 'conflict';
+      throw error;
     } finally {
       signal?.removeEventListener('abort', cancel);
       connection.release();
       const elapsed = performance.now() - start;
+      const isSlow = elapsed >= QUICK || signal?.aborted === true;
       // The embedded database has no limits of time.
-      if (elapsed >= QUICK && !this.database.isEmbedded) {
+      if (isSlow && !hasWaited && !this.database.isEmbedded) {
         this.budget.charge(token, elapsed);
       }
     }
@@ -226,7 +244,8 @@ export class FilteredReads {
   };
 }
 
-const tokenOf = (request: Request | undefined) => request?.user?.id ?? '';
+/** The token that a filter counts for; on public routes, the address. */
+const tokenOf = (request: Request | undefined) => request?.user?.id ?? (request ? clientAddress(request) : '');
 
 /** A lock timeout is not the filter's fault: it gives 503. */
 function timeouts(milliseconds: number) {

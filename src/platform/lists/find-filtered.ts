@@ -25,6 +25,7 @@ export async function findFiltered<Entity extends { id: string }>(
   const sources = sourcesOf(metadata, condition, after, limit, scope);
   const name = `${metadata.tablePath} ${scope.id} ${expression}`;
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
+  const wasQuick = known?.isQuick;
   let found = await reads.quickly(repository, known, (send) => findFirst(repository, sources[known?.first ?? 'planned'], send));
   if (found && isComplete(found, known)) {
     if (!known) {
@@ -32,12 +33,12 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     return found;
   }
-  return reads.alone(repository, expression, async (own) => {
+  return reads.alone(repository, expression, known, async (own) => {
     const send: Send = (statement) => runStatement(own, statement);
-    const path = known ?? pathFor(await explain(send, firstOf(own, sources.planned)));
-    if (!known) {
-      reads.paths.set(name, path);
-    }
+    // Once a filter is not quick any more, for example on a later page, it may need another path.
+    const isStale = known?.isQuick !== wasQuick;
+    const path = known && !isStale ? known : pathFor(await explain(send, firstOf(own, sources.planned)));
+    reads.paths.set(name, path);
     const start = performance.now();
     found ??= await findFirst(own, sources[path.first]);
     path.isQuick = performance.now() - start < QUICK;

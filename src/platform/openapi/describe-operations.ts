@@ -90,7 +90,7 @@ function describeResponses(operation: Operation, path: string, route: Route, sch
   for (const success of Object.values(operation.responses)) {
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
-  const answers = answersOf(route, path, exampleFault(operation, schemas), common);
+  const answers = answersOf(operation, route, path, exampleFault(operation, schemas), common);
   const byType = new Map(answers.map((answer) => [answer[0].type, answer]));
   for (const [status, alike] of Map.groupBy(byType.values(), ([{ type }]) => type.status)) {
     operation.responses[String(status)] = describe(alike, path);
@@ -98,7 +98,7 @@ function describeResponses(operation: Operation, path: string, route: Route, sch
 }
 
 /** @param common - headers of responses after the rate limit check, if there is one */
-function answersOf(route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
+function answersOf(operation: Operation, route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesBody = takes(RouteParamtypes.BODY, route);
@@ -110,7 +110,8 @@ function answersOf(route: Route, path: string, fault: RequestFault, common: Head
     isIdempotent(route) && [idempotencyKeyReusedProblem(), common],
     takesBody && [contentTooLargeProblem(), common],
     !isPublic && [unauthorizedProblem(), { ...REQUEST_HEADERS, ...CHALLENGE }],
-    !isPublic && [rateLimitedProblem(100, 60, 12), retry],
+    // Slow filters are limited without a token, too.
+    (!isPublic || hasFilter(operation)) && [rateLimitedProblem(100, 60, 12), retry],
     scopes.length > 0 && [insufficientScopeProblem(scopes), { ...common, ...CHALLENGE }],
     [databaseUnavailable(), retry],
     ...problems.map((type): ProblemAnswer => [exampleProblem(type), common]),
@@ -118,6 +119,8 @@ function answersOf(route: Route, path: string, fault: RequestFault, common: Head
   ];
   return answers.filter((answer) => answer !== false);
 }
+
+const hasFilter = ({ parameters = [] }: Operation) => parameters.some((each) => 'name' in each && each.name === 'filter');
 
 /** The response of one status, with an example for each type of problem. */
 function describe(answers: readonly ProblemAnswer[], path: string): Operation['responses'][string] {

@@ -1,0 +1,73 @@
+import { jest } from '@jest/globals';
+import { Controller, Get, Module, Query } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import type { Client } from 'pg';
+import { Repository } from 'typeorm';
+import { AppModule } from '../../src/app.module.js';
+import { Item } from '../../src/items/item.entity.js';
+import { ItemDto, ItemPage, ItemsQuery } from '../../src/items/items.dto.js';
+import { DatabaseMetrics } from '../../src/platform/database/database-metrics.js';
+import { Lists, mapPage, Operation, type Page, Public } from '../../src/platform/index.js';
+import { FilteredReads } from '../../src/platform/lists/filtered-reads.js';
+import { connectTo } from '../support/connect.js';
+import { startService } from '../support/service.js';
+import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';
+import { databaseUrlOf } from '../support/test-database.js';
+import { useService } from '../support/use-service.js';
+
+@Controller('open-items')
+class OpenItemsController {
+  constructor(
+    @InjectRepository(Item) private readonly items: Repository<Item>,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get()
+  @Public()
+  @Operation({ summary: 'List items without a token', response: ItemPage, responseDescription: 'One page of items.' })
+  async list(@Query() query: ItemsQuery): Promise<Page<ItemDto>> {
+    return mapPage(await this.lists.findPage(this.items, query), ItemDto.from);
+  }
+}
+
+@Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [OpenItemsController] })
+class OpenItemsModule {}
+
+const limits = { FILTER_BUDGET: '0.35', FILTER_TIMEOUT: '0.4', TRUSTED_PROXIES: '127.0.0.1,::1' };
+const service = useService(() => startService(limits, undefined, OpenItemsModule));
+let client: Client;
+
+beforeAll(async () => {
+  client = await connectTo(databaseUrlOf(service.database));
+});
+
+it('get another plan once a page is not quick any more, as the first one was', async () => {
+  for (let count = 0; count < 50; count += 1) await service.api.create({ name: `lamp ${count}` });
+  const reads = service.app.get(FilteredReads);
+  const sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
+  const plans = () => sent.mock.calls.filter(([text]) => text.startsWith('EXPLAIN')).length;
+  const page = { filter: 'name.contains("lamp")', limit: '20' };
+  const { body: first } = await service.api.list(page);
+  expect(plans()).toBe(0);
+  // As if it took too long.
+  jest.spyOn(reads, 'quickly').mockImplementationOnce((_repository, path) => {
+    if (path) path.isQuick = false;
+    return Promise.resolve(undefined);
+  });
+  const { body: second } = await service.api.list({ ...page, cursor: first.nextCursor ?? '' });
+  expect(plans()).toBe(1);
+  const { body: third } = await service.api.list({ ...page, cursor: second.nextCursor ?? '' });
+  expect(plans()).toBe(1);
+  expect([first, second, third].map(({ items }) => items.length)).toEqual([20, 20, 10]);
+});
+
+it('of clients without a token take the time of their address', async () => {
+  await makeFilterSlow(client, 20_000);
+  const list = async (filter: string, address: string) => {
+    const target = `${service.api.origin}/v1/open-items?filter=${encodeURIComponent(filter)}`;
+    return (await fetch(target, { headers: { 'X-Forwarded-For': address } })).status;
+  };
+  expect(await list(SLOW_FILTER, '192.0.2.1')).toBe(400);
+  expect(await list('name == "new"', '192.0.2.1')).toBe(429);
+  expect(await list('name == "new"', '192.0.2.2')).toBe(200);
+});
