@@ -56,8 +56,12 @@ it('get another plan once a page is not quick any more, as the first one was', a
   });
   const { body: second } = await service.api.list({ ...page, cursor: first.nextCursor ?? '' });
   expect(plans()).toBe(1);
+  // A path that is known is not kept for longer because it is used.
+  const kept = jest.spyOn(reads.paths, 'set');
+  jest.spyOn(reads, 'quickly').mockResolvedValueOnce(undefined);
   const { body: third } = await service.api.list({ ...page, cursor: second.nextCursor ?? '' });
   expect(plans()).toBe(1);
+  expect(kept).not.toHaveBeenCalled();
   expect([first, second, third].map(({ items }) => items.length)).toEqual([20, 20, 10]);
 });
 

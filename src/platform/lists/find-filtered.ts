@@ -33,12 +33,14 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     return found;
   }
-  return reads.alone(repository, expression, known, async (own) => {
+  // Once a filter is not quick any more, for example on a later page, it may need another path.
+  let path = known?.isQuick === wasQuick ? known : undefined;
+  return reads.alone(repository, expression, path, async (own) => {
     const send: Send = (statement) => runStatement(own, statement);
-    // Once a filter is not quick any more, for example on a later page, it may need another path.
-    const isStale = known?.isQuick !== wasQuick;
-    const path = known && !isStale ? known : pathFor(await explain(send, firstOf(own, sources.planned)));
-    reads.paths.set(name, path);
+    if (!path) {
+      path = pathFor(await explain(send, firstOf(own, sources.planned)));
+      reads.paths.set(name, path);
+    }
     const start = performance.now();
     found ??= await findFirst(own, sources[path.first]);
     path.isQuick = performance.now() - start < QUICK;
