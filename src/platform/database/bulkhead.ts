@@ -105,7 +105,7 @@ export class Bulkhead {
     if (!rank) {
       return this.queues;
     }
-    const ranks = new Map(Array.from(this.queues.keys(), (key) => [key, rank(key)]));
-    return new Map([...this.queues].toSorted(([a], [b]) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0)));
+    const ranked = Array.from(this.queues.values(), (tasks) => ({ tasks, rank: rank(tasks.key) }));
+    return new Map(ranked.toSorted((a, b) => a.rank - b.rank).map(({ tasks }) => [tasks.key, tasks]));
   }
 }

@@ -71,12 +71,12 @@ export class FilteredReads {
     configuration: Configuration,
     metrics: Metrics,
   ) {
-    const { DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } =
-      configuration;
+    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
     const most = Math.ceil(DATABASE_POOL_SIZE / 2);
     // Behind a pooler, no connection is shared.
-    const mostShared = DATABASE_DIRECT_URL === undefined ? Math.min(MOST_SHARED, most - 1) : 0;
-    const mostNew = DATABASE_DIRECT_URL === undefined ? Math.min(MOST_NEW, most - 1 - mostShared) : 0;
+    const mostInLanes = configuration.DATABASE_DIRECT_URL === undefined ? most - 1 : 0;
+    const mostShared = Math.min(MOST_SHARED, mostInLanes);
+    const mostNew = Math.min(MOST_NEW, mostInLanes - mostShared);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     const budget = new FilterBudget(configuration, metrics);
     const pendingOf = (token: string) => this.bulkhead.pendingOf(token) + this.lanes.untried.turns.pendingOf(token);
