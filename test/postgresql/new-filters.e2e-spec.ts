@@ -65,7 +65,7 @@ it('get another plan once a page is not quick any more, as the first one was', a
   expect([first, second, third].map(({ items }) => items.length)).toEqual([20, 20, 10]);
 });
 
-it('of clients without a token take the time of their address', async () => {
+it('of clients without a token take the time of their address, or of its network of IPv6', async () => {
   await makeFilterSlow(client, 20_000);
   const list = async (filter: string, address: string) => {
     const target = `${service.api.origin}/v1/open-items?filter=${encodeURIComponent(filter)}`;
@@ -74,4 +74,7 @@ it('of clients without a token take the time of their address', async () => {
   expect(await list(SLOW_FILTER, '192.0.2.1')).toBe(400);
   expect(await list('name == "new"', '192.0.2.1')).toBe(429);
   expect(await list('name == "new"', '192.0.2.2')).toBe(200);
+  expect(await list(SLOW_FILTER, '2001:db8::1')).toBe(400);
+  expect(await list('name == "newer"', '2001:db8::2')).toBe(429);
+  expect(await list('name == "newer"', '2001:db8:0:1::1')).toBe(200);
 });

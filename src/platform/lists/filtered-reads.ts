@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { DataSource, Repository } from 'typeorm';
-import { clientAddress } from '../auth/client-address.js';
+import { clientAddress, networksOf } from '../auth/client-address.js';
 import { Configuration } from '../config/configuration.js';
 import { Bulkhead, type BulkheadLimits } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
@@ -244,8 +244,8 @@ export class FilteredReads {
   };
 }
 
-/** The token that a filter counts for; on public routes, the address. */
-const tokenOf = (request: Request | undefined) => request?.user?.id ?? (request ? clientAddress(request) : '');
+/** The token that a filter counts for; on public routes, the address, or its network of IPv6. */
+const tokenOf = (request: Request | undefined) => request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
 
 /** A lock timeout is not the filter's fault: it gives 503. */
 function timeouts(milliseconds: number) {
