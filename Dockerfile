@@ -22,7 +22,6 @@ COPY package.json package-lock.json ./
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
     npm ci --ignore-scripts --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY tools/bundle.js tools/
 COPY src src
 RUN npm run build && install -d -o 65532 -g 65532 dist/.cache
 # Fills Node's compile cache for the user that runs the service, because its file system may be read-only.

@@ -13,15 +13,15 @@ type Node = Profile['nodes'][number];
 const LAYERS: readonly (readonly [layer: string, pattern: RegExp])[] = [
   // V8 counts JSON.stringify as its caller.
   ['JSON', /\/(?:fast-json-stringify|serialis\w*|json)[/.-]|\/express\/lib\/response\.js stringify$| problemJson$/],
-  ['HTTP', /^node:(?:_http|http|internal\/http)|\/build\/platform\/http\/|\/node_modules\/(?:on-headers|raw-body)\//],
-  ['Passport', /\/node_modules\/(?:passport[\w-]*|@nestjs\/passport|lru-cache)\/|\/build\/platform\/auth\//],
-  ['limiter', /\/node_modules\/@nestjs\/throttler\/|\/build\/platform\/throttling\//],
-  ['validation', /\/node_modules\/(?:class-validator|class-transformer|validator)\/|\/build\/platform\/validation\//],
+  ['HTTP', /^node:(?:_http|http|internal\/http)|\/dist\/platform\/http\/|\/node_modules\/(?:on-headers|raw-body)\//],
+  ['Passport', /\/node_modules\/(?:passport[\w-]*|@nestjs\/passport|lru-cache)\/|\/dist\/platform\/auth\//],
+  ['limiter', /\/node_modules\/@nestjs\/throttler\/|\/dist\/platform\/throttling\//],
+  ['validation', /\/node_modules\/(?:class-validator|class-transformer|validator)\/|\/dist\/platform\/validation\//],
   ['Nest', /\/node_modules\/(?:@nestjs|rxjs|reflect-metadata|iterare|tslib)\//],
   ['TypeORM', /\/node_modules\/typeorm\//],
   ['pg', /\/node_modules\/(?:pg|pg-[\w-]+|postgres-[\w-]+)\//],
-  ['logging', /\/node_modules\/(?:pino[\w-]*|sonic-boom|prom-client)\/|\/build\/platform\/observability\//],
-  ['platform other', /\/build\/|\/bench\/peers\//],
+  ['logging', /\/node_modules\/(?:pino[\w-]*|sonic-boom|prom-client)\/|\/dist\/platform\/observability\//],
+  ['platform other', /\/dist\/|\/bench\/peers\//],
   // All other packages that serve requests are parts of Express.
   ['Express', /\/node_modules\//],
 ];
@@ -54,6 +54,6 @@ function layerFor(node: Node, parents: ReadonlyMap<number, Node>): string {
 }
 
 function nameOf({ callFrame: { functionName, url, lineNumber } }: Node): string {
-  const file = url.replace(/^.*\/node_modules\/|^.*\/(?=build\/)/, '');
+  const file = url.replace(/^.*\/node_modules\/|^.*\/(?=dist\/)/, '');
   return `${functionName || '(anonymous)'}${file && ` ${file}:${lineNumber + 1}`}`;
 }

@@ -7,14 +7,12 @@ import { warmUp } from '../peers/measure.ts';
 import { programs } from '../peers/programs.ts';
 import { choose, loadOf, workloads } from '../peers/workloads.ts';
 import { print, printTable } from '../report.ts';
-import { SERVICE, startServer } from '../server.ts';
+import { startServer } from '../server.ts';
 import { sendLoad } from '../wrk.ts';
 import { type SelfTime, selfTimes } from './layers.ts';
 import { profileDuring } from './profiler.ts';
 
 const REPORTS = fileURLToPath(new URL('../../reports/', import.meta.url));
-/** The service in the files of which its bundle is made, whose paths show the layers. */
-const BUILT = fileURLToPath(new URL('../../build/main.js', import.meta.url));
 
 const { values } = parseArgs({
   options: {
@@ -32,8 +30,7 @@ if (!program || !workload) {
 const data = await createData();
 try {
   const port = await freePort();
-  const files = program.command === SERVICE.command ? [BUILT] : program.command;
-  const command = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http', ...files];
+  const command = [`--inspect=127.0.0.1:${port}`, '--inspect-publish-uid=http', ...program.command];
   const server = await startServer({ ...program, command }, data.url, data.tokens[0] ?? '', workload.limits);
   try {
     await warmUp(server, workload, data, 10);

@@ -21,7 +21,7 @@ const ARCHITECTURE = readFileSync('docs/architecture.md', 'utf8');
 it('docs/architecture.md lists the files that a first page passes', async () => {
   const NODE_V8_COVERAGE = mkdtempSync(join(testDirectory(), 'coverage-'));
   const { environment } = await createEmbedded();
-  const service = new Child(process.execPath, ['build/main.js'], {
+  const service = new Child(process.execPath, ['dist/main.js'], {
     cwd: process.cwd(),
     env: { ...process.env, ...serverDefaults, ...environment, NODE_V8_COVERAGE, ...preload(COVERAGE) },
   });
@@ -50,7 +50,7 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
   await call();
   const scripts = await called(2);
   await service.end('SIGTERM');
-  const passed = scripts.flatMap(({ url }) => /^(?!.*node_modules).*\/build\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
+  const passed = scripts.flatMap(({ url }) => /^(?!.*node_modules).*\/dist\/(?:platform\/)?(.*)\.js$/.exec(url)?.[1] ?? []);
   const listed = [...ARCHITECTURE.matchAll(/^\| `([a-z/]+)` +\| (`[\w.-]+\.ts`.*)\|$/gm)].flatMap(([, room, files = '']) =>
     [...files.matchAll(/`(.*?)\.ts`/g)].map(([, file]) => `${room}/${file}`),
   );

@@ -35,4 +35,4 @@ setFlagsFromString('--heap-growing-percent=50');
 // For stacks in the log, which name the files of `src`.
 module.setSourceMapsSupport(true);
 
-module.enableCompileCache(fileURLToPath(new URL('.cache', import.meta.url)));
+module.enableCompileCache(fileURLToPath(new URL('../../.cache', import.meta.url)));

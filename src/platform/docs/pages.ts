@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { FAULT_CODES } from '../http/problem.js';
 import { problemTypes } from '../http/problem-types.js';
 import { problemExamples } from '../openapi/describe-operations.js';
-import { mediaTypesOf } from '../openapi/openapi-document.js';
+import { mediaTypesOf, resolveSchema } from '../openapi/openapi-document.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');
 const TEMPLATES = {
@@ -62,8 +62,7 @@ export function problemsPage(document: OpenAPIObject): string {
 
 /** Every `errors[].code`, as the document lists them. */
 function errorCodes({ components }: OpenAPIObject): string[] {
-  const { RequestFault: fault } = components?.schemas ?? {};
-  const code = fault && 'properties' in fault ? fault.properties['code'] : undefined;
+  const code = resolveSchema(components?.schemas?.['RequestFault'], {}).properties?.['code'];
   return code && 'examples' in code ? (code.examples as string[]) : [];
 }
 

@@ -88,5 +88,5 @@ function exampleOf(reference: Schema | undefined, schemas: Schemas, above: reado
   if ('properties' in schema) {
     return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, within(property)]));
   }
-  return 'items' in schema ? [within(schema.items)].filter((example) => example !== undefined) : undefined;
+  return schema.items && [within(schema.items)].filter((example) => example !== undefined);
 }

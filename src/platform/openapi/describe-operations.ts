@@ -165,8 +165,7 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
 
 /** An example error: a missing required property, if the body has one. */
 function exampleFault({ requestBody }: Operation, schemas: Schemas): RequestFault {
-  const schema = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
-  const [required] = 'required' in schema ? schema.required : [];
+  const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
   return required === undefined
     ? { parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }
     : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };

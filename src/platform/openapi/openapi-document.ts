@@ -27,9 +27,9 @@ export function mediaTypesOf(body: Operation['requestBody'] | Operation['respons
 }
 
 /** Follows a reference; empty without a schema. */
-export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Schema | Record<string, never> {
-  const name = schema && '$ref' in schema ? schema.$ref.split('/').at(-1) : undefined;
-  return (name === undefined ? schema : schemas[name]) ?? {};
+export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Exclude<Schema, { $ref: string }> {
+  const resolved = schema && '$ref' in schema ? schemas[schema.$ref.split('/').at(-1) ?? ''] : schema;
+  return resolved && !('$ref' in resolved) ? resolved : {};
 }
 
 /** The OpenAPI 3.1 document of all features, with the platform's part of every operation. */

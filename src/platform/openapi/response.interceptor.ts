@@ -66,7 +66,7 @@ export function isFile(body: unknown): boolean {
 }
 
 function partsOf(reference: Schema, schemas: Schemas): Part[] {
-  const schema = resolveSchema(reference, schemas) as Part;
+  const schema = resolveSchema(reference, schemas);
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
   return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
 }
