@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
-import { ModulesContainer, NestFactory } from '@nestjs/core';
+import { ApplicationConfig, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
 import { AccessTokensService } from './platform/auth/access-tokens.service.js';
-import { checkModules } from './platform/boot/boot-checks.js';
+import { checkModules, checkPaths } from './platform/boot/boot-checks.js';
 import { Configuration } from './platform/config/configuration.js';
 import { OperatorError } from './platform/config/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
@@ -21,7 +21,6 @@ import { observeRequests } from './platform/observability/observe-requests.js';
 import { buildDocument } from './platform/openapi/build-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/openapi/response-check.js';
-import { PlatformModule } from './platform/platform.module.js';
 import { routesOf } from './platform/routes/route.js';
 
 /**
@@ -34,16 +33,20 @@ import { routesOf } from './platform/routes/route.js';
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const configuration = app.get(Configuration);
   const metrics = app.get(Metrics);
-  configureExpress(app, configuration.TRUSTED_PROXIES);
+  const drain = app.get(Drain);
+  configureExpress(app, configuration.TRUSTED_PROXIES, () => drain.complete());
   const httpServer = new HttpServer(app.getHttpServer(), configuration, metrics);
-  app.get(Drain).httpServer = httpServer;
+  drain.httpServer = httpServer;
   app.use(httpServer.track, beginRequest, observeRequests(metrics), requireHost);
   app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-  putLast(PlatformModule, app.get(ModulesContainer));
+  const routing = app.get(ApplicationConfig);
+  routing.setRouteResolutionStrategy('specificity');
+  routing.setRouteConflictPolicy({ duplicate: 'error' });
   const routes = routesOf(app);
   checkModules(routes);
   buildDocument(app, apiDescription, routes);
+  checkPaths(app.get(OpenApiDocument).get());
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
@@ -103,14 +106,6 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   } catch (error) {
     await app.close();
     throw error;
-  }
-}
-
-/** Registers the routes of a module after all others, because the platform has a route for every path. */
-function putLast(type: Type, modules: ModulesContainer): void {
-  for (const [key, module] of [...modules].filter(([, { metatype }]) => metatype === type)) {
-    modules.delete(key);
-    modules.set(key, module);
   }
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
@@ -7,8 +7,11 @@ import { Module } from '@nestjs/common';
 import { startApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import { Metrics } from '../src/platform/index.js';
+import { TicksModule } from './fixtures/ticks/ticks.module.js';
 import { ServiceProcess } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
+import { type Service, startService } from './support/service.js';
 import { eventually } from './support/eventually.js';
 import { createTestDatabase } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
@@ -89,6 +92,66 @@ describe('a signal', () => {
       begun.destroy();
     },
   );
+});
+
+describe('the modules of features', () => {
+  @Module({ imports: [AppModule, TicksModule] })
+  class FeatureModule {}
+
+  let service: Service;
+  beforeEach(async () => {
+    service = await startService({}, undefined, FeatureModule);
+  });
+  afterEach(() => service.stop());
+
+  const get = (path: string) =>
+    fetch(`${service.api.origin}${path}`, { headers: { Authorization: `Bearer ${service.api.token}` } });
+
+  /** Reads a stream until a part of it has arrived. @returns its end, which is rejected if the connection is cut */
+  const begin = async (path: string, part: string) => {
+    const { body } = await get(path);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const texts = (body ?? new ReadableStream<Uint8Array>()).pipeThrough(new TextDecoderStream());
+    const end = (async () => {
+      for await (const text of texts) if (text.includes(part)) resolve();
+    })();
+    end.catch(reject);
+    await promise;
+    return { end };
+  };
+
+  it('are destroyed after the last response, and streams without an end are ended when the shutdown begins', async () => {
+    const ticks = await begin('/v1/ticks', 'data: {"tick":0}\n');
+    const lines = await begin('/v1/ticks/lines', '{"now":');
+    const last = get('/v1/ticks/last');
+    await eventually(async () => (await service.app.get(Metrics).registry.metrics()).includes('items_http_requests_in_flight 3'));
+    await service.app.close();
+    expect((await last).status).toBe(200);
+    await Promise.all([ticks.end, lines.end]);
+  });
+});
+
+it('resets no connection: each request that is not refused gets its response', async () => {
+  const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '1' });
+  const outcomes: unknown[] = [];
+  /** A client that opens a connection for each request. */
+  const send = async (): Promise<void> => {
+    const sent = request(`${service.origin}/v1/items`, {
+      method: 'POST',
+      agent: false,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    });
+    sent.end('{"name":"one of many"}');
+    const failed = once(sent, 'error').then(([error]) => (error as NodeJS.ErrnoException).code);
+    const answered = once(sent, 'response').then(([response]) => (response as IncomingMessage).resume().statusCode);
+    outcomes.push(await Promise.race([failed, answered]));
+    return outcomes.at(-1) === 201 ? send() : undefined;
+  };
+  const clients = Promise.all(Array.from({ length: 8 }, send));
+  await eventually(() => outcomes.length > 100);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await clients;
+  expect(outcomes.filter((outcome) => outcome !== 201)).toEqual(Array.from({ length: 8 }, () => 'ECONNREFUSED'));
 });
 
 describe('SHUTDOWN_DELAY', () => {

@@ -142,6 +142,15 @@ class SamePathController {
   readOtherThings(@Param('rest') _rest: string): void {}
 }
 
+@Controller('things')
+class EqualPathController {
+  @reading('one')
+  readThing(): void {}
+
+  @reading('one')
+  readOtherThing(): void {}
+}
+
 /** Why the application does not start. */
 async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>>): Promise<string> {
   @Module({ ...module, imports: [AppModule, ...(module.imports ?? [])] })
@@ -193,11 +202,17 @@ it('does not start with a filter whose index does not exist', async () => {
   );
 });
 
+it('does not start with two handlers of one path', async () => {
+  expect(await refusal({ controllers: [EqualPathController] })).toContain(
+    'GET /v1/things/one is registered by both EqualPathController#readThing and EqualPathController#readOtherThing',
+  );
+});
+
 it('does not start with two paths that differ only in the name of a parameter', async () => {
   const faults = await refusal({ controllers: [SamePathController] });
   for (const [one, other] of [
-    ['of/:id', 'of/:name'],
-    ['all/*path', 'all/*rest'],
+    ['of/{id}', 'of/{name}'],
+    ['all/{path}', 'all/{rest}'],
   ]) {
     expect(faults).toContain(`Several routes match GET /v1/things/${one} and GET /v1/things/${other}: change the path`);
   }

@@ -15,6 +15,8 @@ export { conflict } from './database/database-problem.js';
 export { creationTime, newId } from './database/id.js';
 export { IndexMigration, MigrationsModule, SqlMigration } from './database/migrations.js';
 export { HealthIndicators } from './health/health-indicators.js';
+export { Drain } from './http/drain.js';
+export { publicPath } from './http/late-routes.controller.js';
 export { Problem } from './http/problem.js';
 export { defineProblemType, notFound } from './http/problem-types.js';
 export { Idempotent } from './idempotency/idempotent.decorator.js';

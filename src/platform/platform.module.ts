@@ -13,8 +13,8 @@ import { ConfigurationModule } from './config/read-configuration.js';
 import { DocsController } from './docs/docs.controller.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
-import { FallbackController } from './http/fallback.controller.js';
 import { InputGuard } from './http/input.guard.js';
+import { LateRoutesController } from './http/late-routes.controller.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { CreateIdempotencyKeys1767225600004 } from './idempotency/migrations/1767225600004-create-idempotency-keys.js';
 import { StoredResponse } from './idempotency/stored-response.entity.js';
@@ -42,7 +42,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     TypeOrmModule.forFeature([StoredResponse]),
     MigrationsModule.forFeature([CreateIdempotencyKeys1767225600004]),
   ],
-  controllers: [DocsController, FallbackController],
+  controllers: [DocsController, LateRoutesController],
   providers: [
     Metrics,
     MetricsServer,
@@ -62,6 +62,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [Lists, Metrics, OpenApiDocument, StoredResponses],
+  exports: [Drain, Lists, Metrics, OpenApiDocument, StoredResponses],
 })
 export class PlatformModule {}

@@ -1,6 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
+import { isPublicPath, LateRoutesController } from '../http/late-routes.controller.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
@@ -48,10 +49,11 @@ export class BearerAuthGuard extends AuthGuard() {
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() }) === 'public') {
+    const request = context.getArgByIndex<Request>(0);
+    const policy = tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() });
+    if (policy === 'public' || (context.getClass() === LateRoutesController && isPublicPath(request))) {
       return true;
     }
-    const request = context.getArgByIndex<Request>(0);
     const verdict = this.strategy.judge(request);
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;

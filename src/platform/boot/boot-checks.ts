@@ -1,8 +1,10 @@
 import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
 import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
+import { operationsOf } from '../openapi/openapi-document.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
@@ -21,12 +23,11 @@ export function checkModules(routes: readonly Route[]): void {
   }
 }
 
-/** @param paths - of all routes with their methods: `GET /v1/items/:id`. @throws OperatorError if two differ only in parameter names */
-export function checkPaths(paths: readonly string[]): void {
-  const alike = [...Map.groupBy(paths, (path) => path.replaceAll(/([:*])\w+/g, '$1')).values()].filter(
-    ({ length }) => length > 1,
-  );
-  refuse(alike.map((equal) => `Several routes match ${[...new Set(equal)].join(' and ')}: change the path of one of them.`));
+/** @throws OperatorError if the paths of two operations differ only in parameter names */
+export function checkPaths(document: OpenAPIObject): void {
+  const calls = operationsOf(document).map(({ call }) => call);
+  const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(({ length }) => length > 1);
+  refuse(alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`));
 }
 
 function refuse(faults: readonly string[]): void {

@@ -4,11 +4,9 @@ import { ThrottlerStorage } from '@nestjs/throttler';
 import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
 import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
 import { Database } from '../database/database.js';
-import { expressRoutes } from '../http/fallback.controller.js';
 import { StoredResponses } from '../idempotency/stored-responses.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
-import { checkPaths } from './boot-checks.js';
 
 /** Starts the background work of a server when Nest initializes. Commands do not run it. */
 @Injectable()
@@ -23,13 +21,11 @@ export class Startup implements OnApplicationBootstrap {
     private readonly host: HttpAdapterHost,
   ) {}
 
-  /** @throws OperatorError if two routes are equal, the tokens file is invalid, or the embedded database cannot be used */
+  /** @throws OperatorError if the tokens file is invalid, or the embedded database cannot be used */
   async onApplicationBootstrap(): Promise<void> {
     // Undefined in commands, despite its type.
     const adapter = this.host.httpAdapter as AbstractHttpAdapter | undefined;
     if (adapter) {
-      const registered = expressRoutes(adapter.getInstance());
-      checkPaths(registered.flatMap(({ methods, path }) => methods.map((method) => `${method} ${path}`)));
       await this.tracing.start();
       await this.tokens.start();
       this.jwt.start();

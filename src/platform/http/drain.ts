@@ -1,19 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { HealthIndicators } from '../health/health-indicators.js';
 import { Metrics } from '../observability/metrics.js';
 import type { HttpServer } from './http-server.js';
 
 /**
- * Graceful shutdown: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that this replica is not ready, it serves requests and
- * closes each connection after its response. Requests that still run shortly before `SHUTDOWN_TIMEOUT` are aborted.
+ * Graceful shutdown, before Nest destroys the modules: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that this instance
+ * is not ready, it serves requests and closes each connection after its response. Then it stops to listen, and serves what it has
+ * accepted. Requests that still run shortly before `SHUTDOWN_TIMEOUT` are aborted.
  */
 @Injectable()
-export class Drain implements BeforeApplicationShutdown {
+export class Drain {
   /** Undefined in commands, which have no server. */
   httpServer: HttpServer | undefined;
   private readonly logger = new Logger('Drain');
+  private readonly beginning = new AbortController();
+  private delay = 0;
 
   constructor(
     private readonly configuration: Configuration,
@@ -24,10 +27,15 @@ export class Drain implements BeforeApplicationShutdown {
   }
 
   get hasBegun(): boolean {
-    return this.indicators.isShuttingDown;
+    return this.signal.aborted;
   }
 
-  /** Called at the signal, because Nest first destroys all modules. @param signal - undefined if the application is closed by code */
+  /** Aborts when the shutdown begins. Responses that would never end must end then; those of `@Sse()` do so without it. */
+  get signal(): AbortSignal {
+    return this.beginning.signal;
+  }
+
+  /** Called at the signal. @param signal - undefined if the application is closed by code */
   begin(signal?: string): void {
     const { httpServer } = this;
     if (!httpServer || this.hasBegun) {
@@ -35,12 +43,15 @@ export class Drain implements BeforeApplicationShutdown {
     }
     const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
     this.indicators.isShuttingDown = true;
+    this.beginning.abort();
     httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
       this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted.');
       httpServer.server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
     httpServer.server.once('close', () => clearTimeout(deadline));
+    // SIGINT comes from a terminal, without a load balancer.
+    this.delay = signal === 'SIGTERM' ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       // In case a module hangs.
@@ -48,12 +59,10 @@ export class Drain implements BeforeApplicationShutdown {
     }
   }
 
-  async beforeApplicationShutdown(signal?: string): Promise<void> {
-    this.begin(signal);
-    // SIGINT comes from a terminal, without a load balancer.
-    if (this.httpServer && signal === 'SIGTERM') {
-      await delay(this.configuration.SHUTDOWN_DELAY * 1000);
-    }
-    this.httpServer?.closeIdle();
+  /** Resolves after the last response. */
+  async complete(): Promise<void> {
+    this.begin();
+    await delay(this.delay);
+    await this.httpServer?.close();
   }
 }

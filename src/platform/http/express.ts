@@ -5,6 +5,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import type { Express, NextFunction, Request, Response } from 'express';
 import { hideCredentials } from '../auth/token-format.js';
 import { closeBehindUnreadBody } from './http-server.js';
+import { refuseUnknown } from './late-routes.controller.js';
 import { badRequest } from './problem-types.js';
 import { Problem } from './problem.js';
 
@@ -58,14 +59,23 @@ export function requireHost({ headers, httpVersion }: Request, _response: Respon
   next();
 }
 
-/** Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the other guards. */
-export function configureExpress(app: NestExpressApplication, trustedProxies: readonly string[]): void {
+/**
+ * Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the other guards.
+ *
+ * @param beforeClose - awaited before Nest destroys the modules
+ */
+export function configureExpress(
+  app: NestExpressApplication,
+  trustedProxies: readonly string[],
+  beforeClose: () => Promise<void>,
+): void {
   const adapter = app.getHttpAdapter();
   const express: Express = adapter.getInstance();
   express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
   // `set` has no effect on these once the router has middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
-  Object.assign(adapter, { registerParserMiddleware: () => undefined });
+  const setNotFoundHandler = () => express.use(refuseUnknown);
+  Object.assign(adapter, { registerParserMiddleware: () => undefined, setNotFoundHandler, beforeClose });
 }
 
 /** Express with a faster JSON response: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */

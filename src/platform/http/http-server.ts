@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RequestHandler, Response } from 'express';
+import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { addressLimit } from './address-limit.js';
@@ -22,8 +23,15 @@ const STALL_TIMEOUT = 30_000;
 /** Milliseconds between two searches for connections whose client does not read. */
 const PAUSE_INTERVAL = 5000;
 
-/** Milliseconds for the client to read a response whose request body is not read. */
+/** Milliseconds for the client to read a response whose request body is not read, and to send a request when the port is closed. */
 const LINGER = 1000;
+
+/** Milliseconds between two searches for event streams that have begun during the shutdown. */
+const PROBE_INTERVAL = 100;
+
+/** Milliseconds without a new connection before the port closes, and how often they are tried. */
+const ACCEPT_PAUSE = 50;
+const MAX_PAUSES = 10;
 
 /** By code of Node's errors. */
 const UNREADABLE: Readonly<Record<string, ProblemType>> = {
@@ -39,6 +47,10 @@ export class HttpServer {
   private readonly cut;
   private readonly unreadable;
   private isDraining = false;
+  /** Connections until now. */
+  private accepted = 0;
+  /** Requests that wait until the port is closed; undefined if they need not. */
+  private held: NextFunction[] | undefined;
 
   constructor(
     readonly server: Server,
@@ -68,6 +80,7 @@ export class HttpServer {
     server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
     const isWithinLimit = addressLimit(MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES);
     server.on('connection', (socket: Socket) => {
+      this.accepted += 1;
       if (!isWithinLimit(socket)) {
         this.cut.inc({ limit: 'per-address' });
         socket.destroy();
@@ -116,10 +129,14 @@ export class HttpServer {
         socket.destroySoon();
       }
     });
-    next();
+    if (this.held) {
+      this.held.push(next);
+    } else {
+      next();
+    }
   };
 
-  /** From now on, the latest response of each connection carries `Connection: close`. */
+  /** From now on, the latest response of each connection carries `Connection: close`. Event streams end. */
   closeAfterResponses(): void {
     this.isDraining = true;
     for (const pending of this.connections.values()) {
@@ -128,10 +145,51 @@ export class HttpServer {
         latest.shouldKeepAlive = false;
       }
     }
+    this.endEventStreams();
   }
 
-  /** Closes each connection once no response is pending. Node's own method keeps those with no or half a request. */
-  closeIdle(): void {
+  /** Stops to listen, serves the requests of the connections that are open, and resolves when all are closed. */
+  async close(): Promise<void> {
+    await this.acceptAll();
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.held?.splice(0).forEach((next) => next());
+    this.held = undefined;
+    const ending = setInterval(this.endEventStreams, PROBE_INTERVAL);
+    // For connections without a request, or with half of one, which Node keeps open.
+    const closing = setTimeout(() => this.closeIdle(), LINGER);
+    await closed;
+    clearInterval(ending);
+    clearTimeout(closing);
+  }
+
+  /**
+   * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client opens
+   * another connection, because those that wait for a response do not.
+   */
+  private async acceptAll(): Promise<void> {
+    if (!this.server.listening) {
+      return;
+    }
+    this.held = [];
+    for (let count = -1, pauses = 0; count !== this.accepted && pauses < MAX_PAUSES; pauses += 1) {
+      count = this.accepted;
+      await delay(ACCEPT_PAUSE);
+    }
+  }
+
+  /** Ends the streams of `@Sse()`, whose clients connect again, to another instance. */
+  private readonly endEventStreams = (): void => {
+    for (const pending of this.connections.values()) {
+      for (const response of pending) {
+        if (!response.writableEnded && isEventStream(response)) {
+          // An event that comes now is not sent.
+          response.on('error', () => undefined).end(() => response.socket?.destroySoon());
+        }
+      }
+    }
+  };
+
+  private closeIdle(): void {
     for (const [socket, pending] of this.connections) {
       if (pending.size === 0) {
         socket.destroy();
@@ -183,6 +241,10 @@ export class HttpServer {
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     closeUnread(socket);
   };
+}
+
+function isEventStream(response: Response): boolean {
+  return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
 }
 
 /**

@@ -1,0 +1,56 @@
+import { All, Controller, Next, VERSION_NEUTRAL } from '@nestjs/common';
+import type { Express, NextFunction, Request, Response } from 'express';
+import { RequireScopes } from '../auth/scopes.guard.js';
+import { shownPath } from '../auth/token-format.js';
+import { Hidden } from '../openapi/operation.decorator.js';
+import { methodNotAllowed, notFound } from './problem-types.js';
+import { Problem } from './problem.js';
+
+/**
+ * Last of all controllers. Passes guarded requests on to what libraries have mapped after the controllers, and to
+ * {@link refuseUnknown}: without a token, clients cannot find out which paths exist.
+ */
+@RequireScopes()
+@Hidden()
+@Controller({ version: VERSION_NEUTRAL })
+export class LateRoutesController {
+  @All('{*path}')
+  pass(@Next() next: NextFunction): void {
+    next();
+  }
+}
+
+const opened = new WeakSet<Request>();
+
+/**
+ * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid token.
+ * `consumer.apply(publicPath).forRoutes('assets')`. Routes of controllers keep their policies.
+ */
+export function publicPath(request: Request, _response: Response, next: NextFunction): void {
+  opened.add(request);
+  next();
+}
+
+/** Whether a request may pass to late routes without a token. */
+export function isPublicPath(request: Request): boolean {
+  return opened.has(request);
+}
+
+/** Members of Express' router that its types omit. */
+interface Layer {
+  route?: { methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/** Last middleware, for requests that match no route. @throws Problem 405 with the methods of the path, or 404 */
+export function refuseUnknown({ app, method, path }: Request): never {
+  const layers = (app as Express).router.stack as unknown as Layer[];
+  // A route with this method has passed the request on: it is middleware.
+  const others = layers.filter(({ route }) => route && !route.methods[method.toLowerCase()]).filter((layer) => layer.match(path));
+  const methods = new Set(others.flatMap(({ route }) => Object.keys(route?.methods ?? {})).map((name) => name.toUpperCase()));
+  if (methods.size === 0) {
+    throw new Problem(notFound, `The path ${shownPath(path)} does not exist.`);
+  }
+  const Allow = [...(methods.has('GET') ? methods.add('HEAD') : methods)].toSorted().join(', ');
+  throw new Problem(methodNotAllowed, `The path ${shownPath(path)} allows ${Allow}.`, { headers: { Allow } });
+}

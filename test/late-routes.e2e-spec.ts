@@ -1,0 +1,117 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Controller, Get, Injectable, type MiddlewareConsumer, Module, type NestModule, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { ServeStaticModule } from '@nestjs/serve-static';
+import type { NextFunction, Request, Response } from 'express';
+import { AppModule } from '../src/app.module.js';
+import { publicPath, RequireScopes } from '../src/platform/index.js';
+import { startService } from './support/service.js';
+import { testDirectory } from './support/test-database.js';
+import { useService } from './support/use-service.js';
+
+// What libraries and middleware map beside controllers, as Nest's chapters on middleware, static files and GraphQL do.
+
+const rootPath = mkdtempSync(join(testDirectory(), 'static-'));
+writeFileSync(join(rootPath, 'logo.txt'), 'a logo');
+
+@Injectable()
+class SeenMiddleware {
+  use(_request: Request, response: Response, next: NextFunction): void {
+    response.setHeader('X-Seen', 'yes');
+    next();
+  }
+}
+
+@RequireScopes('shelves:read')
+@Controller('shelves')
+class ShelvesController {
+  @Get()
+  listShelves(): string[] {
+    return ['north'];
+  }
+
+  @Get(':id')
+  getShelf(): string {
+    return 'by id';
+  }
+
+  // Declared after the route with a parameter, which would take its requests.
+  @Get('count')
+  countShelves(): string {
+    return 'count';
+  }
+}
+
+/** Maps a path when Nest has mapped the controllers, as the drivers of @nestjs/graphql do. */
+@Injectable()
+class LateLibrary implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost) {}
+
+  onModuleInit(): void {
+    const answer = (request: Request, response: Response) => response.json({ caller: typeof request.user?.id });
+    this.host.httpAdapter.post('/graphql', answer);
+    this.host.httpAdapter.get('/open', answer);
+  }
+}
+
+@Module({
+  imports: [AppModule, ServeStaticModule.forRoot({ rootPath, serveRoot: '/static', renderPath: '/static/app' })],
+  controllers: [ShelvesController],
+  providers: [LateLibrary],
+})
+class LateModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(SeenMiddleware).forRoutes(ShelvesController);
+    consumer.apply(SeenMiddleware).forRoutes('open');
+    consumer.apply(publicPath).forRoutes('open', 'v1/shelves');
+  }
+}
+
+const service = useService(() => startService({}, undefined, LateModule));
+
+const send = async (method: string, path: string, withToken = true) => {
+  const headers: Record<string, string> = withToken ? { Authorization: `Bearer ${service.api.token}` } : {};
+  const response = await fetch(`${service.api.origin}${path}`, { method, headers });
+  const { status } = response;
+  return { status, text: await response.text(), headers: response.headers };
+};
+
+it('applies middleware to the routes of a controller', async () => {
+  for (const path of ['/v1/shelves', '/v1/shelves/7']) {
+    const { status, headers } = await send('GET', path);
+    expect([status, headers.get('x-seen')]).toEqual([200, 'yes']);
+  }
+  expect((await send('GET', '/v1/items')).headers.get('x-seen')).toBeNull();
+});
+
+it('prefers the more specific route, in whatever order a controller declares them', async () => {
+  expect([(await send('GET', '/v1/shelves/count')).text, (await send('GET', '/v1/shelves/7')).text]).toEqual(['count', 'by id']);
+});
+
+it('serves what a library maps after the controllers, with a token only', async () => {
+  expect((await send('POST', '/graphql', false)).status).toBe(401);
+  expect((await send('GET', '/static/logo.txt', false)).status).toBe(401);
+  const { status, text, headers } = await send('POST', '/graphql');
+  expect([status, text]).toEqual([200, '{"caller":"string"}']);
+  expect(headers.get('ratelimit')).toMatch(/^"default";r=\d+/);
+  expect(await send('GET', '/static/logo.txt')).toMatchObject({ status: 200, text: 'a logo' });
+});
+
+it('opens to all what a module declares as a public path, and no controller', async () => {
+  expect(await send('GET', '/open', false)).toMatchObject({ status: 200, text: '{"caller":"undefined"}' });
+  expect((await send('GET', '/v1/shelves', false)).status).toBe(401);
+});
+
+it.each([
+  ['GET', '/nothing', 404, null],
+  // Middleware with all methods is no route.
+  ['DELETE', '/open', 405, 'GET, HEAD'],
+  ['PUT', '/graphql', 405, 'POST'],
+  ['DELETE', '/v1/shelves', 405, 'GET, HEAD'],
+  ['GET', '/static/nothing.txt', 404, null],
+])('responds to %s %s, which nothing handles, with %d', async (method, path, status, allow) => {
+  const response = await send(method, path);
+  expect([response.status, response.headers.get('allow')]).toEqual([status, allow]);
+  expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+});
