@@ -108,7 +108,8 @@ describe('an ordinary module', () => {
     await (await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), WithCats)).close();
     const warnings = warn.mock.calls.map(([message]) => message as string);
     warn.mockRestore();
-    const warning = (name: string) => `${name} creates a duplicate when a client retries: add @Idempotent().`;
+    const warning = (name: string) =>
+      `${name} creates a duplicate when a client retries: add @Idempotent(), or @SafeToRetry() if a retry changes nothing.`;
     expect(warnings).toEqual([warning('CatsController.create'), warning('CatsController.createClothed')]);
   });
 

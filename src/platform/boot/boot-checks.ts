@@ -3,7 +3,7 @@ import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
-import { idempotencyFaults, isIdempotent } from '../idempotency/idempotent.decorator.js';
+import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { operationsOf } from '../openapi/openapi-document.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
@@ -17,8 +17,9 @@ export function checkModules(routes: readonly Route[]): void {
   refuse(routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))));
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
-    if (isPost && !isIdempotent(route) && tokenPolicyOf(route) !== 'public') {
-      new Logger('Boot').warn(`${nameOf(route)} creates a duplicate when a client retries: add @Idempotent().`);
+    if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {
+      const remedy = 'add @Idempotent(), or @SafeToRetry() if a retry changes nothing.';
+      new Logger('Boot').warn(`${nameOf(route)} creates a duplicate when a client retries: ${remedy}`);
     }
   }
 }
@@ -48,7 +49,7 @@ function responseFaults(route: Route): string[] {
 
 /** Rejects inputs without rules, which would accept anything, and path parameters that the input class does not declare. */
 function inputFaults(route: Route): string[] {
-  const inputs = parametersOf(route).filter(({ kind, data }) => data === undefined && INPUTS.has(kind));
+  const inputs = parametersOf(route).filter(({ kind, data, schema }) => (data ?? schema) === undefined && INPUTS.has(kind));
   return inputs.flatMap(({ kind, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {

@@ -85,6 +85,11 @@ export function Idempotent(): MethodDecorator {
   );
 }
 
+/** States that a retry of a POST changes nothing, as of a search or a login: the start does not warn that it needs `@Idempotent()`. */
+export function SafeToRetry(): MethodDecorator {
+  return SetMetadata(IDEMPOTENT, 'by nature');
+}
+
 /** Adds the interceptor outside those of the method's other decorators, in any order, so that it stores what they make of the result. */
 const useOutermost: MethodDecorator = (_target, _name, { value: handler }) => {
   const others = (Reflect.getMetadata(INTERCEPTORS_METADATA, Object(handler) as object) ?? []) as unknown[];
@@ -93,6 +98,10 @@ const useOutermost: MethodDecorator = (_target, _name, { value: handler }) => {
 
 export function isIdempotent(route: Route): boolean {
   return metadataOf(IDEMPOTENT, route) === true;
+}
+
+export function isSafeToRetry(route: Route): boolean {
+  return metadataOf(IDEMPOTENT, route) !== undefined;
 }
 
 /** Rejects public routes, whose keys would have no owner. */
