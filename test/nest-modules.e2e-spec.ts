@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { jest } from '@jest/globals';
 import {
+  All,
   Body,
   type CallHandler,
   type CanActivate,
@@ -17,6 +18,7 @@ import {
   ParseUUIDPipe,
   Post,
   Query,
+  Req,
   Res,
   UseGuards,
   UseInterceptors,
@@ -24,17 +26,18 @@ import {
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
+import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
 import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
-import { Database, newId, RequireScopes } from '../src/platform/index.js';
+import { Database, newId, RequireScopes, SafeToRetry } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { eventually, startService } from './support/service.js';
@@ -130,6 +133,33 @@ class ShapesDto {
   declare at?: Date;
 }
 
+/** A Standard Schema, as zod, valibot and arktype have it: converts decimal digits to a number. */
+const sizeSchema = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'tests',
+    validate: (text: unknown) =>
+      typeof text === 'string' && /^\d+$/.test(text)
+        ? { value: Number(text) }
+        : { issues: [{ message: 'must be in decimal digits' }] },
+  },
+};
+
+/** A Standard Schema of a body, with issues below it. */
+const boxSchema = {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'tests',
+    validate: (value: unknown) => {
+      const { sides = [] } = value as { sides?: unknown[] };
+      const issues = sides.flatMap((side, index) =>
+        typeof side === 'number' ? [] : [{ message: 'must be a number', path: ['sides', { key: index }] }],
+      );
+      return issues.length > 0 ? { issues } : { value: { sides } };
+    },
+  },
+};
+
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
@@ -158,6 +188,28 @@ class PartsController {
   @Post('shapes')
   shapes(@Body() { shapes }: ShapesDto): boolean[] {
     return shapes.map((shape) => shape instanceof CircleDto);
+  }
+
+  @Get('sized/:size')
+  sized(@Param('size', { schema: sizeSchema }) size: number, @Query('depth', { schema: sizeSchema }) depth: number): number {
+    return size * depth;
+  }
+
+  @Post('boxes')
+  boxes(@Body({ schema: boxSchema }) { sides }: { sides: number[] }): number {
+    return sides.length;
+  }
+
+  @Post('find')
+  @SafeToRetry()
+  find(@Body() { shapes }: ShapesDto): number {
+    return shapes.length;
+  }
+
+  @All('anything')
+  @ApiExcludeEndpoint()
+  anything(@Req() { method }: Request): object {
+    return { method };
   }
 
   @Get('of/:id')
@@ -213,6 +265,32 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
     detail: 'must be an array',
   });
   expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
+});
+
+it('enforces Standard Schemas, of named parameters and of a body', async () => {
+  expect((await call<number>('GET', 'sized/2?depth=21')).body).toBe(42);
+  const { status, body } = await call('GET', 'sized/x?depth=2');
+  const fault = { code: 'type', detail: 'must be in decimal digits' };
+  expect([status, body.type, body.errors]).toEqual([400, '/docs/problems#invalid-parameters', [{ parameter: 'size', ...fault }]]);
+  expect((await call('GET', 'sized/2')).body.errors).toEqual([{ parameter: 'depth', ...fault }]);
+  const post = (given: object) => service.api.callWith('POST', '/v1/parts/boxes', given);
+  expect(await post({ sides: [1, 2], other: 1 })).toMatchObject({ status: 201, body: 2 });
+  expect((await post({ sides: [1, 'x'] })).body.errors).toEqual([
+    { pointer: '/sides/1', code: 'type', detail: 'must be a number' },
+  ]);
+});
+
+it('tells clients what a date looks like', async () => {
+  const { body } = await service.api.callWith('POST', '/v1/parts/find', { shapes: [], at: 'yesterday' });
+  expect(body.errors).toEqual([
+    { pointer: '/at', code: 'is_date', detail: 'must be a date and time, like 2026-01-31T12:00:00Z' },
+  ]);
+});
+
+it('supports @All() for a handler that the document does not show', async () => {
+  const methods = ['GET', 'PUT'];
+  const bodies = await Promise.all(methods.map(async (method) => (await call<object>(method, 'anything')).body));
+  expect(bodies).toEqual(methods.map((method) => ({ method })));
 });
 
 it('supports subscribers, events and jobs', async () => {

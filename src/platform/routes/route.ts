@@ -37,19 +37,21 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
 /**
  * The handler parameters that take a part of the request, such as `@Body() body: CreateItemDto`.
  *
- * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import type`
+ * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import type`;
+ *   `schema` is a Standard Schema, as in `@Param('id', { schema })`
  */
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
-    { index: number; data?: unknown }
+    { index: number; data?: unknown; schema?: unknown }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
   // Custom decorators use other keys.
   const own = Object.entries(parameters).filter(([key]) => /^\d+:/.test(key));
-  return own.map(([key, { index, data }]) => ({
+  return own.map(([key, { index, data, schema }]) => ({
     kind: Number.parseInt(key, 10) as RouteParamtypes,
     data,
+    schema,
     type: types[index],
   }));
 }

@@ -28,12 +28,17 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
       wrongElements(error, name).map((element) => ({
         path: [...path, ...element],
         code: codeOf(name),
-        // class-validator's own messages start with the property.
-        detail: message.replace(`each value in ${property} `, '').replace(`${property} `, ''),
+        detail: detailOf(message, property),
       })),
     );
     return [...own, ...faultsOf(children, path)];
   });
+}
+
+/** class-validator's own messages start with the property, and one names a class of JavaScript. */
+function detailOf(message: string, property: string): string {
+  const detail = message.replace(`each value in ${property} `, '').replace(`${property} `, '');
+  return detail === 'must be a Date instance' ? 'must be a date and time, like 2026-01-31T12:00:00Z' : detail;
 }
 
 /** The code of a rule: `is_int` for class-validator's `isInt`. */

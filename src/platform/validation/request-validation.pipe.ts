@@ -1,4 +1,12 @@
-import { type ArgumentMetadata, Injectable, Logger, type Type, ValidationPipe } from '@nestjs/common';
+import {
+  type ArgumentMetadata,
+  Injectable,
+  Logger,
+  StandardSchemaValidationPipe,
+  type StandardSchemaValidationPipeOptions,
+  type Type,
+  ValidationPipe,
+} from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import { missingBody } from '../http/input.guard.js';
@@ -6,6 +14,8 @@ import { currentRequest } from '../http/express.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
+
+type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
 class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
@@ -18,6 +28,11 @@ class InvalidInputError extends Error {
 /** Nest's `ValidationPipe` with problems as errors. Compiled rules avoid 43 % more time for a first page and a create. */
 @Injectable()
 export class RequestValidationPipe extends ValidationPipe {
+  private readonly schemas = new StandardSchemaValidationPipe({
+    validateCustomDecorators: true,
+    exceptionFactory: (issues) => new InvalidInputError(issues.map(schemaFault)),
+  });
+
   constructor() {
     super({
       transform: true,
@@ -35,7 +50,8 @@ export class RequestValidationPipe extends ValidationPipe {
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const faults = metadata.type === 'body' ? bodyFaults(value) : [];
-    const type = this.toValidate(metadata) && isObject(value) ? (metadata.metatype as Type<object> | undefined) : undefined;
+    const isOfClass = !metadata.schema && this.toValidate(metadata) && isObject(value);
+    const type = isOfClass ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
       faults.push(...(type ? takeUnsettable(value as object, type) : []));
       if (type) {
@@ -47,7 +63,9 @@ export class RequestValidationPipe extends ValidationPipe {
       if (faults.length === 0 && check?.(input as object)) {
         return input;
       }
-      const validated: unknown = await super.transform(input, metadata);
+      const validated: unknown = metadata.schema
+        ? await this.schemas.transform(input, metadata)
+        : await super.transform(input, metadata);
       if (faults.length === 0) {
         return validated;
       }
@@ -60,6 +78,12 @@ export class RequestValidationPipe extends ValidationPipe {
     const first = faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata));
     throw invalidRequest(first, faults.length);
   }
+}
+
+/** An issue of a Standard Schema, which has no code. */
+function schemaFault({ message, path = [] }: Issue): InputFault {
+  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
+  return { path: steps, code: 'type', detail: message };
 }
 
 /** @throws InvalidInputError if class-transformer or a `@Transform` throws */
