@@ -1,4 +1,5 @@
-import { applyDecorators, Body, Controller, Get, Module, Param, Post, Put, Query, Res, type Type } from '@nestjs/common';
+import { All, applyDecorators, Body, Controller, Get, Module, Param, Post, Put, Query, Res, type Type } from '@nestjs/common';
+import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
@@ -128,6 +129,42 @@ class TwoPathsController {
 }
 
 @Controller('things')
+@RequireScopes('things')
+class AllMethodsController {
+  @All('anything')
+  takeAnything(): void {}
+}
+
+const thingDto = (properties: readonly string[]): Type<object> => {
+  class ThingDto {
+    readonly id = '';
+  }
+  properties.forEach((name) => ApiProperty({ type: String })(ThingDto.prototype, name));
+  return ThingDto;
+};
+
+class ThingsDto {
+  @ApiProperty({ type: [thingDto(['name'])] })
+  declare readonly things: object[];
+}
+
+@Controller('things')
+@RequireScopes('things')
+class SameDtoController {
+  @Get('one')
+  @Operation({ summary: 'Read a thing', response: thingDto(['name', 'size']) })
+  readThing(): object {
+    return {};
+  }
+
+  @Get('several')
+  @ApiOkResponse({ type: ThingsDto })
+  readThings(): object {
+    return {};
+  }
+}
+
+@Controller('things')
 class SamePathController {
   @reading('of/:id')
   readThing(@Param('id') _id: string): void {}
@@ -242,6 +279,16 @@ it.each<[string, () => unknown, string]>([
 it.each<[string, Type, string]>([
   ['the id of another operation', SameNameController, 'GET /v1/items shares the operation id listItems: give'],
   ['a handler of several paths', TwoPathsController, 'GET /v1/things/a shares the operation id readThing'],
+  [
+    'a documented handler of all methods',
+    AllMethodsController,
+    'AllMethodsController.takeAnything handles every method: write @Get(), @Post() and so on at a handler each, or leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.',
+  ],
+  [
+    'two classes of one name in the document',
+    SameDtoController,
+    'Several classes with the name ThingDto are in the document: rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.',
+  ],
 ])('does not start with %s', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);
 });

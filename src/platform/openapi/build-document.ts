@@ -1,12 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { FAULT_CODES } from '../http/problem.js';
-import { nameOf, parametersOf, type Route } from '../routes/route.js';
+import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codeOf } from '../validation/input-faults.js';
 import { collectRules, type rulesOf } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
-import { documentRules } from './documented-properties.js';
+import { checkClassNames, documentRules } from './documented-properties.js';
 import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
 import { operationIdOf, sectionsOf } from './operation.decorator.js';
 import { headers, platformSchemas } from './platform-components.js';
@@ -37,6 +37,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   Object.assign(base.info, info);
   const inputs = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
   inputs.forEach(documentRules);
+  checkClassNames(routes.flatMap(bodiesOf));
   const collected = new Map<unknown, ReturnType<typeof rulesOf>>();
   inputs.forEach((type) => collectRules(type, collected));
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
@@ -52,6 +53,17 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const operations = describeOperations(document, routes);
   completeBodies(document);
   app.get(OpenApiDocument).set(document, operations);
+}
+
+/** The types of the bodies of a route's request and responses. */
+function bodiesOf(route: Route): unknown[] {
+  const { controller, handler, name } = route;
+  const bodies = parametersOf(route).filter(({ kind, data, schema }) => kind === RouteParamtypes.BODY && !(data ?? schema));
+  const declared = [handler, controller].flatMap((target) =>
+    Object.values((Reflect.getMetadata(DECORATORS.API_RESPONSE, target) ?? {}) as Record<string, { type?: unknown }>),
+  );
+  const returned: unknown = Reflect.getMetadata('design:returntype', controller.prototype as object, name);
+  return [...bodies.map(({ type }) => type), ...declared.map(({ type }) => type), returned];
 }
 
 /**

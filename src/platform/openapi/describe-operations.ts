@@ -1,3 +1,5 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
@@ -16,7 +18,7 @@ import {
 import { contentTooLargeProblem } from '../http/input.guard.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
-import { type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
 import type { headers } from './platform-components.js';
@@ -54,8 +56,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     const { operationId: id = '' } = operation;
     const route = byId.get(id);
     if (!route) {
-      const remedy = 'give each path, method and version a handler of its own, and each handler another name.';
-      throw new OperatorError(`${call} shares the operation id ${id}: ${remedy}`);
+      throw new OperatorError(unknownId(call, id, routes));
     }
     byId.delete(id);
     described.set(route.handler, operation);
@@ -68,6 +69,18 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
   const scopes = lines.length === 0 ? [] : [`A token can be restricted to scopes:\n\n${lines.join('\n')}`];
   Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
   return described;
+}
+
+/** Why an id is of no route: a handler has several paths or, with `@All()`, an id for each method. */
+function unknownId(call: string, id: string, routes: readonly Route[]): string {
+  const all = routes
+    .filter(({ handler }) => Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.ALL)
+    .find((route) => id.startsWith(`${operationIdOf(route)}_`));
+  const hide = 'leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.';
+  const split = 'give each path, method and version a handler of its own, and each handler another name.';
+  return all
+    ? `${nameOf(all)} handles every method: write @Get(), @Post() and so on at a handler each, or ${hide}`
+    : `${call} shares the operation id ${id}: ${split}`;
 }
 
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
+import { OperatorError } from '../config/operator-error.js';
 import { rulesOf } from '../validation/rule.js';
 
 /** The `@ApiProperty` options of a class by property, including inherited ones. */
@@ -9,6 +10,36 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
   const optionsOf = (name: string) => Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
   return Object.fromEntries(names.map((name) => [name.slice(1), optionsOf(name.slice(1))]));
+}
+
+type DocumentedType = Type<object> | (() => unknown) | string | undefined;
+
+/** Adds a class and those of its properties. @param type - as in `@ApiProperty`: a class, a list of one, or a function that returns it */
+function collectClasses(type: unknown, found: Set<Type<object>>): void {
+  const [part] = [type].flat() as DocumentedType[];
+  if (typeof part === 'function' && part.prototype === undefined) {
+    collectClasses((part as () => unknown)(), found);
+  } else if (typeof part === 'function' && !found.has(part as Type<object>)) {
+    found.add(part as Type<object>);
+    Object.values(documentedProperties(part as Type<object>)).forEach((property) => collectClasses(property.type, found));
+  }
+}
+
+function schemaNameOf(type: Type<object>): string {
+  const schemas = Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined;
+  return schemas?.at(-1)?.name ?? type.name;
+}
+
+/** @throws OperatorError if two of the classes, or of those that they contain, have the same name in the OpenAPI document */
+export function checkClassNames(types: readonly unknown[]): void {
+  const classes = new Set<Type<object>>();
+  types.forEach((type) => collectClasses(type, classes));
+  for (const [name, { length }] of Map.groupBy(classes, schemaNameOf)) {
+    if (length > 1) {
+      const remedy = 'rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.';
+      throw new OperatorError(`Several classes with the name ${name} are in the document: ${remedy}`);
+    }
+  }
 }
 
 const WHITELISTED = 'whitelisted';
