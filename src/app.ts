@@ -14,6 +14,7 @@ import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { beginRequest, configureExpress, JsonAdapter, requireHost } from './platform/http/express.js';
 import { Drain } from './platform/http/drain.js';
 import { HttpServer } from './platform/http/http-server.js';
+import { filterProblems } from './platform/http/problem.filter.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger, type Quickstart } from './platform/observability/nest-logger.js';
@@ -21,7 +22,7 @@ import { observeRequests } from './platform/observability/observe-requests.js';
 import { buildDocument } from './platform/openapi/build-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/openapi/response-check.js';
-import { routesOf } from './platform/routes/route.js';
+import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
 /**
  * Configures an application that `NestFactory` or `Test.createTestingModule` created. The database is opened by `app.init()` or
@@ -44,7 +45,8 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   routing.setRouteResolutionStrategy('specificity');
   routing.setRouteConflictPolicy({ duplicate: 'error' });
   const routes = routesOf(app);
-  checkModules(routes);
+  checkModules(app, routes);
+  messageHandlersOf(app).forEach(filterProblems);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
   if (configuration.CHECK_RESPONSES) {

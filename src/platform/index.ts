@@ -6,6 +6,7 @@
  * responses and the OpenAPI document.
  */
 export { AnswerOf } from './answers/answer-of.js';
+export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';
 export { variables } from './config/read-configuration.js';

@@ -54,7 +54,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Lists,
     StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },
-    { provide: APP_GUARD, useClass: BearerAuthGuard },
+    { provide: APP_GUARD, useExisting: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
     { provide: APP_GUARD, useClass: InputGuard },
@@ -62,6 +62,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [Drain, Lists, Metrics, OpenApiDocument, StoredResponses],
+  exports: [AuthModule, Drain, Lists, Metrics, OpenApiDocument, StoredResponses],
 })
 export class PlatformModule {}

@@ -3,6 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { MigrationsModule } from '../database/migrations.js';
 import { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
+import { Authenticator } from './authenticator.js';
+import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -16,7 +18,7 @@ import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-to
     TypeOrmModule.forFeature([AccessToken]),
     MigrationsModule.forFeature([CreateAccessTokens1767225600000, AddTokenScopes1767225600005, AddTokenRotation1767225600006]),
   ],
-  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
-  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy],
+  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
+  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
 })
 export class AuthModule {}

@@ -54,6 +54,10 @@ export class BearerAuthGuard extends AuthGuard() {
     if (policy === 'public' || (context.getClass() === LateRoutesController && isPublicPath(request))) {
       return true;
     }
+    if (context.getType() !== 'http') {
+      // A message has no headers. The start refuses such a handler already.
+      return false;
+    }
     const verdict = this.strategy.judge(request);
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;
@@ -71,7 +75,7 @@ export class BearerAuthGuard extends AuthGuard() {
   }
 
   /** @throws Problem if the credential was refused */
-  private admit(request: Request, verdict: Verdict): Principal {
+  admit(request: Request, verdict: Verdict): Principal {
     if ('refused' in verdict) {
       const { refused: reason, tokenId } = verdict;
       request.refusal = { reason, tokenId, address: clientAddress(request) };

@@ -86,6 +86,11 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     return this.lookUps.getOrInsertComputed(key, () => traced('authenticate', run).finally(() => this.lookUps.delete(key)));
   }
 
+  /** Decides on a request without Passport. @throws the database's error if it is unavailable */
+  async decide(request: Request): Promise<Verdict> {
+    return this.judge(request) ?? this.validate({ request }, credentialOf(request) ?? '');
+  }
+
   private wasValid(key: string): boolean {
     return this.accepted.peek(key, { allowStale: true }) !== undefined;
   }

@@ -5,7 +5,7 @@ import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { isHidden } from '../openapi/operation.decorator.js';
 import { nameOf, type Route } from '../routes/route.js';
-import { isScope } from './principal.js';
+import { isScope, type Principal } from './principal.js';
 
 /** Access to a route: public, or any token with all of these scopes (possibly none). */
 type TokenPolicy = 'public' | readonly string[];
@@ -78,6 +78,15 @@ export function tokenPolicyFaults(route: Route): string[] {
   return rules.filter(([isBroken]) => isBroken).map(([, fault]) => `${nameOf(route)} ${fault}`);
 }
 
+/** Errors of the policy of a handler of messages, whose guards have no token to check. */
+export function messagePolicyFaults(handler: Route): string[] {
+  const remedy =
+    'check the caller yourself, at a gateway with Authenticator.verify() in the handshake, and add @Public() to the class.';
+  return tokenPolicyOf(handler) === 'public'
+    ? []
+    : [`${nameOf(handler)} is not an HTTP route, so that nothing checks a token or its scopes: ${remedy}`];
+}
+
 /** A `WWW-Authenticate` header value (RFC 6750, section 3). */
 export function challenge(parameters: { error?: 'invalid_token' | 'insufficient_scope'; scope?: string } = {}): string {
   const fields = Object.entries({ realm: SERVICE_NAME, ...parameters }).map(([name, value]) => `${name}="${value}"`);
@@ -99,16 +108,20 @@ export function insufficientScopeProblem(scopes: readonly string[]): Problem {
   });
 }
 
+/** @throws Problem 403 if a scope that is required is not granted */
+export function checkScopes(granted: Principal['scopes'], required: readonly string[]): void {
+  if (granted !== 'all' && !required.every((scope) => granted.includes(scope))) {
+    throw insufficientScopeProblem(required);
+  }
+}
+
 /** Checks the token's scopes. Runs after the rate limit, so that requests refused here count. */
 @Injectable()
 export class ScopesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    const granted = context.getArgByIndex<Request>(0).user?.scopes ?? [];
-    if (granted !== 'all') {
-      const required = scopesOf({ controller: context.getClass(), handler: context.getHandler() });
-      if (!required.every((scope) => granted.includes(scope))) {
-        throw insufficientScopeProblem(required);
-      }
+    if (context.getType() === 'http') {
+      const granted = context.getArgByIndex<Request>(0).user?.scopes ?? [];
+      checkScopes(granted, scopesOf({ controller: context.getClass(), handler: context.getHandler() }));
     }
     return true;
   }

@@ -1,11 +1,11 @@
-import { Logger, RequestMethod } from '@nestjs/common';
+import { type INestApplicationContext, Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
+import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { messageHandlersOf, nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
@@ -13,8 +13,9 @@ const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inpu
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
-export function checkModules(routes: readonly Route[]): void {
-  refuse(routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route))));
+export function checkModules(app: INestApplicationContext, routes: readonly Route[]): void {
+  const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
+  refuse([...faults, ...messageHandlersOf(app).flatMap(messagePolicyFaults)]);
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {

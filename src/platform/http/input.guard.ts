@@ -25,11 +25,12 @@ export class InputGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.getArgByIndex<Request>(0);
     const [controller, handler] = [context.getClass(), context.getHandler()];
-    if (this.reflector.getAllAndOverride<boolean | undefined>(HIDDEN, [handler, controller])) {
+    const isHidden = this.reflector.getAllAndOverride<boolean | undefined>(HIDDEN, [handler, controller]);
+    if (isHidden || context.getType() !== 'http') {
       return true;
     }
+    const request = context.getArgByIndex<Request>(0);
     const start = request.url.indexOf('?');
     if (start >= 0) {
       const query = parseQuery(request.url.slice(start + 1));

@@ -11,16 +11,35 @@ export interface Route {
   readonly name: string;
 }
 
+/** Metadata of Nest's packages for WebSockets, microservices and GraphQL, which may not be installed. */
+const GATEWAY = 'websockets:is_gateway';
+const MESSAGE_HANDLER = /^(?:websockets:message_mapping|microservices:pattern|graphql:resol)/;
+
 /** All routes of an application. */
 export function routesOf(app: INestApplicationContext): Route[] {
   const controllers = app.get(DiscoveryService).getControllers();
-  return controllers.flatMap(({ metatype }) => {
-    const controller = metatype as Type;
-    const handlers = controller.prototype as Record<string, Route['handler']>;
-    return new MetadataScanner().getAllMethodNames(handlers).flatMap((name) => {
-      const handler = handlers[name];
-      return handler && Reflect.hasMetadata(PATH_METADATA, handler) ? [{ controller, handler, name }] : [];
-    });
+  return controllers.flatMap(({ metatype }) => handlersOf(metatype as Type, (key) => key === PATH_METADATA));
+}
+
+/** All handlers that no HTTP request reaches: of messages, of GraphQL operations, and of the connections of a gateway. */
+export function messageHandlersOf(app: INestApplicationContext): Route[] {
+  const discovery = app.get(DiscoveryService);
+  const found = [...discovery.getControllers(), ...discovery.getProviders()];
+  return found.flatMap(({ metatype }) => {
+    const controller = (metatype ?? Object) as Type;
+    const connections = { controller, handler: controller, name: 'handleConnection' };
+    const handlers = handlersOf(controller, (key) => MESSAGE_HANDLER.test(key));
+    return handlers.concat(Reflect.hasMetadata(GATEWAY, controller) ? connections : []);
+  });
+}
+
+/** @param controller - a class, or a function that makes a provider. @param isOfHandler - whether a method with this metadata is one */
+function handlersOf(controller: Type, isOfHandler: (key: string) => boolean): Route[] {
+  const methods = (controller.prototype ?? {}) as Record<string, Route['handler']>;
+  return new MetadataScanner().getAllMethodNames(methods).flatMap((name) => {
+    const handler = methods[name];
+    const keys = handler ? (Reflect.getMetadataKeys(handler) as unknown[]) : [];
+    return handler && keys.some((key) => isOfHandler(String(key))) ? [{ controller, handler, name }] : [];
   });
 }
 

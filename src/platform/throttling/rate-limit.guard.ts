@@ -19,11 +19,11 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
   return new Problem(rateLimited, detail, { headers: { 'Retry-After': String(retryAfter) } });
 }
 
-/** Limits each token over all routes (draft-ietf-httpapi-ratelimit-headers): `r` requests left, `t` seconds until a slot is free. */
+/** Limits each token over all HTTP routes (draft-ietf-httpapi-ratelimit-headers): `r` requests left, `t` seconds until a slot is free. */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(context.getArgByIndex<Request>(0).user === undefined);
+    return Promise.resolve(context.getType() !== 'http' || context.getArgByIndex<Request>(0).user === undefined);
   }
 
   /** A route with `@Throttle()` has an additional limit per token: its requests count for both limits. */
