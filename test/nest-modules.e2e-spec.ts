@@ -10,7 +10,9 @@ import {
   type ExecutionContext,
   ForbiddenException,
   Get,
+  Inject,
   Injectable,
+  Logger,
   Module,
   type NestInterceptor,
   Param,
@@ -20,10 +22,11 @@ import {
   Query,
   Req,
   Res,
+  Scope,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
@@ -35,9 +38,11 @@ import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
+import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
+import { Configuration } from '../src/platform/config/configuration.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
-import { Database, newId, RequireScopes, SafeToRetry } from '../src/platform/index.js';
+import { Database, newId, type Principal, RequireScopes, SafeToRetry } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { eventually, startService } from './support/service.js';
@@ -56,6 +61,13 @@ class EverywhereInterceptor implements NestInterceptor {
 class WrapInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
     return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+/** Expects a caller, as a guard for roles does. */
+class CallerGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    return context.switchToHttp().getRequest<{ user: Principal }>().user.id !== '';
   }
 }
 
@@ -219,13 +231,21 @@ class PartsController {
 }
 
 @Module({
-  imports: [AppModule, ScheduleModule.forRoot(), EventEmitterModule.forRoot(), TypeOrmModule.forFeature([Item])],
+  imports: [ScheduleModule.forRoot(), EventEmitterModule.forRoot(), TypeOrmModule.forFeature([Item])],
   controllers: [PartsController],
-  providers: [Jobs, ItemSubscriber, { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor }],
+  providers: [
+    Jobs,
+    ItemSubscriber,
+    { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor },
+    { provide: APP_GUARD, useClass: CallerGuard },
+  ],
 })
 class PartsModule {}
 
-const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, PartsModule));
+@Module({ imports: [AppModule, PartsModule] })
+class WithParts {}
+
+const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, WithParts));
 
 const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
 
@@ -236,6 +256,48 @@ it('supports interceptors, guards, headers and parameter pipes', async () => {
   expect((await call('GET', 'of/x')).status).toBe(400);
   expect(await call('GET', 'closed')).toMatchObject({ status: 403, body: { type: 'about:blank', detail: 'Closed on Sundays.' } });
   expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
+});
+
+it.each(['/livez', '/readyz', '/openapi.json', '/docs', '/robots.txt'])(
+  'keeps global interceptors and guards of features away from %s',
+  async (path) => {
+    const { status, headers } = await fetch(service.api.origin + path);
+    expect([status, headers.get('x-everywhere')]).toEqual([200, null]);
+  },
+);
+
+it('warns of what a module binds globally, and of creates that cannot be retried', async () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  await (await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), WithParts)).close();
+  const warnings = warn.mock.calls.map(([message]) => message as string);
+  warn.mockRestore();
+  const duplicate = (name: string) =>
+    `${name} creates a duplicate when a client retries: add @Idempotent(), or @SafeToRetry() if a retry changes nothing.`;
+  const global = (kind: string, name: string, remedy: string) =>
+    `PartsModule binds ${name}, a global ${kind}, which runs on the routes of all features: bind it with ${remedy} to the controllers that need it.`;
+  expect(warnings.toSorted()).toEqual([
+    duplicate('PartsController.boxes'),
+    duplicate('PartsController.shapes'),
+    global('guard', 'CallerGuard', '@UseGuards()'),
+    global('interceptor', 'EverywhereInterceptor', '@UseInterceptors()'),
+  ]);
+});
+
+it('does not start with a global interceptor that is created for each request', async () => {
+  @Injectable({ scope: Scope.REQUEST })
+  class ScopedInterceptor extends EverywhereInterceptor {
+    constructor(@Inject(REQUEST) readonly request: Request) {
+      super();
+    }
+  }
+
+  @Module({ imports: [AppModule], providers: [{ provide: APP_INTERCEPTOR, useClass: ScopedInterceptor }] })
+  class ScopedModule {}
+
+  const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), ScopedModule);
+  await expect(starting).rejects.toThrow(
+    'ScopedModule binds ScopedInterceptor, a global interceptor, for each request, also of a probe: bind it with @UseInterceptors()',
+  );
 });
 
 it('supports @SkipThrottle and @Throttle', async () => {

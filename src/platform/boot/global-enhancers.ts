@@ -1,0 +1,55 @@
+import {
+  type CanActivate,
+  type ExecutionContext,
+  type INestApplicationContext,
+  Logger,
+  type NestInterceptor,
+  type Type,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
+import { OperatorError } from '../config/operator-error.js';
+import { isHidden } from '../openapi/operation.decorator.js';
+
+/** Decorators that bind to a controller what `APP_GUARD` and its like bind globally, by Nest's name of the kind. */
+const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe: '@UsePipes', filter: '@UseFilters' };
+
+/**
+ * Warns of what features bind globally, and keeps their guards and interceptors away from hidden routes, such as probes.
+ *
+ * @param platform - the module that is not a feature
+ * @throws OperatorError for one that Nest creates for each request, which cannot be kept away
+ */
+export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
+  const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
+  for (const { name: module, providers, injectables } of features) {
+    for (const { token, subtype, instance } of [...providers.values(), ...injectables.values()]) {
+      // The token of what is bound to a controller is its class.
+      if (!subtype || typeof token !== 'string') {
+        continue;
+      }
+      const enhancer = (instance ?? {}) as Partial<CanActivate & NestInterceptor>;
+      const bound = `${module} binds ${enhancer.constructor.name}, a global ${subtype}`;
+      const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
+      if (injectables.has(token)) {
+        throw new OperatorError(`${bound}, for each request, also of a probe: ${remedy}`);
+      }
+      new Logger('Boot').warn(`${bound}, which runs on the routes of all features: ${remedy}`);
+      skipHidden(enhancer);
+    }
+  }
+}
+
+/** Makes a guard or an interceptor pass the requests of hidden routes on. */
+function skipHidden(enhancer: Partial<CanActivate & NestInterceptor>): void {
+  const { canActivate, intercept } = enhancer;
+  if (canActivate) {
+    enhancer.canActivate = (context) => isOfHidden(context) || canActivate.call(enhancer, context);
+  }
+  if (intercept) {
+    enhancer.intercept = (context, next) => (isOfHidden(context) ? next.handle() : intercept.call(enhancer, context, next));
+  }
+}
+
+function isOfHidden(context: ExecutionContext): boolean {
+  return isHidden({ controller: context.getClass(), handler: context.getHandler() });
+}
