@@ -92,6 +92,7 @@ class Compiler {
     const [subject, list] = node.args;
     const operand = this.operandOf(subject);
     if (list.op !== 'list') {
+      this.requireSimple(list, operand);
       const example = `${operand.name} in [${notationOf(operand).example}]`;
       throw new FilterError('type', list, `needs a list after \`in\`: write \`${example}\``);
     }
@@ -161,13 +162,23 @@ class Compiler {
 
   /** @throws FilterError unless the node is a literal */
   private requireLiteral(node: Node, operand: Operand): void {
+    this.requireSimple(node, operand);
+    if (node.op === 'id') {
+      throw unsupported(node);
+    }
+  }
+
+  /** @throws FilterError unless the node is a literal or a field */
+  private requireSimple(node: Node, operand: Operand): void {
     if (node.op === 'id' && !Object.hasOwn(this.fields, node.args)) {
       const { noun, example } = notationOf(operand);
       const message = `has the unknown field ${node.args}; ${operand.name} is ${noun}, written \`${example}\``;
       throw new FilterError('unknown_field', node, message);
     }
-    if (!isLiteral(node)) {
-      throw unsupported(node);
+    const parts = isLiteral(node) && node.op === 'call' ? node.args[1] : [node];
+    const computed = parts.find((part) => part.op !== 'id' && !isLiteral(part));
+    if (computed) {
+      throw unsupported(computed);
     }
   }
 

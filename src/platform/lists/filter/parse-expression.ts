@@ -87,7 +87,11 @@ function refuse({ code, summary, range }: ParseError, expression: string): Filte
   if (limit !== undefined) {
     return new FilterError('limit', { start: span.start, end: expression.length }, limit);
   }
-  switch (code) {
+  if (code === 'bytes_unicode_escape' || isUnread(expression, span)) {
+    return new FilterError('unsupported', span, 'uses CEL that filters do not support: see the documentation');
+  }
+  // `0x` alone has no digits; all others are too large.
+  switch (code === 'invalid_hex_integer' && span.end - span.start > 2 ? 'invalid_integer' : code) {
     case 'invalid_number':
     case 'invalid_integer':
       return new FilterError('value', span, TOO_LARGE);
@@ -97,6 +101,13 @@ function refuse({ code, summary, range }: ParseError, expression: string): Filte
     default:
       return new FilterError('syntax', span, unreadable(code, summary, expression, span));
   }
+}
+
+/** Whether valid CEL that the parser does not know begins here: messages, `.name`, `.5`, raw bytes, raw texts that end in a backslash. */
+function isUnread(expression: string, { start }: Span): boolean {
+  const unread = /(?<=[a-z_]\w*\s*)\{|(?<!\.)\.\w|(?<=\bbr)["']|(?<=\br)(["']).*\\\1|\f|(?:__proto__|prototype)\b/isy;
+  unread.lastIndex = start;
+  return unread.test(expression);
 }
 
 /** Operators of other languages and their equivalents in CEL. */
