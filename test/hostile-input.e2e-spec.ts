@@ -36,6 +36,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'an Upgrade': withHeaders('Connection: Upgrade', 'Upgrade: websocket'),
     'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
     'an unknown expectation': withHeaders('Expect: miracles'),
+    'a Host with an IPv6 address': 'GET /livez HTTP/1.1\r\nHost: [::1]:3000\r\n\r\n',
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),
   },
   201: {
@@ -51,6 +52,11 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'a method in lower case': { method: 'get' },
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
+    'two Hosts': withHeaders('Host: x'),
+    ...Object.fromEntries(
+      ['a b', 'x@y', 'x/y', '[::1', 'x:port'].map((host) => [`the Host ${host}`, `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`]),
+    ),
+    CONNECT: 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n',
     'a lone line feed': 'GET /livez HTTP/1.1\nHost: x\n\n',
     'a space before the colon': withHeaders('X-Space : y'),
     'a folded header': withHeaders('X-Folded: a\r\n b'),
@@ -120,6 +126,7 @@ describe('hostile input', () => {
     expect(body).not.toMatch(LEAKS);
     if (status >= 400) {
       expect(headers).toContain('content-type: application/problem+json');
+      expect(headers).toMatch(/^date: \w{3}, \d{2} /m);
       expect(JSON.parse(body)).toMatchObject({ status });
     }
   });

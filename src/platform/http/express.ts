@@ -51,10 +51,13 @@ export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
-/** HTTP/1.1 requires a `Host` header (RFC 9112, section 3.2). */
+/** A host and port (RFC 9110, section 7.2), or nothing. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
+
+/** HTTP/1.1 requires one valid `Host` header (RFC 9112, section 3.2); several are joined with a comma and a space. */
 export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
-  if (headers.host === undefined && httpVersion === '1.1') {
-    throw new Problem(badRequest, 'The Host header is missing.');
+  if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
+    throw new Problem(badRequest, 'The Host header is missing, repeated or invalid.');
   }
   next();
 }

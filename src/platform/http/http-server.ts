@@ -89,14 +89,19 @@ export class HttpServer {
       socket.once('close', () => this.connections.delete(socket));
     });
 
-    // Node would respond without a problem to a missing Host and to an unknown expectation. `100 Continue` is sent only when the body
-    // is read, so that refused clients do not send it.
-    Object.assign(server, { requireHostHeader: false });
+    // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
+    // sent only when the body is read, so that refused clients do not send it.
+    Object.assign(server, { requireHostHeader: false, joinDuplicateHeaders: true });
     for (const event of ['checkContinue', 'checkExpectation']) {
       server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
     }
     server.prependListener('request', normalizeTarget);
     server.on('clientError', this.refuseUnreadable);
+    server.on('connect', (_request, socket: Socket) => {
+      // Node has removed its own listener.
+      socket.on('error', () => socket.destroy());
+      this.refuse(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+    });
   }
 
   /** First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. */
@@ -218,21 +223,30 @@ export class HttpServer {
   };
 
   private readonly refuseUnreadable = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
-    const pending = [...(this.connections.get(socket) ?? [])];
-    // The client has gone, or the error follows a request whose response is still pending or partly sent.
-    const isUnexpected = pending.some(({ headersSent, req }) => headersSent || req.complete);
-    if (code === 'HPE_INVALID_EOF_STATE' || !socket.writable || isUnexpected) {
+    const type = UNREADABLE[code] ?? badRequest;
+    if (code === 'HPE_INVALID_EOF_STATE') {
+      // The client has gone.
+      socket.destroy();
+    } else {
+      this.refuse(socket, type, type.example ?? type.title);
+    }
+  };
+
+  private refuse(socket: Socket, type: ProblemType, detail: string): void {
+    // It follows a request whose response is still pending or partly sent.
+    const isUnexpected = [...(this.connections.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
+    if (!socket.writable || isUnexpected) {
       socket.destroy();
       return;
     }
-    const type = UNREADABLE[code] ?? badRequest;
     const { status } = type;
     const requestId = randomUUID();
     this.unreadable.inc({ status: String(status) });
     this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
-    const body = problemJson(new Problem(type, type.example ?? type.title), '/', requestId);
+    const body = problemJson(new Problem(type, detail), '/', requestId);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      `Date: ${new Date().toUTCString()}`,
       `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${requestId}`,
@@ -240,7 +254,7 @@ export class HttpServer {
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     closeUnread(socket);
-  };
+  }
 }
 
 function isEventStream(response: Response): boolean {
