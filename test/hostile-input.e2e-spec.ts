@@ -35,6 +35,7 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'an empty Host': 'GET /livez HTTP/1.1\r\nHost:\r\n\r\n',
     'an Upgrade': withHeaders('Connection: Upgrade', 'Upgrade: websocket'),
     'a body on GET': { body: '{"name":"x"}', headers: [JSON_TYPE] },
+    'a GET whose body does not arrive': withHeaders(JSON_TYPE, 'Content-Length: 12'),
     'an unknown expectation': withHeaders('Expect: miracles'),
     'a Host with an IPv6 address': 'GET /livez HTTP/1.1\r\nHost: [::1]:3000\r\n\r\n',
     ...targets('http://evil.example/v1/items http://[::1 http://x:abc/v1/items http://host?x=1'),

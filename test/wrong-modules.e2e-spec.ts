@@ -19,6 +19,7 @@ import {
   RequireScopes,
   SqlMigration,
   Text,
+  UseBodyParser,
 } from '../src/platform/index.js';
 import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
@@ -51,6 +52,18 @@ class WrongController {
   /** With "type" in the import, nothing of the class is left when the program runs, and with it go all of its rules. */
   @Post('erased')
   createErased(@Body() _body: ErasedDto): void {}
+
+  @Post('large')
+  @UseBodyParser('json', { limit: 1_000_000 })
+  createLarge(@Body() _body: ErasedDto): void {}
+
+  @Post('many')
+  @UseBodyParser('json')
+  createMany(@Body() _bodies: Inner[]): void {}
+
+  @Post('items')
+  @UseBodyParser('json', { items: Thing })
+  createItems(@Body() _bodies: Thing[]): void {}
 
   @Get('unchecked')
   listUnchecked(@Query() _query: object): void {}
@@ -217,6 +230,9 @@ it.each<[string, string[]]>([
     [
       'WrongController.createUnchecked has an input without validation rules',
       'WrongController.createErased has an input without validation rules',
+      'WrongController.createLarge has an input without validation rules',
+      'WrongController.createMany has an input without validation rules: use a class with decorated properties for the whole input, and import it without "type". For an array, text, bytes or any JSON, see the options of @UseBodyParser().',
+      'WrongController.createItems has an input without validation rules',
       'WrongController.listUnchecked has an input without validation rules',
       'WrongController.changeThing ignores the path parameter thing: declare it in the class of @Param().',
     ],

@@ -20,6 +20,7 @@ export { Drain } from './http/drain.js';
 export { publicPath } from './http/late-routes.controller.js';
 export { Problem } from './http/problem.js';
 export { defineProblemType, notFound } from './http/problem-types.js';
+export { type BodyParserOptions, UseBodyParser } from './http/use-body-parser.decorator.js';
 export { Idempotent, SafeToRetry } from './idempotency/idempotent.decorator.js';
 export { defineFilter } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';

@@ -3,6 +3,7 @@ import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
+import { isBodyDeclared } from '../http/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { operationsOf } from '../openapi/openapi-document.js';
 import { messageHandlersOf, nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
@@ -51,11 +52,14 @@ function responseFaults(route: Route): string[] {
 /** Rejects inputs without rules, which would accept anything, and path parameters that the input class does not declare. */
 function inputFaults(route: Route): string[] {
   const inputs = parametersOf(route).filter(({ kind, data, schema }) => (data ?? schema) === undefined && INPUTS.has(kind));
-  return inputs.flatMap(({ kind, type = Object }) => {
+  const checked = inputs.filter(({ kind }) => kind !== RouteParamtypes.BODY || !isBodyDeclared(route));
+  return checked.flatMap(({ kind, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {
-      const remedy = 'use a class with decorated properties for the whole input, and import it without "type".';
-      return [`${nameOf(route)} has an input without validation rules: ${remedy}`];
+      const remedy = 'use a class with decorated properties for the whole input, and import it without "type"';
+      const others =
+        kind === RouteParamtypes.BODY ? '. For an array, text, bytes or any JSON, see the options of @UseBodyParser()' : '';
+      return [`${nameOf(route)} has an input without validation rules: ${remedy}${others}.`];
     }
     const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
     return unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`);

@@ -51,6 +51,11 @@ export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
+/** RFC 9112, section 6.3. */
+export function hasBody({ headers }: Request): boolean {
+  return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
+}
+
 /** A host and port (RFC 9110, section 7.2), or nothing. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 

@@ -14,8 +14,11 @@ import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
 
-/** Milliseconds for a body (at most 64 KiB) to arrive after the headers. */
-const BODY_TIME = 15_000;
+/** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
+export const BODY_TIME = 15_000;
+
+/** Requests whose time for the body depends on its limit, instead of Node's `requestTimeout`. */
+export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 
 /** Milliseconds without progress until the connection of a client that does not read its response is closed. */
 const STALL_TIMEOUT = 30_000;
@@ -224,6 +227,9 @@ export class HttpServer {
 
   private readonly refuseUnreadable = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
     const type = UNREADABLE[code] ?? badRequest;
+    if (type === requestTimeout && [...(this.connections.get(socket) ?? [])].some(({ req }) => requestsWithOwnTime.has(req))) {
+      return;
+    }
     if (code === 'HPE_INVALID_EOF_STATE') {
       // The client has gone.
       socket.destroy();

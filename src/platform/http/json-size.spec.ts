@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { findExcess } from './json-size.js';
 
-const codeOf = (json: string) => findExcess(json)?.[0];
+const codeOf = (json: string) => findExcess(json, 400)?.[0];
 const repeat = (count: number, text: string) => Array.from({ length: count }, () => text).join();
 
 /** Names and elements of a parsed value. */

@@ -1,15 +1,16 @@
 import type { FaultCode } from './problem.js';
 
-/** Maximum names and elements of a body, over all levels. Converting and validating each takes microseconds. */
-const MAXIMUM_MEMBERS = 400;
-
 /** Maximum nesting: validation is recursive. */
 const MAXIMUM_DEPTH = 32;
 
-/** The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of names. */
-export function findExcess(json: string): [code: FaultCode, detail: string] | undefined {
+/**
+ * The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of names.
+ *
+ * @param maximumMembers - names and elements over all levels
+ */
+export function findExcess(json: string, maximumMembers: number): [code: FaultCode, detail: string] | undefined {
   let [members, depth, isInText, isNext] = [0, 0, false, false];
-  for (let at = 0; at < json.length && members <= MAXIMUM_MEMBERS && depth <= MAXIMUM_DEPTH; at += 1) {
+  for (let at = 0; at < json.length && members <= maximumMembers && depth <= MAXIMUM_DEPTH; at += 1) {
     const character = json[at];
     if (isInText) {
       at += Number(character === '\\');
@@ -42,6 +43,6 @@ export function findExcess(json: string): [code: FaultCode, detail: string] | un
   if (depth > MAXIMUM_DEPTH) {
     return ['too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`];
   }
-  const detail = `must have at most ${MAXIMUM_MEMBERS} names and elements in all: send several requests instead`;
-  return members > MAXIMUM_MEMBERS ? ['too_many', detail] : undefined;
+  const detail = `must have at most ${maximumMembers} names and elements in all: send several requests instead`;
+  return members > maximumMembers ? ['too_many', detail] : undefined;
 }

@@ -97,7 +97,7 @@ export const contentTooLarge = defineProblemType({
   name: 'content-too-large',
   status: 413,
   title: 'Content too large',
-  remedy: 'The request body is larger than 64 KiB. Send a smaller one.',
+  remedy: 'The request body is larger than the limit of the operation, which `detail` names. Send a smaller one.',
 });
 
 export const headerFieldsTooLarge = defineProblemType({

@@ -11,7 +11,7 @@ export const FAULT_CODES = {
   encoding: 'It is not percent-encoded UTF-8.',
   key: 'It is not a valid `Idempotency-Key`.',
   limit: 'The filter is too long or too slow.',
-  media_type: 'The body has no `Content-Type: application/json`.',
+  media_type: 'The body has another `Content-Type` than the operation takes.',
   not_object: 'The body is not a JSON object.',
   range: 'It is too small or too large.',
   repeated: 'It is given more than once.',

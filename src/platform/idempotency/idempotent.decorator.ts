@@ -13,6 +13,7 @@ import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { tokenPolicyOf } from '../auth/scopes.guard.js';
 import { invalidRequest } from '../http/problem.js';
+import { bodyRulesOf } from '../http/use-body-parser.decorator.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { StoredResponses } from './stored-responses.js';
 
@@ -53,17 +54,22 @@ function keyOf(request: Request): string | undefined {
     const detail = 'must have 1 to 255 visible ASCII characters without spaces';
     throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);
   }
+  if (key !== undefined && request.is('multipart')) {
+    throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail: 'does not cover files: leave it out' }]);
+  }
   return key;
 }
 
 /** SHA-256 that identifies a request. Property order is ignored, because clients may serialize the same JSON differently. */
 function digestOf({ method, originalUrl, body }: Request): Buffer {
-  const canonicalJson = JSON.stringify(body, (_name, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
-  return hash('sha256', `${method} ${originalUrl}\n${canonicalJson}`, 'buffer');
+  const canonical = Buffer.isBuffer(body) ? body.toString('latin1') : JSON.stringify(body, sortProperties);
+  return hash('sha256', `${method} ${originalUrl}\n${canonical}`, 'buffer');
+}
+
+function sortProperties(_name: string, part: unknown): unknown {
+  return typeof part === 'object' && part !== null && !Array.isArray(part)
+    ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : part;
 }
 
 /**
@@ -104,9 +110,13 @@ export function isSafeToRetry(route: Route): boolean {
   return metadataOf(IDEMPOTENT, route) !== undefined;
 }
 
-/** Rejects public routes, whose keys would have no owner. */
+/** Rejects public routes, whose keys would have no owner, and files, which an interceptor reads after the key is taken. */
 export function idempotencyFaults(route: Route): string[] {
-  return isIdempotent(route) && tokenPolicyOf(route) === 'public'
-    ? [`${nameOf(route)} is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().`]
-    : [];
+  const isPublic = tokenPolicyOf(route) === 'public';
+  const takesFiles = bodyRulesOf(route)?.parser === 'multipart';
+  const faults = [
+    isPublic && 'is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().',
+    takesFiles && 'is @Idempotent() and takes files, which its keys do not cover: remove @Idempotent().',
+  ];
+  return isIdempotent(route) ? faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`)) : [];
 }

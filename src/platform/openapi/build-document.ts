@@ -2,6 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { FAULT_CODES } from '../http/problem.js';
+import { declaredBodyOf } from '../http/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codeOf } from '../validation/input-faults.js';
 import { collectRules, type rulesOf } from '../validation/rule.js';
@@ -35,7 +36,8 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const base = builder.build();
   // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
   Object.assign(base.info, info);
-  const inputs = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
+  const parameters = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
+  const inputs = [...parameters, ...routes.flatMap((route) => declaredBodyOf(route)?.items ?? [])];
   inputs.forEach(documentRules);
   checkClassNames(routes.flatMap(bodiesOf));
   const collected = new Map<unknown, ReturnType<typeof rulesOf>>();
@@ -74,7 +76,9 @@ function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
   for (const { operation } of operationsOf(document)) {
     for (const media of mediaTypesOf(operation.requestBody)) {
-      Object.assign(resolveSchema(media.schema, schemas), { additionalProperties: false });
+      const body = resolveSchema(media.schema, schemas);
+      const schema = 'items' in body ? resolveSchema(body.items, schemas) : body;
+      Object.assign(schema, 'properties' in schema && { additionalProperties: false });
     }
     for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypesOf)) {
       if (!media.examples) {

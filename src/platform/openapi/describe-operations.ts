@@ -5,7 +5,7 @@ import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../config/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound, type ProblemType, problemTypes, problemTypeUri } from '../http/problem-types.js';
+import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../http/problem-types.js';
 import {
   invalidRequest,
   jsonPointer,
@@ -15,7 +15,8 @@ import {
   type RequestFault,
   UNKNOWN_NAME,
 } from '../http/problem.js';
-import { contentTooLargeProblem } from '../http/input.guard.js';
+import { BODY_LIMIT, contentTooLargeProblem } from '../http/read-body.js';
+import { bodyRulesOf } from '../http/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
@@ -62,6 +63,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     described.set(route.handler, operation);
     calls.push(...scopesOf(route).map((scope) => ({ scope: code(scope), call: code(call) })));
     describeSecurity(operation, route);
+    describeBody(operation, route);
     describeResponses(operation, path, route, document.components?.schemas ?? {});
   }
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -97,6 +99,16 @@ function describeSecurity(operation: Operation, route: Route): void {
   }
 }
 
+function describeBody(operation: Operation, route: Route): void {
+  const rules = bodyRulesOf(route);
+  if (rules) {
+    const [media = { schema: {} }] = mediaTypesOf(operation.requestBody);
+    const { description = '' } = Object(operation.requestBody) as { description?: string };
+    const content = Object.fromEntries(rules.mediaTypes.map((type) => [type, media]));
+    operation.requestBody = { required: true, description: `${description} At most ${rules.limit} bytes.`.trim(), content };
+  }
+}
+
 function describeResponses(operation: Operation, path: string, route: Route, schemas: Schemas): void {
   const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
   const onSuccess = { ...common, ...(isIdempotent(route) && { 'Idempotent-Replayed': ref('IdempotentReplayed') }) };
@@ -114,14 +126,16 @@ function describeResponses(operation: Operation, path: string, route: Route, sch
 function answersOf(operation: Operation, route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
-  const takesBody = takes(RouteParamtypes.BODY, route);
+  const rules = bodyRulesOf(route);
+  const takesBody = rules !== undefined || takes(RouteParamtypes.BODY, route);
   const retry = { ...common, 'Retry-After': ref('RetryAfter') };
   // A route without `@Operation` cannot declare the database's problems.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const answers: (ProblemAnswer | false)[] = [
     [invalidRequest([fault]), common],
     isIdempotent(route) && [idempotencyKeyReusedProblem(), common],
-    takesBody && [contentTooLargeProblem(), common],
+    takesBody && [contentTooLargeProblem(rules?.limit), common],
+    rules !== undefined && rules.limit > BODY_LIMIT && [exampleProblem(requestTimeout), common],
     !isPublic && [unauthorizedProblem(), { ...REQUEST_HEADERS, ...CHALLENGE }],
     // Slow filters are limited without a token, too.
     (!isPublic || hasFilter(operation)) && [rateLimitedProblem(100, 60, 12), retry],

@@ -62,15 +62,16 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
-    { index: number; data?: unknown; schema?: unknown }
+    { index: number; data?: unknown; schema?: unknown; pipes?: readonly unknown[] }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
   // Custom decorators use other keys.
   const own = Object.entries(parameters).filter(([key]) => /^\d+:/.test(key));
-  return own.map(([key, { index, data, schema }]) => ({
+  return own.map(([key, { index, data, schema, pipes = [] }]) => ({
     kind: Number.parseInt(key, 10) as RouteParamtypes,
     data,
     schema,
+    hasPipes: pipes.length > 0,
     type: types[index],
   }));
 }

@@ -9,9 +9,9 @@ import {
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
-import { missingBody } from '../http/input.guard.js';
 import { currentRequest } from '../http/express.js';
-import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, Problem, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { missingBody } from '../http/read-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
 
@@ -80,6 +80,42 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 }
 
+/** Validates the elements of a body that is an array. */
+export class ItemsPipe extends RequestValidationPipe {
+  constructor(private readonly items: Type<object>) {
+    super();
+  }
+
+  /** @throws Problem 400 with the first faults */
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (metadata.type !== 'body' || !Array.isArray(value)) {
+      return value;
+    }
+    const items: unknown[] = [];
+    const faults: RequestFault[] = [];
+    for (const [index, item] of value.entries()) {
+      try {
+        if (!isObject(item)) {
+          throw invalidRequest([{ pointer: `/${index}`, code: 'type', detail: 'must be an object' }]);
+        }
+        items.push(await super.transform(item, { ...metadata, metatype: this.items, data: String(index) }));
+      } catch (error) {
+        if (!(error instanceof Problem)) {
+          throw error;
+        }
+        faults.push(...(error.errors ?? []));
+      }
+      if (faults.length >= MAXIMUM_FAULTS) {
+        break;
+      }
+    }
+    if (faults.length > 0) {
+      throw invalidRequest(faults);
+    }
+    return items;
+  }
+}
+
 /** An issue of a Standard Schema, which has no code. */
 function schemaFault({ message, path = [] }: Issue): InputFault {
   const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
@@ -109,7 +145,7 @@ function bodyFaults(body: unknown): InputFault[] {
   if (request && request.body === undefined) {
     throw missingBody(request);
   }
-  return unstorableTexts(body);
+  return Buffer.isBuffer(body) ? [] : unstorableTexts(body);
 }
 
 function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): RequestFault {
