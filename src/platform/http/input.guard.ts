@@ -69,8 +69,7 @@ async function takeBody(request: Request, { declared, isArray, takesBody }: Retu
     checkMediaType(request, declared);
   }
   const isJson = /^\s*application\/json\s*(?:;|$)/i.test(mediaType) && (takesBody || !WITHOUT_BODY.has(request.method));
-  const isMultipart = /^\s*multipart\//i.test(mediaType);
-  const rules = declared ?? ((isJson && DEFAULT_BODY) || (isMultipart && DEFAULT_UPLOAD));
+  const rules = declared ?? (isJson ? DEFAULT_BODY : /^\s*multipart\//i.test(mediaType) && DEFAULT_UPLOAD);
   if (rules && rules.parser === 'multipart') {
     limitUpload(request, rules);
   } else if (rules) {
