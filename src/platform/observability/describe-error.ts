@@ -40,6 +40,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Redis errors quote the arguments of unknown commands: the password, if AUTH is renamed or missing. */
-function withoutSecrets(text: string): string {
-  return hideCredentials(text).replaceAll(/(?<=with args beginning with: ).*/g, '***');
+export function withoutSecrets(text: unknown): string {
+  // An error of JavaScript can have a message of any type.
+  return hideCredentials(String(text)).replaceAll(/(?<=with args beginning with: ).*/g, '***');
 }

@@ -1,11 +1,11 @@
 import { writeSync } from 'node:fs';
-import type { LoggerService } from '@nestjs/common';
+import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
-import { type Level, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/express.js';
-import { describeError } from './describe-error.js';
+import { logLine, textOf } from './log-line.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
 export const AUDIT_CONTEXT = 'Audit';
@@ -35,17 +35,15 @@ export interface Quickstart {
   list: string;
 }
 
-/** Writes what Nest's `Logger` gets through pino: one JSON object on each line, or readable text on a terminal. */
-export class NestLogger implements LoggerService {
-  readonly log = this.writer('info');
-  readonly error = this.writer('error');
-  readonly warn = this.writer('warn');
-  readonly debug = this.writer('debug');
-  readonly verbose = this.writer('trace');
-  readonly fatal = this.writer('fatal');
+const LEVELS = { verbose: 'trace', debug: 'debug', log: 'info', warn: 'warn', error: 'error', fatal: 'fatal' } as const;
+
+/** Writes all that Nest's logger prints through pino: one JSON object on each line, or readable text on a terminal. */
+export class NestLogger extends ConsoleLogger {
   private readonly auditLogger: Logger;
 
   constructor(private readonly logger: Logger) {
+    // pino knows the levels that are off.
+    super({ json: true, logLevels: ['verbose'] });
     this.auditLogger = logger.level === 'silent' ? logger : logger.child({}, { level: 'info' });
   }
 
@@ -60,50 +58,52 @@ export class NestLogger implements LoggerService {
       base: { service: SERVICE_NAME },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level: string) => ({ level }) },
-      mixin: () => {
-        const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
-        return { requestId: currentRequest()?.id, traceId, spanId };
-      },
-      serializers: { err: describeError },
+      // It is described already.
+      serializers: { err: (error: unknown) => error },
     };
     if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !terminal.isTTY)) {
       return new NestLogger(pino(options, output));
     }
     const { prettyFactory } = await import('pino-pretty');
-    const ignore = 'service,context,method,path,status,durationMs,name,quickstart';
+    const ignore = 'service,context,method,path,status,durationMs,name,quickstart,pid,hostname,timestamp,caller';
     const format = prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
     return new NestLogger(pino(options, { write: (line) => output.write(format(line)) }));
   }
 
-  private writer(level: Level) {
-    return (message: unknown, ...rest: unknown[]): void => {
-      // Nest appends a stack to some errors, followed by the context.
-      const stack = rest.find((value) => typeof value === 'string' && value.includes('\n    at '));
-      const context = rest.findLast((value) => value !== stack);
-      const logger = context === AUDIT_CONTEXT ? this.auditLogger : this.logger;
-      const usedLevel = level === 'info' && START_UP_CONTEXTS.test(String(context)) ? 'debug' : level;
-      logger[usedLevel]({ context, stack, ...fieldsOf(message) });
-    };
+  protected override printMessages(
+    messages: unknown[],
+    context?: string,
+    logLevel: LogLevel = 'log',
+    _stream?: string,
+    stack?: unknown,
+    params?: object,
+  ): void {
+    const logger = context === AUDIT_CONTEXT ? this.auditLogger : this.logger;
+    const level = logLevel === 'log' && START_UP_CONTEXTS.test(String(context)) ? 'debug' : LEVELS[logLevel];
+    if (logger.isLevelEnabled(level)) {
+      const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
+      const platform = { requestId: currentRequest()?.id, traceId, spanId, context };
+      const given = messages.map((message) => this.resolveMessage(message));
+      const further = [stack, params].filter((value) => value !== undefined);
+      logger[level](logLine(platform, [...given, ...further]));
+    }
   }
-}
-
-function fieldsOf(message: unknown): object {
-  if (Error.isError(message)) {
-    return { err: message, msg: message.message };
-  }
-  const value = Object(message) as { toJSON?(): object };
-  return typeof message === 'string' ? { msg: message } : (value.toJSON?.() ?? value);
 }
 
 /** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
-function messageFormat({ context, method, path, msg, status, durationMs, name, quickstart }: Record<string, unknown>): string {
+function messageFormat(line: Record<string, unknown>): string {
+  const { context, method, path, msg, status, durationMs, name, quickstart } = line;
   if (quickstart) {
     return quickstartBlock(quickstart as Quickstart);
   }
-  const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : undefined;
+  const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : durationMs;
   const origin = typeof context === 'string' ? `${context}:` : undefined;
-  const parts = [origin, method, path, msg === 'request' ? undefined : msg, status, time, name];
-  return parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
+  const text = origin === undefined && msg === 'request' ? undefined : msg;
+  // pino-pretty takes these for fields of pino.
+  const others = Object.entries(line).filter(([key]) => /^(?:pid|hostname|timestamp|caller)$/.test(key));
+  const rest = others.length > 0 ? Object.fromEntries(others) : undefined;
+  const parts = [origin, method, path, text, status, time, name, rest];
+  return parts.flatMap((part) => (part === undefined ? [] : textOf(part))).join(' ');
 }
 
 function quickstartBlock({ address, console: page, token, create, list }: Quickstart): string {
