@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
-import { Module } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { Logger, Module } from '@nestjs/common';
+import { Gauge } from 'prom-client';
 import { DataSource } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
@@ -207,13 +209,31 @@ it('a feature can add metrics, with a series for each label value from the start
   expect(values('items_widgets_in_stock')).toEqual([5, 5]);
 });
 
-it('a scrape fails with a metric that cannot be read, and no longer than that', async () => {
+it('a metric that cannot be read loses only its own series, is counted, and is logged once a minute', async () => {
+  const metrics = service.app.get(Metrics);
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
   let isBroken = true;
-  service.app.get(Metrics).gauge({ name: 'items_broken', help: 'x' }, () => (isBroken ? Promise.reject(new Error('no')) : 1));
-  const status = async () => (await fetch(`http://127.0.0.1:${service.metricsPort}/metrics`)).status;
-  expect(await status()).toBe(500);
+  const rejecting = () => (isBroken ? Promise.reject(new Error('no')) : 1);
+  metrics.gauge({ name: 'items_broken', help: 'x' }, rejecting);
+  metrics.gauge({ name: 'items_throwing', help: 'x' }, () => {
+    if (isBroken) throw new Error('no');
+    return 2;
+  });
+  const collect = async (): Promise<void> => direct.set(await rejecting());
+  const direct: Gauge = new Gauge({ name: 'items_direct', help: 'x', collect, registers: [metrics.registry] });
+  const broken = ['items_broken', 'items_throwing', 'items_direct'];
+  for (const failures of [0, 3, 6]) {
+    const scrape = await service.scrape();
+    expect(broken.flatMap((name) => scrape.of(name))).toEqual([]);
+    expect([scrape.sum('items_ready'), scrape.sum('items_metrics_not_read_total')]).toEqual([1, failures]);
+  }
+  const lines = warn.mock.calls.map(([line]) => line as object);
+  expect(lines).toHaveLength(3);
+  expect(lines).toEqual(expect.arrayContaining(broken.map((name) => ({ msg: `metric ${name} not read`, reason: 'no' }))));
+  warn.mockRestore();
   isBroken = false;
-  expect(await status()).toBe(200);
+  const scrape = await service.scrape();
+  expect(broken.map((name) => scrape.of(name)[0]?.value)).toEqual([1, 2, 1]);
 });
 
 it.each([

@@ -9,6 +9,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
+import { warnOnceAMinute } from './warn-once-a-minute.js';
 
 /** Serves `/metrics` and the probes on a separate port, without the API's limits, until the API has sent its last response. */
 @Injectable()
@@ -22,13 +23,18 @@ export class MetricsServer implements OnApplicationShutdown {
   async listen(port: number): Promise<number> {
     const { registry } = this.metrics;
     addProcessMetrics(this.metrics);
+    const help = 'Metrics that a scrape lacks, because they could not be read';
+    const notRead = this.metrics.counter({ name: 'items_metrics_not_read_total', help });
+    const warn = warnOnceAMinute(new Logger('Metrics'));
     this.app.get('/metrics', async (_request, response) => {
-      try {
-        response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
-      } catch (err) {
-        new Logger('Metrics').error({ msg: 'metrics not collected', err });
-        response.status(500).end();
-      }
+      const texts = registry.getMetricsAsArray().map(({ name }) =>
+        registry.getSingleMetricAsString(name).catch((error: unknown) => {
+          notRead.inc();
+          warn(`metric ${name} not read`, error);
+          return '';
+        }),
+      );
+      response.setHeader('Content-Type', registry.contentType).end(`${(await Promise.all(texts)).join('\n')}\n`);
     });
     this.server = this.app.listen(port);
     await once(this.server, 'listening');

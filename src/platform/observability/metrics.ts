@@ -26,7 +26,7 @@ export class Metrics {
     return histogram;
   }
 
-  /** @param read - called for each series at each scrape, which waits for it and fails with it */
+  /** @param read - called for each series at each scrape, which waits for it, and lacks the metric if it fails */
   gauge<Label extends string = never>(
     definition: MetricDefinition<Label>,
     read: (labels: Readonly<Record<Label, string>>) => number | Promise<number>,
