@@ -109,7 +109,7 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     }
     return app;
   } catch (error) {
-    await app.close();
+    await app.close().catch((err: unknown) => new Logger('Start').error({ msg: 'closing failed', err }));
     throw error;
   }
 }

@@ -2,15 +2,38 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
+import { startApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { Configuration } from '../src/platform/config/configuration.js';
+import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import { MetricsServer } from '../src/platform/observability/metrics-server.js';
 import { preload } from './support/doctor.js';
 import { listen } from './support/listen.js';
-import { runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
+import { runCli, runServiceToEnd, serverDefaults, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
-import { createEmbedded, testDirectory } from './support/test-database.js';
+import { createEmbedded, createTestDatabase, testDirectory } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
+
+@Module({ imports: [AppModule] })
+class FailingModule implements OnModuleInit {
+  constructor(
+    private readonly moduleRef: ModuleRef,
+    private readonly host: HttpAdapterHost,
+  ) {}
+
+  onModuleInit(): void {
+    this.host.httpAdapter.close = () => {
+      // Nest does not get there.
+      this.moduleRef.get(MetricsServer, { strict: false }).onApplicationShutdown();
+      throw new Error('not closed');
+    };
+    throw new Error('no seed');
+  }
+}
 
 describe('the first start', () => {
   it('creates the database even after one that was cut short, and prints a token and two curl commands that work', async () => {
@@ -113,6 +136,16 @@ describe('a start that cannot succeed', () => {
     const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "24.99.0" } })';
     const { code, stderr } = await runServiceToEnd(preload(older));
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^This is Node\.js 24\.99\.0, .*`npm run start:prod`/)]);
+  });
+
+  it('reports its own error, also if closing fails, which is logged', async () => {
+    const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    const database = await createTestDatabase();
+    const configuration = readConfiguration({ ...serverDefaults, ...database.environment, LOG_LEVEL: 'silent' });
+    await expect(startApp(configuration, FailingModule)).rejects.toThrow('no seed');
+    expect(log).toHaveBeenCalledWith({ msg: 'closing failed', err: new Error('not closed') });
+    log.mockRestore();
+    await database.drop();
   });
 
   it.each(['PORT', 'METRICS_PORT'])('says that the port of %s is in use, before it creates a database', async (variable) => {
