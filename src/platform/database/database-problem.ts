@@ -1,10 +1,12 @@
 import type { DatabaseError } from 'pg';
-import { QueryFailedError } from 'typeorm';
-import { defineProblemType, problemTypes, serviceUnavailable } from '../http/problem-types.js';
-import { Problem } from '../http/problem.js';
+import { EntityNotFoundError, type EntityMetadata, OptimisticLockVersionMismatchError, QueryFailedError } from 'typeorm';
+import { defineProblemType, notFound, problemTypes, serviceUnavailable } from '../http/problem-types.js';
+import { jsonPointer, Problem } from '../http/problem.js';
 
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';
+
+const NOT_NULL_VIOLATION = '23502';
 
 /** Message of an error whose cause is that of Node or `pg` for a connection that failed. */
 export const NO_CONNECTION = 'No connection to the database.';
@@ -70,7 +72,8 @@ const invalidValue = defineProblemType({
   name: 'invalid-value',
   status: 400,
   title: 'Invalid value',
-  remedy: 'The database refused a value of the request: it is missing, out of range or invalid. Fix it and retry.',
+  remedy:
+    'The database refused a value of the request: it is missing, out of range or invalid. Fix it and retry. `errors` names a missing one.',
 });
 
 /** A change that violates a unique, foreign-key or exclusion constraint. */
@@ -79,11 +82,21 @@ export const conflict = defineProblemType({
   status: 409,
   title: 'Conflict',
   remedy:
-    'The request conflicts with stored data: the same unique value already exists, or a resource that it refers to does not exist or is still in use.',
+    'The request conflicts with stored data: the same unique value already exists, a resource that it refers to does not exist or is still in use, or the resource has changed since it was read.',
 });
 
-/** Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service. */
-export function asDatabaseProblem(error: unknown): Problem | undefined {
+/**
+ * Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service.
+ *
+ * @param entities - whose columns are named as properties
+ */
+export function asDatabaseProblem(error: unknown, entities: readonly EntityMetadata[]): Problem | undefined {
+  if (error instanceof EntityNotFoundError) {
+    return new Problem(notFound, 'The resource does not exist.', { cause: error });
+  }
+  if (error instanceof OptimisticLockVersionMismatchError) {
+    return new Problem(conflict, 'The resource has another version: read it again and retry.', { cause: error });
+  }
   const { constraint } = detailsOf(error);
   const type = constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
   if (type) {
@@ -95,8 +108,19 @@ export function asDatabaseProblem(error: unknown): Problem | undefined {
     case 'constraint':
       return new Problem(conflict, 'The request conflicts with stored data.', { cause: error });
     case 'value':
-      return new Problem(invalidValue, 'The database rejected a value of the request.', { cause: error });
+      return invalidValueProblem(error, entities);
     default:
       return databaseUnavailable(error);
   }
+}
+
+function invalidValueProblem(error: unknown, entities: readonly EntityMetadata[]): Problem {
+  const { code, table, column } = detailsOf(error);
+  if (code !== NOT_NULL_VIOLATION || column === undefined) {
+    return new Problem(invalidValue, 'The database rejected a value of the request.', { cause: error });
+  }
+  const columns = entities.filter(({ tableName }) => tableName === table).flatMap((entity) => entity.columns);
+  const property = columns.find(({ databaseName }) => databaseName === column)?.propertyPath ?? column;
+  const fault = { pointer: jsonPointer(property.split('.')), code: 'required', detail: 'is missing or null' };
+  return new Problem(invalidValue, `${fault.pointer} ${fault.detail}.`, { cause: error, errors: [fault] });
 }

@@ -73,7 +73,8 @@ export const notFound = defineProblemType({
   name: 'not-found',
   status: 404,
   title: 'Not found',
-  remedy: 'This path does not exist. Paths are case-sensitive, without a trailing slash; `/openapi.json` lists them.',
+  remedy:
+    'This path, or the resource at it, does not exist. Paths are case-sensitive, without a trailing slash; `/openapi.json` lists them.',
   example: 'The path does not exist.',
 });
 

@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/constants.js';
 import type { Request, Response } from 'express';
 import { type Observable, throwError } from 'rxjs';
-import { QueryFailedError } from 'typeorm';
+import { DataSource, type EntityMetadata, QueryFailedError } from 'typeorm';
 import { asDatabaseProblem } from '../database/database-problem.js';
 import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
 import type { Route } from '../routes/route.js';
@@ -16,13 +16,15 @@ export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
   private readonly warn = warnOnceAMinute(this.logger);
 
+  constructor(private readonly dataSource?: DataSource) {}
+
   /** @returns for a microservice, what Nest sends; undefined leaves errors of its protocols, such as `RpcException`, to Nest */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType<string>();
     if (type !== 'http' && ('getError' in Object(error) || 'extensions' in Object(error))) {
       return undefined;
     }
-    const problem = asProblem(error);
+    const problem = asProblem(error, this.dataSource?.entityMetadatas);
     this.log(problem);
     if (type === 'http') {
       sendResponse(problem, ...host.getArgs<[Request, Response]>());
@@ -84,7 +86,7 @@ function sendMessage(problem: Problem, client: { send(text: string): void; emit(
   }
 }
 
-export function asProblem(error: unknown): Problem {
+export function asProblem(error: unknown, entities: readonly EntityMetadata[] = []): Problem {
   if (error instanceof Problem) {
     return error;
   }
@@ -97,7 +99,7 @@ export function asProblem(error: unknown): Problem {
     const status = 'status' in error ? Number(error.status) : 400;
     return new Problem(typeOfStatus(status), error.message, { cause: error });
   }
-  return asDatabaseProblem(error) ?? new Problem(internalError, 'The service failed.', { cause: error });
+  return asDatabaseProblem(error, entities) ?? new Problem(internalError, 'The service failed.', { cause: error });
 }
 
 /** Joins the messages of `new BadRequestException(['…', '…'])`. */

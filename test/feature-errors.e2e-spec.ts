@@ -1,0 +1,125 @@
+import { Body, Controller, Module, Param, ParseUUIDPipe, Post, Put } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { IsInt, IsOptional, IsString } from 'class-validator';
+import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
+import { AppModule } from '../src/app.module.js';
+import { conflict, MigrationsModule, newId, Operation, RequireScopes, SqlMigration, Uuid } from '../src/platform/index.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
+
+class Author {
+  @Column('text', { name: 'full_name' })
+  declare name: string;
+}
+
+@Entity('drafts')
+class Draft {
+  @PrimaryColumn('uuid')
+  declare id: string;
+
+  @Column('text', { name: 'draft_title' })
+  declare title: string;
+
+  @Column(() => Author, { prefix: 'author' })
+  declare author: Author;
+
+  @VersionColumn()
+  declare version: number;
+}
+
+class CreateDrafts1767225700001 extends SqlMigration {
+  readonly statements = [
+    `CREATE TABLE drafts (
+      id uuid PRIMARY KEY, draft_title text NOT NULL, "authorFull_name" text NOT NULL, version integer NOT NULL
+    )`,
+    'CREATE TABLE draft_marks (draft_mark text NOT NULL)',
+  ];
+}
+
+class DraftDto {
+  @IsOptional()
+  @IsString()
+  readonly title?: string | null;
+
+  @IsOptional()
+  @IsString()
+  readonly author?: string | null;
+}
+
+class CreatedDto {
+  @Uuid({ description: 'The draft.', example: '019b76da-a800-7000-8000-000000000000' })
+  declare id: string;
+}
+
+class VersionDto {
+  @IsInt()
+  declare readonly version: number;
+}
+
+@Controller('drafts')
+@RequireScopes('drafts')
+class DraftsController {
+  constructor(@InjectRepository(Draft) private readonly drafts: Repository<Draft>) {}
+
+  @Post()
+  @Operation({ summary: 'Create', response: CreatedDto, status: 201 })
+  async create(@Body() { title, author }: DraftDto): Promise<{ id: string }> {
+    const { id } = await this.drafts.save({ id: newId(), title, author: { name: author } } as Draft);
+    return { id };
+  }
+
+  @Post('marks')
+  @Operation({ summary: 'Mark' })
+  async mark(): Promise<void> {
+    await this.drafts.query('INSERT INTO draft_marks VALUES ($1)', [null]);
+  }
+
+  @Put(':id')
+  @Operation({ summary: 'Replace', problems: [conflict] })
+  async replace(@Param('id', ParseUUIDPipe) id: string, @Body() { version }: VersionDto): Promise<void> {
+    await this.drafts.findOneOrFail({ where: { id }, lock: { mode: 'optimistic', version } });
+  }
+}
+
+@Module({
+  imports: [AppModule, TypeOrmModule.forFeature([Draft]), MigrationsModule.forFeature([CreateDrafts1767225700001])],
+  controllers: [DraftsController],
+})
+class DraftsModule {}
+
+const service = useService(() => startService({}, undefined, DraftsModule));
+
+interface Problematic {
+  readonly id: string;
+  readonly status: number;
+  readonly type: string;
+  readonly detail: string;
+  readonly errors?: readonly object[];
+}
+
+const call = async (method: string, path: string, body?: object) =>
+  (await service.api.callWith<Problematic>(method, `/v1/drafts${path}`, body)).body;
+
+it('a row that findOneOrFail does not find is 404, and names neither table nor criteria', async () => {
+  const { status, type, detail } = await call('PUT', `/${newId()}`, { version: 1 });
+  expect([status, type, detail]).toEqual([404, '/docs/problems#not-found', 'The resource does not exist.']);
+});
+
+it('a version that has changed is 409', async () => {
+  const { id } = await call('POST', '', { title: 'a', author: 'b' });
+  expect(await call('PUT', `/${id}`, { version: 1 })).toBeUndefined();
+  const { status, type, detail } = await call('PUT', `/${id}`, { version: 2 });
+  expect([status, type]).toEqual([409, '/docs/problems#conflict']);
+  expect(detail).toBe('The resource has another version: read it again and retry.');
+});
+
+it.each([
+  ['', { author: 'b' }, '/title'],
+  ['', { title: null, author: 'b' }, '/title'],
+  ['', { title: 'a', author: null }, '/author/name'],
+  ['/marks', {}, '/draft_mark'],
+])('null in a column that is not null is 400 and names the property: POST %s %j', async (path, body, pointer) => {
+  const { status, type, detail, errors } = await call('POST', path, body);
+  expect([status, type, detail]).toEqual([400, '/docs/problems#invalid-value', `${pointer} is missing or null.`]);
+  expect(errors).toEqual([{ pointer, code: 'required', detail: 'is missing or null' }]);
+});
