@@ -1,9 +1,20 @@
-import { Body, Controller, Module, Param, ParseUUIDPipe, Post, Put } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { Body, Controller, Get, Logger, Module, Param, ParseUUIDPipe, Post, Put } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
-import { conflict, MigrationsModule, newId, Operation, RequireScopes, SqlMigration, Uuid } from '../src/platform/index.js';
+import {
+  conflict,
+  defineProblemType,
+  MigrationsModule,
+  newId,
+  Operation,
+  Problem,
+  RequireScopes,
+  SqlMigration,
+  Uuid,
+} from '../src/platform/index.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
@@ -56,6 +67,8 @@ class VersionDto {
   declare readonly version: number;
 }
 
+const upsideDown = defineProblemType({ name: 'upside-down', status: 500, title: 'Upside down', remedy: 'Turn it.' });
+
 @Controller('drafts')
 @RequireScopes('drafts')
 class DraftsController {
@@ -78,6 +91,12 @@ class DraftsController {
   @Operation({ summary: 'Replace', problems: [conflict] })
   async replace(@Param('id', ParseUUIDPipe) id: string, @Body() { version }: VersionDto): Promise<void> {
     await this.drafts.findOneOrFail({ where: { id }, lock: { mode: 'optimistic', version } });
+  }
+
+  @Get('broken/:kind')
+  @Operation({ summary: 'Break', problems: [upsideDown] })
+  break(@Param('kind') kind: string): void {
+    throw new Problem(upsideDown, 'The draft is upside down.', kind === 'caused' ? { cause: new Error('gravity') } : {});
   }
 }
 
@@ -122,4 +141,16 @@ it.each([
   const { status, type, detail, errors } = await call('POST', path, body);
   expect([status, type, detail]).toEqual([400, '/docs/problems#invalid-value', `${pointer} is missing or null.`]);
   expect(errors).toEqual([{ pointer, code: 'required', detail: 'is missing or null' }]);
+});
+
+it.each([
+  ['caused', 'gravity'],
+  ['alone', 'The draft is upside down.'],
+])("a feature's problem of status 500 is logged once as an error, with its cause or itself: %s", async (kind, message) => {
+  const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+  const { status, detail } = await call('GET', `/broken/${kind}`);
+  expect([status, detail]).toEqual([500, 'The draft is upside down.']);
+  const stack = expect.stringMatching(/feature-errors/);
+  expect(log.mock.calls).toEqual([[{ msg: 'request failed', err: expect.objectContaining({ message, stack }) }]]);
+  log.mockRestore();
 });

@@ -38,10 +38,11 @@ export class ProblemFilter implements ExceptionFilter {
     return undefined;
   }
 
-  private log({ type: { status }, message, cause }: Problem): void {
-    if (status === internalError.status) {
-      this.logger.error({ msg: 'request failed', err: cause });
-    } else if (status > internalError.status || cause instanceof QueryFailedError) {
+  private log(problem: Problem): void {
+    const { type, message, cause } = problem;
+    if (type.status === internalError.status) {
+      this.logger.error({ msg: 'request failed', err: cause ?? problem });
+    } else if (type.status > internalError.status || cause instanceof QueryFailedError) {
       this.warn(message, cause);
     }
   }

@@ -1,5 +1,5 @@
 import { hideCredentials, shownPath } from '../auth/token-format.js';
-import { invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
+import { internalError, invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */
 export const FAULT_CODES = {
@@ -96,8 +96,8 @@ export class Problem extends Error {
     { headers = {}, errors, cause }: ProblemOptions = {},
   ) {
     const { stackTraceLimit } = Error;
-    // The stack is never used (the cause is logged), and takes as long as the rest of a refusal.
-    Error.stackTraceLimit = 0;
+    // The stack is used for a status of 500 alone, and takes as long as the rest of a refusal.
+    if (type.status !== internalError.status) Error.stackTraceLimit = 0;
     super(detail, { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.headers = headers;
