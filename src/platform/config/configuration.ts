@@ -36,6 +36,7 @@ export class Configuration {
   @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
   @Seconds(0.1, 3600) readonly DATABASE_STATEMENT_TIMEOUT: number = 4;
+  @Seconds(0.1, 86_400) readonly DATABASE_STREAM_TIMEOUT: number = 300;
   @Seconds(0.1, 3600) readonly FILTER_TIMEOUT: number = 2;
   @Seconds(0.1, 86_400) readonly FILTER_BUDGET: number = 10;
   @Flag() readonly MIGRATE_ON_START: boolean = true;

@@ -13,6 +13,7 @@ import {
 } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { databaseUnavailable } from './database-problem.js';
+import { streamOfRows } from './stream-rows.js';
 
 /** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
@@ -128,7 +129,8 @@ export class AppDataSource extends DataSource {
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
-    return transactionOf(this)?.runner ?? super.createQueryRunner(mode);
+    const { runner = super.createQueryRunner(mode) } = transactionOf(this) ?? {};
+    return Object.assign(runner, { stream: streamOfRows(runner) });
   }
 }
 

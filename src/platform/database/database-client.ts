@@ -1,6 +1,17 @@
-import type { Duplex } from 'node:stream';
+import { type EventEmitter, once } from 'node:events';
+import { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import { Client, type ClientBase, type ClientConfig, Pool, type PoolConfig, type QueryResult } from 'pg';
+import {
+  Client,
+  type ClientBase,
+  type ClientConfig,
+  type Connection,
+  Pool,
+  type PoolConfig,
+  Query,
+  type QueryResult,
+  type Submittable,
+} from 'pg';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { traceStatement } from '../tracing/tracing.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
@@ -35,6 +46,10 @@ export class DatabaseClient extends Client {
 
   override query(...request: never[]): never {
     const [statement] = request as unknown[];
+    if (isSubmittable(statement)) {
+      this.submitAlone(statement);
+      return statement as never;
+    }
     const text = typeof statement === 'string' ? statement : (statement as { readonly text?: unknown }).text;
     if (typeof text !== 'string' || typeof request.at(-1) === 'function') {
       return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
@@ -62,6 +77,57 @@ export class DatabaseClient extends Client {
       super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
   }
+
+  /** Outside of pipeline mode, in which `pg` refuses it, and after statements that were not awaited. */
+  private submitAlone(statement: LongSubmittable): void {
+    const { pipeline, connection } = this;
+    if (!(streamOf(this) instanceof Duplex) && /^\s*copy\b/i.test(statement.text ?? '')) {
+      const error = new Error('The embedded database has no COPY: use a PostgreSQL server with DATABASE_URL.');
+      process.nextTick(() => statement.handleError(error, connection));
+      return;
+    }
+    const { readyForQuery } = this as unknown as { readyForQuery: boolean };
+    if (!readyForQuery) {
+      once(this, 'drain').then(
+        () => this.submitAlone(statement),
+        (error: unknown) => statement.handleError(error, connection),
+      );
+      return;
+    }
+    let isEnding = false;
+    Object.assign(this, { pipeline: false });
+    this.once('drain', () => {
+      isEnding = true;
+      Object.assign(this, { pipeline });
+    });
+    const fail = statement.handleError.bind(statement);
+    statement.handleError = (error) => {
+      isEnding = true;
+      fail(error, connection);
+    };
+    statement.once('close', () => {
+      if (!isEnding) {
+        // The connection would wait for the rest to be read. `pg` also reports its end to a stream that has no listeners any more.
+        statement.on('error', () => undefined);
+        connection.stream.destroy();
+      }
+    });
+    super.query(statement);
+    // `pg` does not know when it ends: the time limit would hit a later statement.
+    statement.callback?.();
+  }
+}
+
+/** A stream or cursor that uses a connection until its end: of `pg-copy-streams`, `pg-query-stream` or `pg-cursor`. */
+interface LongSubmittable extends Submittable, EventEmitter {
+  readonly text?: string;
+  /** Set by `pg`, to end the time limit. */
+  callback?: () => void;
+  handleError(error: unknown, connection: Connection): void;
+}
+
+function isSubmittable(statement: unknown): statement is LongSubmittable {
+  return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
 /** The socket of a client, which the types of `pg` omit. */
@@ -89,7 +155,7 @@ export function dataSourceOptions(
   location: DatabaseLocation,
   metrics: DatabaseMetrics,
 ): PostgresDataSourceOptions {
-  const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+  const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
   const server = 'url' in location ? location : undefined;
   return {
     type: 'postgres',
@@ -102,7 +168,12 @@ export function dataSourceOptions(
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
-    extra: { ...(server ? serverOptions(configuration, server) : location), Client: DatabaseClient, metrics },
+    extra: {
+      ...(server ? serverOptions(configuration, server) : location),
+      Client: DatabaseClient,
+      metrics,
+      streamTimeout: DATABASE_STREAM_TIMEOUT * 1000,
+    },
     installExtensions: false,
   };
 }

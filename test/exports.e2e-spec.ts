@@ -1,0 +1,99 @@
+import { type EventEmitter, once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { Module } from '@nestjs/common';
+import { getDataSourceToken, getRepositoryToken } from '@nestjs/typeorm';
+import type { Client, Submittable } from 'pg';
+import { from, to } from 'pg-copy-streams';
+import type { DataSource, Repository } from 'typeorm';
+import { PlatformModule } from '../src/platform/platform.module.js';
+import { Database } from '../src/platform/index.js';
+import { ExportModule, Reading } from './fixtures/export/export.module.js';
+import { eventually, startService } from './support/service.js';
+import { createEmbedded } from './support/test-database.js';
+import { useService } from './support/use-service.js';
+
+@Module({ imports: [PlatformModule, ExportModule] })
+class AppModule {}
+
+const service = useService(() => startService({ DATABASE_POOL_SIZE: '2' }, undefined, AppModule));
+let readings: Repository<Reading>;
+
+beforeAll(async () => {
+  readings = service.app.get<Repository<Reading>>(getRepositoryToken(Reading));
+  await fill(3000);
+});
+
+/** Adds rows of 1,000 bytes, so that many fill all buffers on the way to a client. */
+async function fill(rows: number): Promise<void> {
+  const sql = `INSERT INTO readings (sensor, value) SELECT repeat('"', 500), n / 4.0 FROM generate_series(1, $1::integer) n`;
+  await readings.query(sql, [rows]);
+}
+
+/** Requests the export, and reads nothing of it. */
+async function exported(): Promise<IncomingMessage> {
+  const options = { headers: service.api.authorization, port: service.port, path: '/v1/readings/export', agent: false };
+  const [response] = (await once(get(options), 'response')) as [IncomingMessage];
+  return response;
+}
+
+it('sends all rows of a query in its order, as they are read', async () => {
+  const response = await fetch(`${service.api.origin}/v1/readings/export`, { headers: service.api.authorization });
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/csv']);
+  const [head, ...lines] = (await response.text()).split('\r\n');
+  expect([head, lines.length, lines.at(-1)]).toEqual(['sensor,value', 3001, '']);
+  expect(lines.slice(0, 3000).map((line) => line.split(',')[1])).toEqual(
+    Array.from({ length: 3000 }, (_, n) => String((n + 1) / 4)),
+  );
+});
+
+it('frees the connection when the client is gone', async () => {
+  await fill(30_000);
+  for (let time = 0; time < 5; time += 1) {
+    const response = await exported();
+    await once(response, 'readable');
+    response.destroy();
+  }
+  await eventually(async () => (await service.api.call('GET', '/v1/nothing')).status === 404 && (await readings.count()) > 0);
+  const response = await exported();
+  let length = 0;
+  for await (const chunk of response) length += (chunk as Buffer).length;
+  expect(length).toBeGreaterThan(30_000_000);
+});
+
+it('rejects a query that fails, before a response', async () => {
+  const failing = readings.createQueryBuilder('r').select('1 / (r.id - r.id)').stream();
+  await expect(failing).rejects.toThrow('division by zero');
+  expect(await readings.count()).toBeGreaterThan(0);
+});
+
+it('says that the embedded database has no COPY', async () => {
+  const embedded = await createEmbedded();
+  const own = await startService({}, embedded);
+  const runner = own.app.get<DataSource>(getDataSourceToken()).createQueryRunner();
+  const client = (await runner.connect()) as Client;
+  for (const copy of [to('COPY items TO STDOUT'), from('COPY items FROM STDIN')]) {
+    const failed = once(client.query<Submittable & EventEmitter>(copy), 'none');
+    await expect(failed).rejects.toThrow('has no COPY: use a PostgreSQL server with DATABASE_URL');
+  }
+  await runner.release();
+  await own.stop();
+});
+
+it('reads in the current transaction, beside other statements', async () => {
+  const names: string[] = [];
+  await service.app.get(Database).transaction(async () => {
+    await readings.insert(['a', 'b'].map((sensor) => ({ sensor, value: -1 })));
+    const query = readings
+      .createQueryBuilder('r')
+      .select('r.sensor', 'sensor')
+      .where('r.value = :value', { value: -1 })
+      .orderBy('r.id');
+    for await (const row of await query.stream()) {
+      const { sensor } = row as unknown as Reading;
+      await readings.update({ sensor }, { value: -2 });
+      names.push(sensor);
+    }
+  });
+  expect(names).toEqual(['a', 'b']);
+  expect(await readings.countBy({ value: -2 })).toBe(2);
+});
