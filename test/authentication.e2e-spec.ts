@@ -44,6 +44,7 @@ const ACCEPTED = [200, 201, 404] as const;
 const READS = [200, 403, 404] as const;
 const WRITES = [403, 201, 404] as const;
 const NEITHER = [403, 403, 404] as const;
+const ALL = { scope: 'items:read items:write' };
 const CHALLENGES = { missing: 'bearer realm="items"', invalid: 'bearer realm="items", error="invalid_token"' };
 
 let provider: IdentityProvider;
@@ -161,15 +162,17 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
     'missing',
   ],
   ['a malformed or large body and no token', () => [{ body: '{"name":' }, { body: 'x'.repeat(100_000) }], 'missing'],
-  ['JWTs of each algorithm', jwts([], [{}, { alg: 'ES256' }], [{}, { alg: 'EdDSA' }]), ACCEPTED],
+  ['JWTs of each algorithm', jwts([ALL], [ALL, { alg: 'ES256' }], [ALL, { alg: 'EdDSA' }]), ACCEPTED],
+  ['a JWT for access, by its type', jwts([ALL, { typ: 'at+jwt' }], [ALL, { typ: 'application/AT+JWT' }]), ACCEPTED],
+  ['a JWT for something else, by its type', jwts([ALL, { typ: 'logout+jwt' }], [ALL, { typ: 'id+jwt' }]), 'invalid'],
   [
     'a JWT for several audiences, of 12,000 characters',
-    jwts([{ aud: ['another', 'items-api'], groups: 'x'.repeat(8500) }]),
+    jwts([{ ...ALL, aud: ['another', 'items-api'], groups: 'x'.repeat(8500) }]),
     ACCEPTED,
   ],
   ['a JWT for reading', jwts([{ scope: 'openid items:read' }]), READS],
   ['a JWT for writing, in scp', jwts([{ scp: ['items:write'] }]), WRITES],
-  ['a JWT with other scopes, or none, said so', jwts([{ scope: 'openid profile' }], [{ scope: '' }]), NEITHER],
+  ['a JWT with other scopes, or none', jwts([{ scope: 'openid profile' }], [{ scope: '' }], []), NEITHER],
   ['a JWT that has expired, or is of another issuer', jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]), 'invalid'],
 ])('%s', async (_name, send, expected) => {
   for (const sent of await send()) await expectAnswers(sent, expected);

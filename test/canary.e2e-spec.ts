@@ -111,7 +111,7 @@ beforeAll(async () => {
     mistyped: watchToken('mistyped token', `${generateToken().slice(0, -6)}aaaaaa`),
     malformed: watchToken('malformed token', `${generateToken().replace('_', '-')}!`),
     inFile: watchToken('token of the file'),
-    good: watchJwt('a JWT', await provider.sign()),
+    good: watchJwt('a JWT', await provider.sign({ scope: 'items:read items:write' })),
     late: watchJwt('an expired JWT', await provider.sign({ exp: late })),
     foreign: watchJwt('a JWT with another signature', foreign),
   };

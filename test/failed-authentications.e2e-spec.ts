@@ -117,7 +117,7 @@ it('verifies no more forged JWTs than the budget, and lets in those that were va
   const limits = { AUTH_FAILURE_BURST: String(BURST), AUTH_FAILURE_RATE: String(RATE) };
   const service = await startMeasured({ ...limits, ...provider.environment });
   const statusOf = async (jwt: string) => (await new Api(`http://127.0.0.1:${service.port}`, jwt).list()).status;
-  const valid = await provider.sign();
+  const valid = await provider.sign({ scope: 'items:read' });
   await eventually(async () => (await statusOf(valid)) === 200);
   const [header, , signature] = valid.split('.');
   const forge = (sub: string) => `${header}.${Buffer.from(JSON.stringify({ sub })).toString('base64url')}.${signature}`;

@@ -39,7 +39,10 @@ let provider: IdentityProvider;
 const service = useService(async () => {
   provider = await IdentityProvider.start();
   const COVERS_URL = `http://127.0.0.1:${await listen(upstream)}`;
-  return startMeasured({ ...provider.environment, COVERS_URL, COVERS_TIMEOUT: '0.2' }, OtherTeamsModule);
+  return startMeasured(
+    { ...provider.environment, AUTH_JWT_DEFAULT_SCOPES: 'library', COVERS_URL, COVERS_TIMEOUT: '0.2' },
+    OtherTeamsModule,
+  );
 });
 
 async function addBook(title: string, copies = 1): Promise<string> {

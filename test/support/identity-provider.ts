@@ -20,6 +20,8 @@ export interface Signing {
   alg?: Algorithm;
   /** Undefined: that of the key. Null: none. */
   kid?: string | null;
+  /** `JWT` by default. */
+  typ?: unknown;
 }
 
 /** A real server that publishes its keys and issues JWTs, as identity providers do, and fails as they do. */
@@ -69,11 +71,11 @@ export class IdentityProvider {
   }
 
   /** A JWT as the provider issues it, for five minutes; a claim that is undefined is left out. */
-  sign(claims: Record<string, unknown> = {}, { alg = 'RS256', kid }: Signing = {}): Promise<string> {
+  sign(claims: Record<string, unknown> = {}, { alg = 'RS256', kid, typ = 'JWT' }: Signing = {}): Promise<string> {
     const key = this.key(alg);
     const now = Math.floor(Date.now() / 1000);
     const standard = { iss: this.issuer, aud: this.audience, sub: 'alice', iat: now, exp: now + 300 };
-    const header = { alg, typ: 'JWT', kid: kid === null ? undefined : (kid ?? key.kid) };
+    const header = { alg, typ, kid: kid === null ? undefined : (kid ?? key.kid) };
     return key.sign(header, { ...standard, ...claims });
   }
 

@@ -97,6 +97,7 @@ describe('the configuration', () => {
     ['REDIS_URL', 'http://cache redis://a,b'],
     ['REDIS_KEY_PREFIX', 'items{1}'],
     ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
+    ['AUTH_JWT_DEFAULT_SCOPES', 'items:read, a"b items:read;items:wri\\te ,'],
     ['CATS_NAP', 'long'],
   ])('refuses for %s %s, names the error with others, and does not repeat the value', (name, values) => {
     for (const value of values.split(' ')) {

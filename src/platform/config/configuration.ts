@@ -61,6 +61,7 @@ export class Configuration {
   @Form('httpsUrl') @Needs('AUTH_JWT_AUDIENCE') readonly AUTH_JWT_ISSUER: string | undefined = undefined;
   @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_AUDIENCE: string | undefined = undefined;
   @Form('httpsUrl') @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_JWKS_URL: string | undefined = undefined;
+  @ListOf('scope') @Needs('AUTH_JWT_ISSUER') readonly AUTH_JWT_DEFAULT_SCOPES: readonly string[] = [];
   @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_BURST: number = 100;
   @DecimalInteger(1, 1_000_000) readonly AUTH_FAILURE_RATE: number = 10;
 

@@ -24,6 +24,7 @@ const FORMS = {
     (text) => /^https?:[^?#]+$/.test(text) && URL.canParse(text),
   ],
   readableFile: ['the path of a file that the service can read', isReadableFile],
+  scope: ['a scope like items:read', (text) => /^[!#-[\]-~]+$/.test(text)],
   network: ['an address or network like 10.0.0.0/8', isNetwork],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
 

@@ -27,7 +27,7 @@ describe('a JWT of the issuer', () => {
     const id = v5('alice', v5(provider.issuer, v5.URL));
     for (const signing of [{ alg }, { alg, kid: null }]) {
       expect(await verifier.verify(await provider.sign({ exp }, signing))).toEqual({
-        principal: { id, familyId: id, subject: 'alice', scopes: 'all' },
+        principal: { id, familyId: id, subject: 'alice', scopes: [] },
         until: (exp + 30) * 1000,
       });
     }
@@ -44,8 +44,27 @@ describe('a JWT of the issuer', () => {
     ['with scp', { scp: 'items:read items:write' }, { scopes: ['items:read', 'items:write'] }],
     ['with scope and scp', { scope: 'items:read', scp: ['items:write'] }, { scopes: ['items:read'] }],
     ['with an empty scope', { scope: '', scp: ['items:write'] }, { scopes: [] }],
-  ])('is accepted %s', async (_case, claims, principal = { subject: 'alice', scopes: 'all' }) => {
+  ])('is accepted %s', async (_case, claims, principal = { subject: 'alice', scopes: [] }) => {
     expect(await verifier.verify(await provider.sign({ ...claims }))).toMatchObject({ principal });
+  });
+});
+
+describe('the type of a JWT', () => {
+  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'application/jwt'])('may be %s', async (typ) => {
+    expect(await verifier.verify(await provider.sign({}, { typ }))).toHaveProperty('principal');
+  });
+});
+
+describe('the scopes of a JWT that names none', () => {
+  const settings = { AUTH_JWT_DEFAULT_SCOPES: 'items:read, items:write' };
+
+  it.each<[string, object, string[]]>([
+    ['no claim', {}, ['items:read', 'items:write']],
+    ['an empty scope', { scope: '' }, []],
+    ['scp', { scp: ['items:read'] }, ['items:read']],
+  ])('are those of AUTH_JWT_DEFAULT_SCOPES only without a claim: with %s', async (_case, claims, scopes) => {
+    const defaulting = new JwtVerifier(readConfiguration({ ...provider.environment, ...settings }), new Metrics());
+    expect(await defaulting.verify(await provider.sign({ ...claims }))).toMatchObject({ principal: { scopes } });
   });
 });
 

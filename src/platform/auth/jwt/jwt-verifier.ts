@@ -14,6 +14,9 @@ const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 /** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
+/** Accepted header types: of any JWT (RFC 7519, section 5.1) and of access tokens (RFC 9068), as media types or their short form. */
+const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
+
 /** Allowed clock difference to the issuer, in seconds. */
 const LEEWAY = 30;
 
@@ -23,6 +26,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   /** Undefined if no issuer is configured. */
   readonly keys;
   private readonly options;
+  private readonly defaultScopes: readonly string[];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -32,6 +36,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   ) {
     const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_AUDIENCE: audience = '' } = configuration;
     this.keys = issuer === '' ? undefined : issuerKeys(configuration, metrics, times);
+    this.defaultScopes = configuration.AUTH_JWT_DEFAULT_SCOPES;
     this.options = { algorithms: ALGORITHMS, issuer, audience, clockTolerance: LEEWAY, requiredClaims: ['exp', 'sub'] };
   }
 
@@ -54,8 +59,13 @@ export class JwtVerifier implements OnApplicationShutdown {
       return { refused: 'malformed' };
     }
     try {
-      const { payload } = await jwtVerify(token, this.keys, this.options);
-      const principal = principalOf(payload, this.options.issuer);
+      const { payload, protectedHeader } = await jwtVerify(token, this.keys, this.options);
+      // `typ` says what the issuer made the JWT for, such as a log-out.
+      const { typ = 'JWT' } = protectedHeader as { typ?: unknown };
+      if (typeof typ !== 'string' || !TYPE.test(typ)) {
+        return { refused: 'jwt-form' };
+      }
+      const principal = principalOf(payload, this.options.issuer, this.defaultScopes);
       return principal ? { principal, until: ((payload.exp ?? 0) + LEEWAY) * 1000 } : { refused: 'jwt-claims' };
     } catch (error) {
       return { refused: reasonOf(error) };
@@ -78,18 +88,18 @@ function reasonOf(error: unknown): RefusalReason {
 }
 
 /** @returns undefined if the claims have an unsupported form */
-function principalOf({ sub, scope, scp }: JWTPayload, issuer: string): Principal | undefined {
-  // A string with spaces (RFC 9068) or an array. A token without the claim, like those of Kubernetes, has all scopes.
-  const claim = scope === undefined ? scp : scope;
+function principalOf({ sub, scope, scp }: JWTPayload, issuer: string, defaultScopes: readonly string[]): Principal | undefined {
+  // A string with spaces (RFC 9068) or an array. Some issuers, like Kubernetes, have no scopes.
+  const claim = [scope, scp, defaultScopes].find((each) => each !== undefined);
   const scopes: unknown = typeof claim === 'string' ? claim.split(' ').filter(Boolean) : claim;
   const areScopes = Array.isArray(scopes) && scopes.every((name) => typeof name === 'string');
   // At most 255 characters (OpenID Connect Core 1.0, section 2).
-  if (typeof sub !== 'string' || !isPrintableLine(sub, 255) || !(areScopes || claim === undefined)) {
+  if (typeof sub !== 'string' || !isPrintableLine(sub, 255) || !areScopes) {
     return undefined;
   }
   // UUIDv5 never collides with the id of an access token, which is a UUIDv7.
   const id = v5(sub, v5(issuer, v5.URL));
-  return { id, familyId: id, subject: sub, scopes: areScopes ? scopes : 'all' };
+  return { id, familyId: id, subject: sub, scopes };
 }
 
 /** The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. If a fetch fails, the known keys are kept. */
