@@ -42,7 +42,15 @@ import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
-import { Database, newId, type Principal, RequireScopes, SafeToRetry } from '../src/platform/index.js';
+import {
+  CurrentPrincipal,
+  Database,
+  hasScope,
+  newId,
+  type Principal,
+  RequireScopes,
+  SafeToRetry,
+} from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { eventually, startService } from './support/service.js';
@@ -224,6 +232,11 @@ class PartsController {
     return { method };
   }
 
+  @Get('admin')
+  isAdmin(@CurrentPrincipal() principal: Principal): boolean {
+    return hasScope(principal, 'parts:admin');
+  }
+
   @Get('of/:id')
   one(@Param('id', ParseUUIDPipe) id: string): object {
     return { id };
@@ -298,6 +311,15 @@ it('does not start with a global interceptor that is created for each request', 
   await expect(starting).rejects.toThrow(
     'ScopedModule binds ScopedInterceptor, a global interceptor, for each request, also of a probe: bind it with @UseInterceptors()',
   );
+});
+
+it.each([
+  [undefined, true],
+  [['parts'], false],
+  [['parts', 'parts:admin'], true],
+])('a handler asks whether a token with the scopes %j has one', async (scopes, expected) => {
+  const client = await service.newClient('asking', scopes && { scopes });
+  expect((await client.call<boolean>('GET', '/v1/parts/admin')).body).toBe(expected);
 });
 
 it('supports @SkipThrottle and @Throttle', async () => {

@@ -7,7 +7,7 @@
  */
 export { AnswerOf } from './answers/answer-of.js';
 export { Authenticator } from './auth/authenticator.js';
-export { CurrentPrincipal, type Principal } from './auth/principal.js';
+export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';
 export { variables } from './config/read-configuration.js';
 export { Seconds } from './config/variables.decorators.js';

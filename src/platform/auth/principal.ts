@@ -9,7 +9,13 @@ export interface Principal {
   readonly familyId: string;
   /** `sub` of a JWT; undefined for access tokens. */
   readonly subject?: string;
+  /** Ask with {@link hasScope}: `all` for a token without restrictions. */
   readonly scopes: 'all' | readonly string[];
+}
+
+/** Whether a caller has a scope. Scopes that a route requires are checked before it. */
+export function hasScope({ scopes }: Principal, scope: string): boolean {
+  return scopes === 'all' || scopes.includes(scope);
 }
 
 /**
