@@ -12,6 +12,7 @@ import {
   QueryRunnerAlreadyReleasedError,
 } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
+import { currentRequest } from '../http/express.js';
 import { databaseUnavailable } from './database-problem.js';
 import { streamOfRows } from './stream-rows.js';
 
@@ -53,9 +54,16 @@ interface Driver {
 export function poolOf({ driver }: DataSource): Pool {
   const { master } = driver as DataSource['driver'] & Driver;
   if (!master) {
-    throw databaseUnavailable();
+    throw notReady();
   }
   return master;
+}
+
+function notReady() {
+  const hint = 'to use it when the service starts, register a callback with database.onReady().';
+  // A request is not at fault.
+  const cause = currentRequest() ? undefined : new Error(`The database connects after the modules are initialized: ${hint}`);
+  return databaseUnavailable(cause);
 }
 
 /** Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current transaction. */
@@ -66,6 +74,7 @@ export class AppDataSource extends DataSource {
   isReady = false;
   /** Run after the migrations. One that fails keeps the database from becoming ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
+  private readonly preparation = new AsyncLocalStorage<boolean>();
 
   /**
    * Opens with retries until it is ready or the signal aborts.
@@ -122,10 +131,21 @@ export class AppDataSource extends DataSource {
 
   /** @throws Problem 503 while the database is unavailable or lacks migrations */
   override getMetadata(target: EntityTarget<unknown>): EntityMetadata {
-    if (!this.isReady) {
-      throw databaseUnavailable();
+    if (!this.isReady && !this.preparation.getStore()) {
+      throw notReady();
     }
     return super.getMetadata(target as never);
+  }
+
+  /** @throws Problem 503 while the database is unavailable */
+  override async query<T>(...statement: Parameters<DataSource['query']>): Promise<T> {
+    poolOf(this);
+    return super.query<T>(...statement);
+  }
+
+  /** Runs work that may use the database before it is ready. */
+  prepare<T>(work: () => Promise<T>): Promise<T> {
+    return this.preparation.run(true, work);
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {

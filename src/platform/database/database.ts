@@ -19,11 +19,15 @@ import { EmbeddedDatabase } from './embedded-database.js';
 import { applyMigrations, MIGRATIONS } from './migrations.js';
 import { ReadReplicas } from './read-replicas.js';
 
+/** Key of the advisory lock of an instance that runs callbacks before it is ready. */
+const READY_LOCK = 7_235_915_402_218;
+
 /** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
+  private readonly callbacks: (() => Promise<void>)[] = [];
   private embedded: EmbeddedDatabase | undefined;
   private connecting: Promise<void> | undefined;
   private replicas: ReadReplicas | undefined;
@@ -77,6 +81,14 @@ export class Database implements OnApplicationShutdown {
     this.dataSource.checks.push(check);
   }
 
+  /**
+   * Runs work at each start before the service becomes ready, after the migrations: in a {@link transaction}, in one instance at a time.
+   * If it fails, the service does not start. Register it in a constructor or in `onModuleInit`.
+   */
+  onReady(callback: () => Promise<void>): void {
+    this.callbacks.push(callback);
+  }
+
   /** @throws Problem 503, or the database's error, if requests cannot be served */
   async check(): Promise<void> {
     if (!this.dataSource.isReady) {
@@ -101,6 +113,7 @@ export class Database implements OnApplicationShutdown {
     this.metrics.watch(this.dataSource, dataSources);
     this.replicas = dataSources.length > 0 ? new ReadReplicas(dataSources, signal) : undefined;
     this.dataSource.setOptions(await this.options());
+    this.addCheck(() => this.dataSource.prepare(() => this.runCallbacks()));
     this.connecting = this.connectWithRetries(signal);
     // `started` reports the error.
     this.connecting.catch(() => undefined);
@@ -144,6 +157,16 @@ export class Database implements OnApplicationShutdown {
     await Promise.allSettled([this.connecting, this.replicas?.stop()]);
     await this.dataSource.destroy();
     await this.embedded?.close();
+  }
+
+  private async runCallbacks(): Promise<void> {
+    for (const callback of this.callbacks) {
+      try {
+        await this.transaction(callback, (manager) => manager.query('SELECT pg_advisory_xact_lock($1)', [READY_LOCK]));
+      } catch (error) {
+        throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
+      }
+    }
   }
 
   private async connectWithRetries(signal: AbortSignal): Promise<void> {
