@@ -132,6 +132,12 @@ it('verifies no more forged JWTs than the budget, and lets in those that were va
   expect(verified).toBeLessThanOrEqual(BURST + (RATE * (performance.now() - began)) / 1000 + 5);
   expect(refusals.sum('items_authentication_refusals_total', { reason: 'budget' })).toBe(3 * BURST - verified);
   expect(await statusOf(valid)).toBe(200);
+  // A renewed JWT is new, and refused at this address. On a busy machine, the budget may grow before it is sent.
+  await eventually(async () => {
+    await Promise.all(Array.from({ length: 10 }, (_, index) => statusOf(forge(`again ${index}`))));
+    return (await statusOf(await provider.sign({ scope: 'items:read', jti: String(performance.now()) }))) === 401;
+  });
+  expect(await statusOf(valid)).toBe(200);
   await service.stop();
 });
 
