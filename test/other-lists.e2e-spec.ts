@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { plainToInstance } from 'class-transformer';
 import { Column, DeleteDateColumn, Entity, type EntityManager, PrimaryColumn, DataSource } from 'typeorm';
@@ -13,6 +14,7 @@ import {
   Lists,
   MigrationsModule,
   newId,
+  PageOf,
   PageQueryOf,
   SqlMigration,
 } from '../src/platform/index.js';
@@ -51,6 +53,13 @@ class CreateNotes1767225700000 extends SqlMigration {
 }
 
 const latestOfTopic = defineOrder(Note, 'rungAt', 'DESC', ['topic']);
+
+class NoteDto {
+  @ApiProperty()
+  declare rungAt: Date;
+}
+
+PageOf(NoteDto, latestOfTopic);
 
 class NotesQuery extends PageQueryOf(
   defineFilter(

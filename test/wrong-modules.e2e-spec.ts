@@ -10,10 +10,12 @@ import { readConfiguration } from '../src/platform/config/read-configuration.js'
 import {
   CurrentPrincipal,
   defineFilter,
+  defineOrder,
   defineProblemType,
   Idempotent,
   MigrationsModule,
   Operation,
+  PageOf,
   type Principal,
   Public,
   RequireScopes,
@@ -21,6 +23,7 @@ import {
   Text,
   UseBodyParser,
 } from '../src/platform/index.js';
+import { orders } from '../src/platform/lists/list-options.js';
 import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
@@ -259,6 +262,47 @@ it('does not start with two handlers of one path', async () => {
   expect(await refusal({ controllers: [EqualPathController] })).toContain(
     'GET /v1/things/one is registered by both EqualPathController#readThing and EqualPathController#readOtherThing',
   );
+});
+
+class NamedThingDto {
+  @Text({ description: 'Its name.', example: 'x', maximumLength: 9 })
+  declare readonly name: string;
+}
+
+it.each<[string, readonly Type<object>[], boolean]>([
+  ['no page', [], true],
+  ['a page whose items do not document it', [Inner], true],
+  ['a page whose items do not document it beside one', [NamedThingDto, Inner], true],
+  ['a page whose items document it', [NamedThingDto], false],
+])('starts with an order, whose column cursors contain, only if pages document it: %s', async (_case, items, isRefused) => {
+  const byName = defineOrder(Thing, 'name');
+  for (const item of items) PageOf(item, byName);
+  expect((await refusal({})).includes('nextCursor of Thing sorted by name would disclose name: pass it to PageOf, with')).toBe(
+    isRefused,
+  );
+  orders.pop();
+});
+
+it('does not become ready with an order whose values have no text that means the same in every session', async () => {
+  @Entity('things')
+  class TimedThing {
+    @PrimaryColumn('uuid')
+    declare id: string;
+
+    @Column('interval')
+    declare name: string;
+  }
+
+  @Module({
+    imports: [AppModule, TypeOrmModule.forFeature([TimedThing]), MigrationsModule.forFeature([CreateThings1795219200001])],
+  })
+  class FeatureModule {}
+
+  PageOf(NamedThingDto, defineOrder(TimedThing, 'name'));
+  await expect(startService({}, await createEmbedded(), FeatureModule)).rejects.toThrow(
+    'TimedThing cannot be sorted by name, of the type interval: sort by a number, text or time.',
+  );
+  orders.pop();
 });
 
 it('does not start with two paths that differ only in the name of a parameter', async () => {

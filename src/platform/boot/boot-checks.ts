@@ -5,6 +5,7 @@ import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/s
 import { OperatorError } from '../config/operator-error.js';
 import { isBodyDeclared } from '../http/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
+import { orderFaults } from '../lists/list-options.js';
 import { operationsOf } from '../openapi/openapi-document.js';
 import { messageHandlersOf, nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
@@ -16,7 +17,7 @@ const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, Rout
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
 export function checkModules(app: INestApplicationContext, routes: readonly Route[]): void {
   const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
-  refuse([...faults, ...messageHandlersOf(app).flatMap(messagePolicyFaults)]);
+  refuse([...faults, ...messageHandlersOf(app).flatMap(messagePolicyFaults), ...orderFaults()]);
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {

@@ -48,9 +48,23 @@ export interface Order<Entity = object> {
 /** All declared orders. */
 export const orders: Order[] = [];
 
+/** Whether all pages in an order document the sort property, which `nextCursor` contains. Undefined without a page. */
+export const documentedOrders = new WeakMap<Order, boolean>();
+
+/** Errors of orders that would disclose a column, with their fixes. */
+export function orderFaults(): string[] {
+  return orders.filter((order) => !documentedOrders.get(order)).map(disclosureOf);
+}
+
+function disclosureOf({ entity, column }: Order): string {
+  const fix = `pass it to PageOf, with an item class that documents ${column}, or sort by a documented property.`;
+  return `nextCursor of ${entity.name} sorted by ${column} would disclose ${column}: ${fix}`;
+}
+
 /**
- * Declares an order for `Lists.findPage`. Text is sorted by code point. The application does not become ready without an index on
- * the columns of `within`, the column (text with `COLLATE "C"`) and `id`, in this order.
+ * Declares an order for `Lists.findPage` and for `PageOf`, whose items must document the property: cursors contain its value. Text is
+ * sorted by code point. The application does not become ready without an index on the columns of `within`, the column (text with
+ * `COLLATE "C"`) and `id`, in this order.
  *
  * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client reads
  *   the pages, the client may see the row twice or not at all
@@ -88,6 +102,31 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
   return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
 
+/** Types whose text depends on settings of the session, such as `DateStyle` and `extra_float_digits`, and an expression that does not. */
+const TEXTS: Readonly<Record<string, (sql: string) => string>> = {
+  date: (sql) => `to_json(${sql}) #>> '{}'`,
+  'timestamp without time zone': (sql) => `to_json(${sql}) #>> '{}'`,
+  'timestamp with time zone': (sql) =>
+    `CASE WHEN isfinite(${sql}) THEN to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC" BC') ELSE ${sql}::text END`,
+  'double precision': exactText,
+  real: exactText,
+  bytea: (sql) => `'\\x' || encode(${sql}, 'hex')`,
+};
+
+/** With all 17 digits. */
+function exactText(sql: string): string {
+  return `CASE WHEN abs(${sql}) < 'Infinity' THEN to_char(${sql}::float8, '9.9999999999999999EEEE') ELSE ${sql}::text END`;
+}
+
+/** @throws Error if no text of the type means the same in every session */
+function textOf({ name, dataSource: { driver } }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
+  const type = driver.normalizeType(column);
+  if (/^(?:interval|money|.*range)$/.test(type)) {
+    throw new Error(`${name} cannot be sorted by ${column.propertyName}, of the type ${type}: sort by a number, text or time.`);
+  }
+  return TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
+}
+
 /** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
 export interface Sorting {
   /** The sort columns; `id` is the last. */
@@ -104,13 +143,14 @@ export function sortedColumns(metadata: EntityMetadata, order: Order | undefined
 
 /** @param order - undefined for newest first */
 export function sortingOf(metadata: EntityMetadata, order: Order | undefined): Sorting {
-  const columns = sortedColumns(metadata, order).map(({ sql }) => `r.${sql}`);
+  const sorted = sortedColumns(metadata, order);
+  const columns = sorted.map(({ sql }) => `r.${sql}`);
   const direction = order?.direction ?? 'DESC';
   return {
     columns,
     clause: `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`,
     operator: direction === 'ASC' ? '>' : '<',
-    value: order ? `(${columns[0]})::text` : `''`,
+    value: order && sorted[0] ? textOf(metadata, sorted[0]) : `''`,
   };
 }
 
@@ -146,6 +186,9 @@ export function scopeOf<Entity extends object>(metadata: EntityMetadata, { where
   }
   if (order && order.entity !== metadata.target) {
     throw new Error(`The list of ${metadata.name} has an order of ${order.entity.name}: use an order of ${metadata.name}.`);
+  }
+  if (order && !documentedOrders.get(order)) {
+    throw new Error(disclosureOf(order));
   }
   const missing = order?.within.find((name) => !values.some(([given]) => given === name));
   if (missing !== undefined) {

@@ -1,12 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
+import { documentedProperties, isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
 import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
-import type { Order } from './list-options.js';
+import { documentedOrders, type Order } from './list-options.js';
 
 export const CURSOR_FAULT = { code: 'cursor', detail: 'must be an unchanged nextCursor of a list with the same filter' };
 
@@ -105,6 +105,10 @@ export function mapPage<T, Item>(page: Page<T>, map: (row: T) => Item): Page<Ite
 
 /** Documents a page: `class ItemPage extends PageOf(ItemDto) {}`. @param order - as in `Lists.findPage` */
 export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Page<T>> {
+  if (order) {
+    const isDocumented = order.column in documentedProperties(item);
+    documentedOrders.set(order, isDocumented && documentedOrders.get(order) !== false);
+  }
   const sorted = order ? `by ${order.column}, ${order.direction === 'ASC' ? 'ascending' : 'descending'}` : 'newest first';
 
   class DocumentedPage implements Page<T> {

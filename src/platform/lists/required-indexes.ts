@@ -5,7 +5,7 @@ import { send } from '../database/run-statement.js';
 import { openLimited } from '../database/shared-connections.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
-import { comparedColumn, orders, sortedColumns } from './list-options.js';
+import { comparedColumn, orders, sortedColumns, sortingOf } from './list-options.js';
 import { columnOf, quotedTable } from './rows.js';
 
 /** Makes the planner use an index for an order if one serves it, however few the rows are. */
@@ -50,6 +50,7 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
   for (const order of orders.filter(({ entity }) => entity === target)) {
     const columns = [...order.within.map((each) => comparedColumn(metadata, each)), ...sortedColumns(metadata, order)];
     const list = columns.map(({ sql }) => sql).join(', ');
+    sortingOf(metadata, order);
     // An index may leave out soft-deleted rows.
     const where = deleteDateColumn ? `WHERE ${columnOf(metadata, deleteDateColumn.propertyName)} IS NULL` : '';
     const { client, release } = await openLimited(dataSource, NO_SORT);
