@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { Problem } from '../http/problem.js';
 import type { AppDataSource } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 
@@ -32,8 +33,8 @@ export class ReadReplicas {
       const meaning = meaningOf(error);
       if (meaning === 'connection') {
         this.leave(source, error);
-      } else if (source.isReady && meaning !== 'conflict') {
-        // It would fail on the primary, too, unlike a conflict with recovery on the replica.
+      } else if (source.isReady && meaning !== 'conflict' && (meaning !== 'unavailable' || error instanceof Problem)) {
+        // It would fail on the primary, too, unlike a conflict with recovery on the replica, or a replica without a free connection.
         throw error;
       }
       return otherwise();
