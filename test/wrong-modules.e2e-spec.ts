@@ -264,6 +264,28 @@ it('does not start with two handlers of one path', async () => {
   );
 });
 
+it('says that a migration was changed after it had been applied, if that makes the index that does not exist', async () => {
+  const database = await createEmbedded();
+  const start = async (...indexes: string[]) => {
+    const migration = class extends CreateThings1795219200001 {
+      override readonly statements = ['CREATE TABLE things (id uuid PRIMARY KEY, name text NOT NULL)', ...indexes];
+    };
+    Object.defineProperty(migration, 'name', { value: 'CreateThings1795219200001' });
+    @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([migration])] })
+    class FeatureModule {}
+
+    return startService({}, database, FeatureModule);
+  };
+  await expect(start()).rejects.toThrow('register an IndexMigration');
+  const byName = defineOrder(Thing, 'name');
+  PageOf(NamedThingDto, byName);
+  const starting = start('CREATE INDEX things_name_idx ON things (name COLLATE "C", id)');
+  const changed = 'CreateThings1795219200001 makes it, but was changed after it had been applied, or the index was dropped.';
+  await expect(starting).rejects.toThrow(new RegExp(`things_name_idx, which does not exist: .* ${changed}`));
+  await expect(starting).rejects.toThrow(new RegExp(`sorted by name, which no index supports: .* ${changed}`));
+  orders.pop();
+});
+
 class NamedThingDto {
   @Text({ description: 'Its name.', example: 'x', maximumLength: 9 })
   declare readonly name: string;

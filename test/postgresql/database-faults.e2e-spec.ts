@@ -97,9 +97,8 @@ it('lists from the primary while all connections to the replica are taken', asyn
   const taking = reading.app.get(Database).fromReplica((manager) => manager.query('SELECT pg_sleep(60)'));
   const taken = expect(taking).rejects.toThrow();
   for (const parameters of [{}, { filter: 'name == "x"' }]) expect((await reading.api.list(parameters)).status).toBe(200);
-  await connectTo(databaseUrlOf(database)).then(async (admin) => {
-    await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'");
-  });
+  const admin = await connectTo(databaseUrlOf(database));
+  await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'");
   await reading.stop();
   await taken;
 });

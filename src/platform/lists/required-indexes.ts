@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
-import { IndexMigration } from '../database/migrations.js';
+import { IndexMigration, SqlMigration } from '../database/migrations.js';
 import { send } from '../database/run-statement.js';
 import { openLimited } from '../database/shared-connections.js';
 import { filters } from './filter/define-filter.js';
@@ -30,6 +30,16 @@ export async function checkIndexes(dataSource: DataSource): Promise<void> {
   }
 }
 
+/** Without quotes and spaces. */
+const plain = (sql: string) => sql.replaceAll(/["\s]/g, '').toLowerCase();
+
+/** Why an index can be missing although a migration has the statement that contains this text; otherwise empty. */
+function causeOf({ migrations }: DataSource, sql: string): string {
+  const makes = (statement: string) => plain(statement).includes(plain(sql));
+  const found = migrations.find((each) => each instanceof SqlMigration && each.statements.some(makes));
+  return found ? ` ${found.constructor.name} makes it, but was changed after it had been applied, or the index was dropped.` : '';
+}
+
 function missingForFilters({ name: entity, target, dataSource }: EntityMetadata, present: ReadonlySet<string>): string[] {
   // Its migration may have skipped it, and one that is invalid or was dropped later is no reason not to start.
   const registered = new Set(dataSource.migrations.map((each) => each instanceof IndexMigration && each.index));
@@ -37,10 +47,10 @@ function missingForFilters({ name: entity, target, dataSource }: EntityMetadata,
   return fields.flatMap(([field, { indexes = [] }]) =>
     indexes
       .filter((index) => !present.has(index) && !registered.has(index))
-      .map(
-        (index) =>
-          `${entity}.${field} names the index ${index}, which does not exist: register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`,
-      ),
+      .map((index) => {
+        const fix = `register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`;
+        return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${causeOf(dataSource, `INDEX ${index} ON`)}`;
+      }),
   );
 }
 
@@ -58,9 +68,8 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
     const plan = await explain((statement) => send(client, statement), { text, values: [] }).finally(release);
     if (plan.sorts && !plan.isDistributed) {
       const definition = `ON ${table} (${list})`;
-      missing.push(
-        `${name} is sorted by ${order.column}, which no index supports: register an IndexMigration with definition = '${definition}'.`,
-      );
+      const fix = `register an IndexMigration with definition = '${definition}'.${causeOf(dataSource, definition)}`;
+      missing.push(`${name} is sorted by ${order.column}, which no index supports: ${fix}`);
     }
   }
   return missing;
