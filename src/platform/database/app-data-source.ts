@@ -14,7 +14,7 @@ import {
 import { OperatorError } from '../config/operator-error.js';
 import { currentRequest } from '../http/express.js';
 import { databaseUnavailable } from './database-problem.js';
-import { streamOfRows } from './stream-rows.js';
+import { withStreams } from './stream-rows.js';
 
 /** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
@@ -149,8 +149,7 @@ export class AppDataSource extends DataSource {
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
-    const { runner = super.createQueryRunner(mode) } = transactionOf(this) ?? {};
-    return Object.assign(runner, { stream: streamOfRows(runner) });
+    return transactionOf(this)?.runner ?? withStreams(super.createQueryRunner(mode));
   }
 }
 
