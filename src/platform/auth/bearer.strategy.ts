@@ -23,8 +23,8 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 /**
  * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1; RFC 9700, section 4.3.2). Valid credentials are cached for
  * `TOKEN_CACHE_TTL`, which limits how long a revoked token works. New ones are looked up only while their address has failures left;
- * those that were valid before always are, so that other clients of the same network cannot lock them out. New ones they can, such as
- * renewed JWTs.
+ * those that were valid before always are, so that other clients of the same network cannot lock them out. They can lock out
+ * new ones, such as renewed JWTs.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {

@@ -107,7 +107,7 @@ export class DatabaseClient extends Client {
     };
     statement.once('close', () => {
       if (!isEnding) {
-        // The connection would wait for the rest to be read. `pg` also reports its end to a stream that has no listeners any more.
+        // The connection would wait for the rest to be read. `pg` reports its end to a stream that nobody listens to.
         statement.on('error', () => undefined);
         connection.stream.destroy();
       }

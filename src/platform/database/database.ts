@@ -82,7 +82,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Runs work at each start before the service becomes ready, after the migrations: in a {@link transaction}, in one instance at a time.
+   * Runs work at each start after the migrations, before the service is ready: in a {@link transaction}, one instance at a time.
    * If it fails, the service does not start. Register it in a constructor or in `onModuleInit`.
    */
   onReady(callback: () => Promise<void>): void {

@@ -34,7 +34,7 @@ export class ReadReplicas {
       if (meaning === 'connection') {
         this.leave(source, error);
       } else if (source.isReady && meaning !== 'conflict' && (meaning !== 'unavailable' || error instanceof Problem)) {
-        // It would fail on the primary, too, unlike a conflict with recovery on the replica, or a replica without a free connection.
+        // It would fail on the primary, too, unlike a conflict with recovery there, or a pool without a free connection.
         throw error;
       }
       return otherwise();

@@ -15,15 +15,15 @@ const streaming = new Set<QueryRunner>();
 let count = 0;
 
 /**
- * Replaces `stream` of a runner by a cursor in SQL. That of TypeORM is a single statement: `pg` refuses it on pipelined connections, its
- * time limit includes the pauses of the client, and other statements of the transaction would wait for its end.
+ * Replaces `stream` of a runner by a cursor in SQL. That of TypeORM is a single statement: `pg` refuses it on pipelined
+ * connections, its time limit includes the pauses of the client, and other statements of the transaction would wait for its end.
  */
 export function withStreams<Runner extends QueryRunner>(runner: Runner) {
   /**
    * @param onEnd - called when the connection is free, also after an error
    * @throws QueryFailedError if the first rows cannot be read; Problem 503 if half of the pool streams
    */
-  const stream = async (query: string, values: unknown[] = [], onEnd?: () => unknown, onError?: (error: Error) => unknown) => {
+  const stream = async (query: string, values?: unknown[], onEnd?: () => unknown, onError?: (error: Error) => unknown) => {
     const isOwn = !runner.isTransactionActive;
     if (isOwn) {
       take(runner);

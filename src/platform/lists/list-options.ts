@@ -62,9 +62,9 @@ function disclosureOf({ entity, column }: Order): string {
 }
 
 /**
- * Declares an order for `Lists.findPage` and for `PageOf`, whose items must document the property: cursors contain its value. Text is
- * sorted by code point. The application does not become ready without an index on the columns of `within`, the column (text with
- * `COLLATE "C"`) and `id`, in this order.
+ * Declares an order for `Lists.findPage` and for `PageOf`, whose items must document the property: cursors contain its value.
+ * Text is sorted by code point. The application does not become ready without an index on the columns of `within`, the column
+ * (text with `COLLATE "C"`) and `id`, in this order.
  *
  * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client reads
  *   the pages, the client may see the row twice or not at all
@@ -102,12 +102,14 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
   return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
 
-/** Types whose text depends on settings of the session, such as `DateStyle` and `extra_float_digits`, and an expression that does not. */
+/** Types whose text depends on settings of the session, such as `DateStyle`, and a form that does not. */
 const TEXTS: Readonly<Record<string, (sql: string) => string>> = {
   date: (sql) => `to_json(${sql}) #>> '{}'`,
   'timestamp without time zone': (sql) => `to_json(${sql}) #>> '{}'`,
-  'timestamp with time zone': (sql) =>
-    `CASE WHEN isfinite(${sql}) THEN to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC" BC') ELSE ${sql}::text END`,
+  'timestamp with time zone': (sql) => {
+    const instant = `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC" BC')`;
+    return `CASE WHEN isfinite(${sql}) THEN ${instant} ELSE ${sql}::text END`;
+  },
   'double precision': exactText,
   real: exactText,
   bytea: (sql) => `'\\x' || encode(${sql}, 'hex')`,
@@ -119,10 +121,11 @@ function exactText(sql: string): string {
 }
 
 /** @throws Error if no text of the type means the same in every session */
-function textOf({ name, dataSource: { driver } }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
-  const type = driver.normalizeType(column);
+function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
+  const type = dataSource.driver.normalizeType(column);
   if (/^(?:interval|money|.*range)$/.test(type)) {
-    throw new Error(`${name} cannot be sorted by ${column.propertyName}, of the type ${type}: sort by a number, text or time.`);
+    const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
+    throw new Error(`${fault}: sort by a number, text or time.`);
   }
   return TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
 }

@@ -37,7 +37,8 @@ const plain = (sql: string) => sql.replaceAll(/["\s]/g, '').toLowerCase();
 function causeOf({ migrations }: DataSource, sql: string): string {
   const makes = (statement: string) => plain(statement).includes(plain(sql));
   const found = migrations.find((each) => each instanceof SqlMigration && each.statements.some(makes));
-  return found ? ` ${found.constructor.name} makes it, but was changed after it had been applied, or the index was dropped.` : '';
+  const cause = 'makes it, but was changed after it had been applied, or the index was dropped.';
+  return found ? ` ${found.constructor.name} ${cause}` : '';
 }
 
 function missingForFilters({ name: entity, target, dataSource }: EntityMetadata, present: ReadonlySet<string>): string[] {
@@ -49,7 +50,8 @@ function missingForFilters({ name: entity, target, dataSource }: EntityMetadata,
       .filter((index) => !present.has(index) && !registered.has(index))
       .map((index) => {
         const fix = `register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`;
-        return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${causeOf(dataSource, `INDEX ${index} ON`)}`;
+        const cause = causeOf(dataSource, `INDEX ${index} ON`);
+        return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${cause}`;
       }),
   );
 }

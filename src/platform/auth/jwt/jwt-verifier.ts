@@ -14,7 +14,7 @@ const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 /** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
-/** Accepted header types: of any JWT (RFC 7519, section 5.1) and of access tokens (RFC 9068), as media types or their short form. */
+/** Accepted header types: of any JWT (RFC 7519, section 5.1) and of access tokens (RFC 9068), short or as media types. */
 const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
 
 /** Allowed clock difference to the issuer, in seconds. */
@@ -88,9 +88,9 @@ function reasonOf(error: unknown): RefusalReason {
 }
 
 /** @returns undefined if the claims have an unsupported form */
-function principalOf({ sub, scope, scp }: JWTPayload, issuer: string, defaultScopes: readonly string[]): Principal | undefined {
+function principalOf({ sub, scope, scp }: JWTPayload, issuer: string, defaults: readonly string[]): Principal | undefined {
   // A string with spaces (RFC 9068) or an array. Some issuers, like Kubernetes, have no scopes.
-  const claim = [scope, scp, defaultScopes].find((each) => each !== undefined);
+  const claim = [scope, scp, defaults].find((each) => each !== undefined);
   const scopes: unknown = typeof claim === 'string' ? claim.split(' ').filter(Boolean) : claim;
   const areScopes = Array.isArray(scopes) && scopes.every((name) => typeof name === 'string');
   // At most 255 characters (OpenID Connect Core 1.0, section 2).
