@@ -131,29 +131,6 @@ describe('the modules of features', () => {
   });
 });
 
-it('resets no connection: each request that is not refused gets its response', async () => {
-  const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '1' });
-  const outcomes: unknown[] = [];
-  /** A client that opens a connection for each request. */
-  const send = async (): Promise<void> => {
-    const sent = request(`${service.origin}/v1/items`, {
-      method: 'POST',
-      agent: false,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    });
-    sent.end('{"name":"one of many"}');
-    const failed = once(sent, 'error').then(([error]) => (error as NodeJS.ErrnoException).code);
-    const answered = once(sent, 'response').then(([response]) => (response as IncomingMessage).resume().statusCode);
-    outcomes.push(await Promise.race([failed, answered]));
-    return outcomes.at(-1) === 201 ? send() : undefined;
-  };
-  const clients = Promise.all(Array.from({ length: 8 }, send));
-  await eventually(() => outcomes.length > 100);
-  expect(await service.end('SIGTERM')).toBe(0);
-  await clients;
-  expect(outcomes.filter((outcome) => outcome !== 201)).toEqual(Array.from({ length: 8 }, () => 'ECONNREFUSED'));
-});
-
 describe('SHUTDOWN_DELAY', () => {
   it('is the time for which requests are served, each response closing its connection, while the service is not ready', async () => {
     const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '15' });
@@ -228,4 +205,27 @@ describe('SHUTDOWN_TIMEOUT', () => {
     expect(service.has('Requests were still in flight')).toBe(true);
     create.socket.destroy();
   });
+});
+
+it('resets no connection: each request that is not refused gets its response', async () => {
+  const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '1' });
+  const outcomes: unknown[] = [];
+  /** A client that opens a connection for each request. */
+  const send = async (): Promise<void> => {
+    const sent = request(`${service.origin}/v1/items`, {
+      method: 'POST',
+      agent: false,
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    });
+    sent.end('{"name":"one of many"}');
+    const failed = once(sent, 'error').then(([error]) => (error as NodeJS.ErrnoException).code);
+    const answered = once(sent, 'response').then(([response]) => (response as IncomingMessage).resume().statusCode);
+    outcomes.push(await Promise.race([failed, answered]));
+    return outcomes.at(-1) === 201 ? send() : undefined;
+  };
+  const clients = Promise.all(Array.from({ length: 8 }, send));
+  await eventually(() => outcomes.length > 100);
+  expect(await service.end('SIGTERM')).toBe(0);
+  await clients;
+  expect(outcomes.filter((outcome) => outcome !== 201)).toEqual(Array.from({ length: 8 }, () => 'ECONNREFUSED'));
 });

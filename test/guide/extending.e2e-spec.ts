@@ -27,7 +27,7 @@ const rename = (text: string) =>
 
 /** The files of the modules that the tests know, by their paths in the guide. */
 const files = new Map(
-  ['widgets', 'cats', 'library', 'covers', 'chat', 'export', 'imports', 'seeds', 'upload', 'webhook'].flatMap((name) =>
+  readdirSync('test/fixtures').flatMap((name) =>
     globSync('**/*.ts', { cwd: join('test/fixtures', name) }).map((path) => [
       rename(join('src', name, path)),
       rename(readFileSync(join('test/fixtures', name, path), 'utf8')),
