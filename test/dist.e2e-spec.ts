@@ -27,6 +27,7 @@ const FEATURES: Record<string, [file: string, name: string]> = {
   ticks: ['ticks.module', 'TicksModule'],
   chat: ['chat.module', 'ChatModule'],
   cache: ['quotes.module', 'CacheExampleModule'],
+  site: ['site.module', 'SiteModule'],
   greetings: ['greetings.module', 'GreetingsModule'],
   ...(TEST_REDIS_URL && { queue: ['letters.module', 'QueueModule'] }),
 };
@@ -130,8 +131,13 @@ it('answers messages of a client whose handshake had a token', async () => {
   expect(JSON.parse(answer.toString())).toMatchObject({ event: 'said', data: { text: 'hello' } });
 });
 
+it('serves static files that a module declares as public', async () => {
+  const page = await fetch(`${service.origin}/site/index.html`);
+  expect([page.status, await page.text()]).toEqual([200, '<h1>Welcome</h1>\n']);
+});
+
 it('caches responses and values', async () => {
-  expect([await call('GET', 'quotes'), await call('GET', 'quotes')]).toEqual(Array(2).fill([200, { asked: 1 }]));
+  expect([await call('GET', 'quotes'), await call('GET', 'quotes')]).toEqual([1, 1].map((asked) => [200, { asked }]));
   expect([await call('GET', 'quotes/visits'), await call('GET', 'quotes/visits')]).toEqual(
     [1, 2].map((visits) => [200, { visits }]),
   );

@@ -1,0 +1,45 @@
+/** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
+export interface Quickstart {
+  address: string;
+  console: string;
+  token: string;
+  create: string;
+  list: string;
+}
+
+/** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
+export function messageFormat(line: Record<string, unknown>): string {
+  const { context, method, path, msg, status, durationMs, name, quickstart } = line;
+  if (quickstart) {
+    return quickstartBlock(quickstart as Quickstart);
+  }
+  const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : durationMs;
+  const origin = typeof context === 'string' ? `${context}:` : undefined;
+  const text = origin === undefined && msg === 'request' ? undefined : msg;
+  // pino-pretty takes these for fields of pino.
+  const others = Object.entries(line).filter(([key]) => /^(?:pid|hostname|timestamp|caller)$/.test(key));
+  const rest = others.length > 0 ? Object.fromEntries(others) : undefined;
+  const parts = [origin, method, path, text, status, time, name, rest];
+  return parts.flatMap((part) => (part === undefined ? [] : textOf(part))).join(' ');
+}
+
+function quickstartBlock({ address, console: page, token, create, list }: Quickstart): string {
+  return `The service is ready.
+
+  Address   ${address}
+  Console   ${page}
+  Token     ${token}
+            This token is shown only once.
+
+  Create an item:
+    ${create}
+
+  List the items:
+    ${list}
+`;
+}
+
+/** A text as it is, all else in JSON. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || value === undefined ? String(value) : JSON.stringify(value);
+}
