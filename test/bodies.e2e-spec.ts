@@ -18,6 +18,11 @@ class QuietController {
     return {};
   }
 
+  @Get('text')
+  readText(): string {
+    return 'quiet';
+  }
+
   @Delete()
   remove(): void {}
 
@@ -183,4 +188,15 @@ it('is not awaited by a handler that does not take it', async () => {
   }
   const searched = request('GET /v1/quiet/searched', headers.slice(0, 2), '{"word":"x"}');
   expect((await sendRaw(service.port, searched)).body).toBe('{"word":"x"}');
+});
+
+it.each(['GET /v1/quiet', 'GET /v1/quiet/text', 'DELETE /v1/quiet', 'GET /'])('of %s is not read to its end', async (line) => {
+  const fields = [
+    'Host: x',
+    `Authorization: Bearer ${service.api.token}`,
+    `Content-Type: ${JSON_TYPE}`,
+    'Content-Length: 1000000',
+  ];
+  const { status, headers } = await sendRaw(service.port, `${line} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n{`);
+  expect([status, headers]).toEqual([200, expect.stringContaining('connection: close')]);
 });

@@ -3,12 +3,13 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WebSocket } from 'ws';
 import { Api } from './support/api.js';
 import { eventually } from './support/eventually.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { ServiceProcess, serverDefaults } from './support/process.js';
 import { createTestDatabase, testDirectory } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
@@ -129,6 +130,19 @@ it('answers messages of a client whose handshake had a token', async () => {
   client.send(JSON.stringify({ event: 'say', data: { text: 'hello' } }));
   const [answer] = (await once(client, 'message')) as [Buffer];
   expect(JSON.parse(answer.toString())).toMatchObject({ event: 'said', data: { text: 'hello' } });
+});
+
+it('survives a client that resets its connection during an upgrade, and ignores offers of HTTP/2', async () => {
+  const port = Number(new URL(service.origin).port);
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  // The adapter cannot parse this target.
+  socket.write('GET // HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+  await once(socket, 'data');
+  socket.resetAndDestroy();
+  const offer = request('GET /livez', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']);
+  expect((await sendRaw(port, offer)).status).toBe(200);
+  expect(service.child.exitCode).toBeNull();
 });
 
 it('serves static files that a module declares as public', async () => {

@@ -1,11 +1,14 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Controller, Get, Injectable, type MiddlewareConsumer, Module, type NestModule, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import type { NextFunction, Request, Response } from 'express';
+import { createApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
+import { Configuration } from '../src/platform/config/configuration.js';
 import { publicPath, RequireScopes } from '../src/platform/index.js';
+import { request, sendRaw } from './support/raw-http.js';
 import { startService } from './support/service.js';
 import { testDirectory } from './support/test-database.js';
 import { useService } from './support/use-service.js';
@@ -14,6 +17,8 @@ import { useService } from './support/use-service.js';
 
 const rootPath = mkdtempSync(join(testDirectory(), 'static-'));
 writeFileSync(join(rootPath, 'logo.txt'), 'a logo');
+mkdirSync(join(rootPath, 'public'));
+writeFileSync(join(rootPath, 'public/terms.txt'), 'the terms');
 
 @Injectable()
 class SeenMiddleware {
@@ -52,6 +57,8 @@ class LateLibrary implements OnModuleInit {
     const answer = (request: Request, response: Response) => response.json({ caller: typeof request.user?.id });
     this.host.httpAdapter.post('/graphql', answer);
     this.host.httpAdapter.get('/open', answer);
+    this.host.httpAdapter.get('/open/more', answer);
+    this.host.httpAdapter.get('/opened', answer);
   }
 }
 
@@ -64,7 +71,7 @@ class LateModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(SeenMiddleware).forRoutes(ShelvesController);
     consumer.apply(SeenMiddleware).forRoutes('open');
-    consumer.apply(publicPath).forRoutes('open', 'v1/shelves');
+    consumer.apply(publicPath).forRoutes('open', 'v1/shelves', 'static/public');
   }
 }
 
@@ -101,6 +108,32 @@ it('serves what a library maps after the controllers, with a token only', async 
 it('opens to all what a module declares as a public path, and no controller', async () => {
   expect(await send('GET', '/open', false)).toMatchObject({ status: 200, text: '{"caller":"undefined"}' });
   expect((await send('GET', '/v1/shelves', false)).status).toBe(401);
+  // What is below it, and nothing beside it.
+  expect((await send('GET', '/open/more', false)).status).toBe(200);
+  expect((await send('GET', '/opened', false)).status).toBe(401);
+});
+
+it('opens no file beside a public path', async () => {
+  expect(await send('GET', '/static/public/terms.txt', false)).toMatchObject({ status: 200, text: 'the terms' });
+  for (const path of ['../logo.txt', '%2e%2e/logo.txt', 'x%2f..%2f..%2flogo.txt', '..%5clogo.txt', '../../openapi.json']) {
+    // Other clients would normalize the path.
+    const { status } = await sendRaw(service.port, request(`GET /static/public/${path}`, []));
+    expect([path, status]).toEqual([path, 401]);
+  }
+});
+
+it('does not start with a path that a module maps before the guards', async () => {
+  @Injectable()
+  class EarlyLibrary {
+    constructor({ httpAdapter }: HttpAdapterHost) {
+      httpAdapter.get('/early', () => undefined);
+    }
+  }
+  @Module({ imports: [AppModule], providers: [EarlyLibrary] })
+  class EarlyModule {}
+
+  const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), EarlyModule);
+  await expect(starting).rejects.toThrow('maps a path in a constructor, before all guards: map it in onModuleInit().');
 });
 
 it.each([

@@ -3,11 +3,11 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Module } from '@nestjs/common';
+import { Controller, Get, Module } from '@nestjs/common';
 import { startApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
-import { Metrics } from '../src/platform/index.js';
+import { Metrics, RequireScopes } from '../src/platform/index.js';
 import { TicksModule } from './fixtures/ticks/ticks.module.js';
 import { ServiceProcess } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
@@ -129,6 +129,31 @@ describe('the modules of features', () => {
     expect((await last).status).toBe(200);
     await Promise.all([ticks.end, lines.end]);
   });
+});
+
+it('sends a long response that its client reads slowly to its end', async () => {
+  const LENGTH = 30_000_000;
+  @Controller('long')
+  @RequireScopes('long')
+  class LongController {
+    @Get()
+    getText(): string {
+      return 'x'.repeat(LENGTH);
+    }
+  }
+  @Module({ imports: [AppModule], controllers: [LongController] })
+  class LongModule {}
+
+  const service = await startService({}, undefined, LongModule);
+  const sent = request(`${service.api.origin}/v1/long`, { headers: { Authorization: `Bearer ${service.api.token}` } }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const stopped = service.stop();
+  // Until the port is closed, and what was not sent at once would be cut.
+  await delay(300);
+  let received = 0;
+  for await (const { length } of response as AsyncIterable<Buffer>) received += length;
+  expect(received).toBe(LENGTH);
+  await stopped;
 });
 
 describe('SHUTDOWN_DELAY', () => {

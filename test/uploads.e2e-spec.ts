@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
-import { Controller, Module, Post, UploadedFiles, UseInterceptors } from '@nestjs/common';
+import { Controller, Module, Post, Req, UploadedFiles, UseInterceptors } from '@nestjs/common';
 import { AnyFilesInterceptor } from '@nestjs/platform-express';
 import { AppModule } from '../src/app.module.js';
 import { createApp } from '../src/app.js';
@@ -36,6 +36,15 @@ class StockController {
   @UseInterceptors(AnyFilesInterceptor({ dest: DIRECTORY }))
   uploadToDisk(@UploadedFiles() files: { path: string }[]): number {
     return files.length;
+  }
+
+  /** Reads the request itself. */
+  @Post('iterated')
+  @UseBodyParser('multipart')
+  async uploadIterated(@Req() request: AsyncIterable<Buffer>): Promise<number> {
+    let size = 0;
+    for await (const { length } of request) size += length;
+    return size;
   }
 
   /** Without the decorator of the files, so that the start cannot know. */
@@ -145,6 +154,7 @@ describe('an upload that never ends', () => {
     ['a file', '/v1/stock', file],
     ['a field', '/v1/stock', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n'],
     ['a preamble', '/v1/stock', 'x'],
+    ['a file that the handler itself reads', '/v1/stock/iterated', file],
     ['a file beyond the limit of its interceptor', '/v1/pictures/thumbnails', file],
   ])('gets 413 while it is sent, and is read no further: %s', async (_case, path, start) => {
     const [received, sent] = await uploadWithoutEnd(path, start);

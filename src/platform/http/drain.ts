@@ -51,7 +51,7 @@ export class Drain {
     }, timeout * CUT_OFF).unref();
     httpServer.server.once('close', () => clearTimeout(deadline));
     // SIGINT comes from a terminal, without a load balancer.
-    this.delay = signal === 'SIGTERM' ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
+    this.delay = signal === 'SIGTERM' && httpServer.server.listening ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       // In case a module hangs.

@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { hideCredentials } from '../auth/token-format.js';
+import { OperatorError } from '../config/operator-error.js';
 import { closeBehindUnreadBody } from './http-server.js';
 import { refuseUnknown } from './late-routes.controller.js';
 import { badRequest } from './problem-types.js';
@@ -79,6 +80,9 @@ export function configureExpress(
 ): void {
   const adapter = app.getHttpAdapter();
   const express: Express = adapter.getInstance();
+  if (express.router.stack.some(({ route }) => route)) {
+    throw new OperatorError('A module maps a path in a constructor, before all guards: map it in onModuleInit().');
+  }
   express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
   // `set` has no effect on these once the router has middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
@@ -92,6 +96,7 @@ export class JsonAdapter extends ExpressAdapter {
     const isBodiless = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
     if (!isJson(body) || isBodiless || isConditional) {
+      closeBehindUnreadBody(response);
       return super.reply(response, body, status) as unknown;
     }
     response.statusCode = status;

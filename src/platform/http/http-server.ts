@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { Server as TcpServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { NextFunction, RequestHandler, Response } from 'express';
@@ -89,12 +89,19 @@ export class HttpServer {
         socket.destroy();
       }
       this.connections.set(socket, new Set());
+      // Node does not listen to errors after an upgrade.
+      socket.on('error', () => undefined);
       socket.once('close', () => this.connections.delete(socket));
     });
 
     // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
-    // sent only when the body is read, so that refused clients do not send it.
-    Object.assign(server, { requireHostHeader: false, joinDuplicateHeaders: true });
+    // sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
+    Object.assign(server, {
+      requireHostHeader: false,
+      joinDuplicateHeaders: true,
+      shouldUpgradeCallback: ({ headers: { upgrade = '' } }: IncomingMessage) =>
+        server.listenerCount('upgrade') > 0 && upgrade.toLowerCase() === 'websocket',
+    });
     for (const event of ['checkContinue', 'checkExpectation']) {
       server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
     }
@@ -159,11 +166,11 @@ export class HttpServer {
   /** Stops to listen, serves the requests of the connections that are open, and resolves when all are closed. */
   async close(): Promise<void> {
     await this.acceptAll();
-    const closed = new Promise((resolve) => this.server.close(resolve));
+    // That of HTTP servers also cuts responses that are in transfer.
+    const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(this.server, () => resolve()));
     this.held?.splice(0).forEach((next) => next());
     this.held = undefined;
     const ending = setInterval(this.endEventStreams, PROBE_INTERVAL);
-    // For connections without a request, or with half of one, which Node keeps open.
     const closing = setTimeout(() => this.closeIdle(), LINGER);
     await closed;
     clearInterval(ending);
@@ -197,9 +204,10 @@ export class HttpServer {
     }
   };
 
+  /** Closes connections without a request, or with half of one, and those whose event stream nobody reads. */
   private closeIdle(): void {
     for (const [socket, pending] of this.connections) {
-      if (pending.size === 0) {
+      if ([...pending].every(isEventStream)) {
         socket.destroy();
       }
     }

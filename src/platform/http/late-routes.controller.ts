@@ -7,7 +7,7 @@ import { methodNotAllowed, notFound } from './problem-types.js';
 import { Problem } from './problem.js';
 
 /**
- * Last of all controllers. Passes guarded requests on to what libraries have mapped after the controllers, and to
+ * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the controllers, and to
  * {@link refuseUnknown}: without a token, clients cannot find out which paths exist.
  */
 @RequireScopes()
@@ -24,10 +24,14 @@ const opened = new WeakSet<Request>();
 
 /**
  * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid token.
- * `consumer.apply(publicPath).forRoutes('assets')`. Routes of controllers keep their policies.
+ * `consumer.apply(publicPath).forRoutes('assets')` opens that path and all below it. Routes of controllers keep their policies.
  */
 export function publicPath(request: Request, _response: Response, next: NextFunction): void {
-  opened.add(request);
+  const [path = ''] = request.originalUrl.split('?', 1);
+  // Libraries such as `send` decode and normalize a path, which then can be another one.
+  if (!/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(decodeURIComponent(path))) {
+    opened.add(request);
+  }
   next();
 }
 

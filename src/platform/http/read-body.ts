@@ -19,8 +19,13 @@ export interface BodyRules {
   readonly limit: number;
   /** Maximum names and elements over all levels. Converting and validating each takes microseconds. */
   readonly maximumMembers: number;
-  readonly rawBody?: boolean;
+  readonly rawBody: boolean;
 }
+
+/** Undefined for the default of the parser. */
+type Given = { [Name in 'limit' | 'maximumMembers' | 'rawBody']?: BodyRules[Name] | undefined } & {
+  type?: string | readonly string[] | undefined;
+};
 
 const MEDIA_TYPES = {
   json: 'application/json',
@@ -40,9 +45,10 @@ const MULTIPART_LIMIT = 1024 * 1024;
 const SLOWEST_RATE = 32;
 
 /** @param given - differences from the rules of the parser */
-export function rulesFor(parser: BodyParser, given: { type?: string | readonly string[]; limit?: number } = {}): BodyRules {
-  const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT } = given;
-  return { parser, mediaTypes: [type].flat(), limit, maximumMembers: 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) };
+export function rulesFor(parser: BodyParser, given: Given = {}): BodyRules {
+  const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT, rawBody = false } = given;
+  const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = given;
+  return { parser, mediaTypes: [type].flat(), limit, maximumMembers, rawBody };
 }
 
 /** How a route takes its body unless it declares otherwise. */
@@ -107,14 +113,12 @@ export function limitUpload(request: Request, { limit }: BodyRules): void {
   sendContinue(request);
   allowTime(request, limit);
   let received = 0;
-  // The interceptor begins to read.
-  request.once('resume', () => {
-    request.on('data', ({ length: size }: Buffer) => {
-      received += size;
-      if (received > limit) {
-        fail(request, contentTooLargeProblem(limit));
-      }
-    });
+  // Paused, because the interceptor is to begin.
+  request.pause().on('data', ({ length: size }: Buffer) => {
+    received += size;
+    if (received > limit) {
+      fail(request, contentTooLargeProblem(limit));
+    }
   });
 }
 

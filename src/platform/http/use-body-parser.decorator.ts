@@ -33,7 +33,7 @@ const BODY_PARSER = 'body-parser';
  */
 export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {}): MethodDecorator {
   const { items } = options;
-  const rules: Declaration = { ...rulesFor(parser, options), ...options };
+  const rules: Declaration = { ...options, ...rulesFor(parser, options) };
   const documented = documentedBodyOf(rules);
   return applyDecorators(
     SetMetadata(BODY_PARSER, rules),
