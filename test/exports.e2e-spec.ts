@@ -67,6 +67,14 @@ it('rejects a query that fails, before a response', async () => {
   expect(await readings.count()).toBeGreaterThan(0);
 });
 
+it('refuses a second stream of one query runner, whose transaction the first would end', async () => {
+  const runner = readings.manager.dataSource.createQueryRunner();
+  const rows = await runner.stream('SELECT 1 AS one');
+  await expect(runner.stream('SELECT 2 AS two')).rejects.toThrow('The query runner streams already');
+  expect(await rows.toArray()).toEqual([{ one: 1 }]);
+  await runner.release();
+});
+
 it('says that the embedded database has no COPY', async () => {
   const embedded = await createEmbedded();
   const own = await startService({}, embedded);

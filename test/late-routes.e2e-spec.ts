@@ -54,7 +54,7 @@ class LateLibrary implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost) {}
 
   onModuleInit(): void {
-    const answer = (request: Request, response: Response) => response.json({ caller: typeof request.user?.id });
+    const answer = ({ user }: Request, response: Response) => response.json({ caller: typeof user?.id });
     this.host.httpAdapter.post('/graphql', answer);
     this.host.httpAdapter.get('/open', answer);
     this.host.httpAdapter.get('/open/more', answer);

@@ -57,6 +57,21 @@ it('writes one JSON line per request, without token, query or body', async () =>
   expect(everything).not.toContain('secret');
 });
 
+it('gives each line the id of its request, also if several end at once', async () => {
+  const { environment } = await createTestDatabase();
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({ ...environment, ...variables });
+  const ask = async (id: string) =>
+    service.client(token).send('GET', `/v1/${id}`, { headers: { Authorization: `Bearer ${token}`, 'X-Request-Id': id } });
+  for (let round = 0; round < 10; round += 1) {
+    await Promise.all(Array.from({ length: 16 }, (_, index) => ask(`r-${round}-${index}`)));
+  }
+  expect(await service.end('SIGTERM')).toBe(0);
+  const lines = service.linesOf('request').filter(({ path }) => String(path).startsWith('/v1/r-'));
+  expect(lines.map(({ requestId }) => `/v1/${String(requestId)}`)).toEqual(lines.map(({ path }) => path));
+  expect(lines).toHaveLength(160);
+});
+
 it('starts the line of a request with the method, path and status on a terminal', async () => {
   const service = ServiceProcess.spawn({ LOG_FORMAT: 'pretty', ...AWAY });
   await eventually(() => service.origin !== '');

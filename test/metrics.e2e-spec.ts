@@ -209,6 +209,20 @@ it('a feature can add metrics, with a series for each label value from the start
   expect(values('items_widgets_in_stock')).toEqual([5, 5]);
 });
 
+it('a metric that is never read does not hold up the others', async () => {
+  const metrics = service.app.get(Metrics);
+  let settle: (value: number) => void = () => undefined;
+  const pending = new Promise<number>((resolve) => {
+    settle = resolve;
+  });
+  metrics.gauge({ name: 'items_pending', help: 'x' }, () => pending);
+  const scrape = await service.scrape();
+  expect([scrape.of('items_pending'), scrape.sum('items_ready')]).toEqual([[], 1]);
+  settle(1);
+  metrics.registry.removeSingleMetric('items_pending');
+  metrics.registry.getSingleMetric('items_metrics_not_read_total')?.reset();
+});
+
 it('a metric that cannot be read loses only its own series, is counted, and is logged once a minute', async () => {
   const metrics = service.app.get(Metrics);
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();

@@ -21,6 +21,7 @@ it('runs after the migrations and before the service is ready, at each start', a
     const service = await startService({}, database, AppModule);
     expect(await currenciesOf(service).count()).toBe(2 + added);
     await currenciesOf(service).insert({ code: `X${added}`, digits: 0 });
+    expect(() => service.app.get(Database).onReady(() => Promise.resolve())).toThrow('is called after the start');
     await service.stop();
   }
   await database.drop();

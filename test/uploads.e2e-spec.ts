@@ -41,9 +41,9 @@ class StockController {
   /** Reads the request itself. */
   @Post('iterated')
   @UseBodyParser('multipart')
-  async uploadIterated(@Req() request: AsyncIterable<Buffer>): Promise<number> {
+  async uploadIterated(@Req() bytes: AsyncIterable<Buffer>): Promise<number> {
     let size = 0;
-    for await (const { length } of request) size += length;
+    for await (const { length } of bytes) size += length;
     return size;
   }
 

@@ -103,6 +103,18 @@ describe('on a connection of TypeORM', () => {
     expect((await withClient((client) => client.query('SELECT 1 AS one'))).rows).toEqual([{ one: 1 }]);
   });
 
+  it('COPY keeps its connection while a statement waits behind it', async () => {
+    await withClient(async (client) => {
+      await client.query('BEGIN');
+      const copy = client.query(from('COPY readings (sensor, value) FROM STDIN'));
+      const behind = client.query('SELECT pg_sleep(0.1)');
+      await pipeline(Readable.from(['behind\t1\n']), copy);
+      await behind;
+      await client.query('COMMIT');
+      expect((await client.query("SELECT value FROM readings WHERE sensor = 'behind'")).rows).toEqual([{ value: 1 }]);
+    });
+  });
+
   it('COPY fails with the error of the database, and leaves the connection usable', async () => {
     await withClient(async (client) => {
       await expect(text(client.query(to('COPY nothing TO STDOUT')))).rejects.toThrow('relation "nothing" does not exist');

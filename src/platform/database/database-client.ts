@@ -96,10 +96,12 @@ export class DatabaseClient extends Client {
     }
     let isEnding = false;
     Object.assign(this, { pipeline: false });
-    this.once('drain', () => {
+    this.once('drain', () => Object.assign(this, { pipeline }));
+    const finish = statement.handleReadyForQuery.bind(statement);
+    statement.handleReadyForQuery = (...given) => {
       isEnding = true;
-      Object.assign(this, { pipeline });
-    });
+      finish(...given);
+    };
     const fail = statement.handleError.bind(statement);
     statement.handleError = (error) => {
       isEnding = true;
@@ -124,6 +126,7 @@ interface LongSubmittable extends Submittable, EventEmitter {
   /** Set by `pg`, to end the time limit. */
   callback?: () => void;
   handleError(error: unknown, connection: Connection): void;
+  handleReadyForQuery(...given: unknown[]): void;
 }
 
 function isSubmittable(statement: unknown): statement is LongSubmittable {
@@ -195,7 +198,7 @@ function serverOptions(
     // would wait behind the one without a response.
     pipeline: true,
     // Poolers reject startup parameters: set them on the role there.
-    ...(!isPooled && { hasSessions: true, options: READABLE, ...sessionLimits(timeout) }),
+    ...(!isPooled && { hasSessions: true, options: `${READABLE} ${process.env['PGOPTIONS'] ?? ''}`, ...sessionLimits(timeout) }),
   };
 }
 

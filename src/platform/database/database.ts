@@ -82,10 +82,13 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Runs work at each start after the migrations, before the service is ready: in a {@link transaction}, one instance at a time.
-   * If it fails, the service does not start. Register it in a constructor or in `onModuleInit`.
+   * Runs work at each start after the migrations, before the service is ready: all callbacks in one {@link transaction}, one
+   * instance at a time. If it fails, the service does not start. Register it in a constructor or in `onModuleInit`.
    */
   onReady(callback: () => Promise<void>): void {
+    if (this.dataSource.isReady) {
+      throw new Error('database.onReady() is called after the start: call it in a constructor or in onModuleInit().');
+    }
     this.callbacks.push(callback);
   }
 
@@ -160,12 +163,13 @@ export class Database implements OnApplicationShutdown {
   }
 
   private async runCallbacks(): Promise<void> {
-    for (const callback of this.callbacks) {
-      try {
-        await this.transaction(callback, (manager) => manager.query('SELECT pg_advisory_xact_lock($1)', [READY_LOCK]));
-      } catch (error) {
-        throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
-      }
+    const run = async () => {
+      for (const callback of this.callbacks) await callback();
+    };
+    try {
+      await this.transaction(run, (manager) => manager.query('SELECT pg_advisory_xact_lock($1)', [READY_LOCK]));
+    } catch (error) {
+      throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
     }
   }
 

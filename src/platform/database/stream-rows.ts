@@ -53,6 +53,9 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
 /** @throws Problem 503 if too few connections would be left to other requests */
 function take(runner: QueryRunner): void {
   const { dataSource } = runner;
+  if (streaming.has(runner)) {
+    throw new Error('The query runner streams already: use another one, or a transaction around both.');
+  }
   // A runner whose connection the server has closed is released.
   const others = [...streaming].filter((each) => each.dataSource === dataSource && !each.isReleased);
   if (others.length >= Math.ceil((dataSource.options.poolSize ?? 1) / 2)) {

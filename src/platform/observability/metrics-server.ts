@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import express, { type RequestHandler } from 'express';
@@ -10,6 +11,9 @@ import { SERVICE_VERSION } from '../config/configuration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
 import { warnOnceAMinute } from './warn-once-a-minute.js';
+
+/** Milliseconds for one metric; Prometheus waits ten seconds by default. */
+const COLLECTION_TIMEOUT = 5000;
 
 /** Serves `/metrics` and the probes on a separate port, without the API's limits, until the API has sent its last response. */
 @Injectable()
@@ -28,7 +32,7 @@ export class MetricsServer implements OnApplicationShutdown {
     const warn = warnOnceAMinute(new Logger('Metrics'));
     this.app.get('/metrics', async (_request, response) => {
       const texts = registry.getMetricsAsArray().map(({ name }) =>
-        registry.getSingleMetricAsString(name).catch((error: unknown) => {
+        inTime(registry.getSingleMetricAsString(name)).catch((error: unknown) => {
           notRead.inc();
           warn(`metric ${name} not read`, error);
           return '';
@@ -49,6 +53,14 @@ export class MetricsServer implements OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.server?.close().closeAllConnections();
   }
+}
+
+/** @throws Error if it takes longer than a scrape may */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = delay(COLLECTION_TIMEOUT, undefined, { ref: false }).then(() => {
+    throw new Error(`It was not read in ${COLLECTION_TIMEOUT} ms.`);
+  });
+  return Promise.race([work, late]);
 }
 
 function addProcessMetrics(metrics: Metrics): void {

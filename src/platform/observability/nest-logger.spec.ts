@@ -155,7 +155,7 @@ describe('a feature logs what it likes', () => {
             throw new Error('broken');
           },
         }),
-      { msg: '[broken]' },
+      { msg: '[unreadable]' },
     ],
     [
       'a message of another type',
@@ -220,6 +220,21 @@ describe('a feature logs what it likes', () => {
       'no money',
     ];
     expect(expected.filter((each) => !text.includes(each))).toEqual([]);
+  });
+
+  it('bounds and masks what is logged whole, and survives an error that cannot be described', async () => {
+    const token = `items_${'a'.repeat(36)}`;
+    const request = { headers: { authorization: `Bearer ${token}` }, rows: Array.from({ length: 1000 }, (_, row) => row) };
+    const hostile = Object.defineProperty(new Error('x'), 'message', {
+      get() {
+        throw hostile;
+      },
+    });
+    const text = await written((logger) => logger.warn('got', { request, hostile, constructor: 'c' }));
+    expect(text).not.toContain(token);
+    const line = JSON.parse(text) as { request: { rows: number[] } };
+    expect(line).toMatchObject({ hostile: { message: '[unreadable]' }, constructor: 'c' });
+    expect(line.request.rows).toHaveLength(100);
   });
 
   it('calls no function for a level that is off', async () => {

@@ -6,7 +6,8 @@ import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../http/express.js';
-import { describeError, type ErrorDescription, reasonOf, withoutSecrets } from './describe-error.js';
+import { hideCredentials } from '../auth/token-format.js';
+import { describeError, type ErrorDescription, withoutSecrets } from './describe-error.js';
 import { messageFormat, textOf } from './terminal-format.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
@@ -30,6 +31,12 @@ export const droppedLines = new Counter({
 
 /** Levels below an object that are logged, as by Nest's `ConsoleLogger`. */
 const MAXIMUM_DEPTH = 5;
+
+/** Elements of an array that are logged, as by `ConsoleLogger`. */
+const MAXIMUM_ELEMENTS = 100;
+
+/** Stands for a value whose parts throw. */
+const UNREADABLE = '[unreadable]';
 
 /** Names that the fields of a feature cannot have. */
 const RESERVED: ReadonlySet<string> = new Set(['level', 'time', 'service', 'context']);
@@ -118,7 +125,9 @@ function logLine(platform: object, messages: readonly unknown[]): object {
       }
     }
   }
-  const line: Record<string, unknown> = { ...platform, msg: texts.length > 0 ? texts.join(' ') : undefined };
+  const msg = texts.length > 0 ? texts.join(' ') : undefined;
+  // Without the names of `Object.prototype`, which no field has taken.
+  const line = { __proto__: null, ...platform, msg } as Record<string, unknown>;
   for (const [name, value] of records.flatMap((record) => Object.entries(record))) {
     let free = RESERVED.has(name) ? `${name}_` : name;
     while (line[free] !== undefined && line[free] !== value) free += '_';
@@ -129,7 +138,11 @@ function logLine(platform: object, messages: readonly unknown[]): object {
 
 /** What JSON can hold of a value, with errors described. @param above - outer values, to stop at cycles */
 function loggable(value: unknown, above: readonly unknown[] = []): unknown {
-  if (typeof value === 'string' || Number.isFinite(value)) {
+  if (typeof value === 'string') {
+    // What a feature logs whole, such as a request, can hold credentials.
+    return above.length > 1 ? hideCredentials(value) : value;
+  }
+  if (Number.isFinite(value)) {
     return value;
   }
   if (Object(value) !== value) {
@@ -143,8 +156,8 @@ function loggable(value: unknown, above: readonly unknown[] = []): unknown {
       return describeError(value);
     }
     return above.length > MAXIMUM_DEPTH ? inspect(value, { depth: -1 }) : partsOf(value as object, [...above, value]);
-  } catch (error) {
-    return `[${reasonOf(error)}]`;
+  } catch {
+    return Error.isError(value) ? { type: 'Error', message: UNREADABLE } : UNREADABLE;
   }
 }
 
@@ -157,7 +170,7 @@ function partsOf(value: object & { toJSON?: () => unknown }, within: readonly un
     return loggable(json, within);
   }
   if (Array.isArray(value) || types.isSet(value)) {
-    return Array.from(value, (each) => loggable(each, within));
+    return [...value].slice(0, MAXIMUM_ELEMENTS).map((each) => loggable(each, within));
   }
   if (types.isMap(value)) {
     return Object.fromEntries(Array.from(value, ([key, each]) => [textOf(loggable(key, within)), loggable(each, within)]));
