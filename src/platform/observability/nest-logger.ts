@@ -90,10 +90,11 @@ export class NestLogger extends ConsoleLogger {
     const level = logLevel === 'log' && START_UP_CONTEXTS.test(String(context)) ? 'debug' : LEVELS[logLevel];
     if (logger.isLevelEnabled(level)) {
       const { traceId, spanId } = trace.getActiveSpan()?.spanContext() ?? {};
-      const platform = { requestId: currentRequest()?.id, traceId, spanId, context };
       const given = messages.map((message) => this.resolveMessage(message));
       const further = [stack, params].filter((value) => value !== undefined);
-      logger[level](logLine(platform, [...given, ...further]));
+      const line = logLine(context, [...given, ...further]);
+      // The line of a request has them: it can be logged in the context of another one.
+      logger[level]({ requestId: currentRequest()?.id, traceId, spanId, ...line });
     }
   }
 }
@@ -101,10 +102,9 @@ export class NestLogger extends ConsoleLogger {
 /**
  * The fields of one log line. A field of a feature whose name is taken gets a `_`.
  *
- * @param platform - what the platform says about the line
  * @param messages - as printed by Nest's `ConsoleLogger`: errors become `err`, objects fields, all else `msg`
  */
-function logLine(platform: object, messages: readonly unknown[]): object {
+function logLine(context: string | undefined, messages: readonly unknown[]): object {
   const texts: string[] = [];
   const records: Record<string, unknown>[] = [];
   for (const [index, message] of messages.entries()) {
@@ -127,7 +127,7 @@ function logLine(platform: object, messages: readonly unknown[]): object {
   }
   const msg = texts.length > 0 ? texts.join(' ') : undefined;
   // Without the names of `Object.prototype`, which no field has taken.
-  const line = { __proto__: null, ...platform, msg } as Record<string, unknown>;
+  const line = { __proto__: null, context, msg } as Record<string, unknown>;
   for (const [name, value] of records.flatMap((record) => Object.entries(record))) {
     let free = RESERVED.has(name) ? `${name}_` : name;
     while (line[free] !== undefined && line[free] !== value) free += '_';

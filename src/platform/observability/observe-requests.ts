@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
@@ -40,13 +39,14 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
       const shown = shownPath(path);
+      const { traceId, spanId } = span?.spanContext() ?? {};
       const client = { principalId: user?.id, subject: user?.subject, refusal };
       const outcome = { method, route, path: shown, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
       const fault = {
         problem: problem?.type.name,
         codes: problem?.errors && [...new Set(problem.errors.map(({ code }) => code))],
       };
-      logger.log({ msg: 'request', ...client, ...outcome, ...fault });
+      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome, ...fault });
       span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
         'http.request.method': method,
         'http.route': route,
@@ -64,11 +64,7 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       span?.end();
     };
     inRequestSpan(request, (span) => {
-      // Responses of several requests can end in the context of one of them.
-      response.once(
-        'close',
-        AsyncLocalStorage.bind(() => observe(span)),
-      );
+      response.once('close', () => observe(span));
       next();
     });
   };
