@@ -139,8 +139,8 @@ function logLine(context: string | undefined, messages: readonly unknown[]): obj
 /** What JSON can hold of a value, with errors described. @param above - outer values, to stop at cycles */
 function loggable(value: unknown, above: readonly unknown[] = []): unknown {
   if (typeof value === 'string') {
-    // What a feature logs whole, such as a request, can hold credentials.
-    return above.length > 1 ? hideCredentials(value) : value;
+    // What a feature logs whole, such as a request with its headers, can hold credentials.
+    return above.length > 2 ? hideCredentials(value) : value;
   }
   if (Number.isFinite(value)) {
     return value;
