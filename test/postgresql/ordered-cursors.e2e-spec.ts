@@ -86,8 +86,7 @@ beforeAll(async () => {
   for (const [name, value] of Object.entries(SETTINGS)) await query(url, `ALTER ROLE ${role} SET ${name} = '${value}'`);
   const odd = Object.assign(new URL(url), { username: role, password: role }).href;
   const start = (environment: NodeJS.ProcessEnv) => startService(environment, database, SamplesModule as Type);
-  // The second one behaves as behind a pooler, whose connections have the settings of the role.
-  services = [await start({}), await start({ DATABASE_URL: odd, DATABASE_DIRECT_URL: odd }), await start({ DATABASE_URL: odd })];
+  services = [await start({}), await start({ DATABASE_URL: odd })];
   await query(url, ROWS);
 });
 
@@ -117,8 +116,6 @@ it.each(names)('cursors of an order by %s mean the same for every role', async (
     for (const service of services) pages.push(await cursorOf(service, name, cursor));
     expect(new Set(pages.map(({ nextCursor }) => nextCursor)).size).toBe(1);
     expect(new Set(pages.map(({ items }) => items[0]?.id)).size).toBe(1);
-    // A session has the settings that `pg` needs to read values, unless a pooler opens it.
-    expect(pages[2]?.items).toEqual(pages[0]?.items);
     found.push(...(pages[0]?.items ?? []).map(({ id }) => id));
     cursor = pages[0]?.nextCursor;
   } while (cursor);

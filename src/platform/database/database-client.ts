@@ -148,9 +148,6 @@ interface ServerLocation {
 /** Location of a database: a server, or in this process with the options that `pg` needs for it. */
 export type DatabaseLocation = ServerLocation | PoolConfig;
 
-/** `pg` reads values in these forms only, or loses digits, and a role may have others. */
-const READABLE = '-c datestyle=ISO -c intervalstyle=postgres -c extra_float_digits=1';
-
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;
 
@@ -198,7 +195,7 @@ function serverOptions(
     // would wait behind the one without a response.
     pipeline: true,
     // Poolers reject startup parameters: set them on the role there.
-    ...(!isPooled && { hasSessions: true, options: `${READABLE} ${process.env['PGOPTIONS'] ?? ''}`, ...sessionLimits(timeout) }),
+    ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
   };
 }
 
