@@ -99,8 +99,7 @@ export class SharedLimit {
   }
 
   private async commit({ lasts = 0, begin, end, isIntermittent }: Fault): Promise<Alone> {
-    await this.isShared();
-    const before = await this.changes();
+    const before = await this.isShared();
     await begin();
     try {
       await this.expectAlone(before, isIntermittent);
@@ -113,8 +112,14 @@ export class SharedLimit {
     }
   }
 
-  private isShared(): Promise<void> {
-    return eventually(async () => (await this.changes()).every(({ away, back }) => away === back));
+  /** @returns the changes of that moment: one that left after another look would already count as away */
+  private async isShared(): Promise<StorageChanges> {
+    let changes: StorageChanges = [];
+    await eventually(async () => {
+      changes = await this.changes();
+      return changes.every(({ away, back }) => away === back);
+    });
+    return changes;
   }
 
   /**
