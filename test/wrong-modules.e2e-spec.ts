@@ -212,7 +212,8 @@ async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>
   const environment = { LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
   const init = async () => (await createApp(readConfiguration(environment), FeatureModule)).init();
   return init().then(
-    () => 'it starts',
+    // It would go on connecting to its database.
+    (app) => app.close().then(() => 'it starts'),
     (error: Error) => error.message,
   );
 }
