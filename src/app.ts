@@ -21,10 +21,10 @@ import { MetricsServer } from './platform/observability/metrics-server.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import type { Quickstart } from './platform/observability/terminal-format.js';
-import { PlatformModule } from './platform/platform.module.js';
 import { buildDocument } from './platform/openapi/build-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/openapi/response-check.js';
+import { PlatformModule } from './platform/platform.module.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
 /**
@@ -48,9 +48,10 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   routing.setRouteResolutionStrategy('specificity');
   routing.setRouteConflictPolicy({ duplicate: 'error' });
   const routes = routesOf(app);
-  checkModules(app, routes);
+  const messageHandlers = messageHandlersOf(app);
+  checkModules(routes, messageHandlers);
   confineEnhancers(app, PlatformModule);
-  messageHandlersOf(app).forEach(filterProblems);
+  messageHandlers.forEach(filterProblems);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
   if (configuration.CHECK_RESPONSES) {

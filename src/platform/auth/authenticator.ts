@@ -34,7 +34,7 @@ export class Authenticator {
     try {
       const principal = this.guard.admit(request, await this.strategy.decide(request));
       request.user = principal;
-      checkScopes(principal.scopes, scopes);
+      checkScopes(principal, scopes);
       return principal;
     } catch (error) {
       problem = asProblem(error);

@@ -14,7 +14,7 @@ export interface Principal {
 }
 
 /** Whether a caller has a scope. Scopes that a route requires are checked before it. */
-export function hasScope({ scopes }: Principal, scope: string): boolean {
+export function hasScope({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean {
   return scopes === 'all' || scopes.includes(scope);
 }
 

@@ -1,4 +1,4 @@
-import { type INestApplicationContext, Logger, RequestMethod } from '@nestjs/common';
+import { Logger, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
@@ -7,7 +7,7 @@ import { isBodyDeclared } from '../http/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { orderFaults } from '../lists/list-options.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { messageHandlersOf, nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
@@ -15,9 +15,9 @@ const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inpu
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
-export function checkModules(app: INestApplicationContext, routes: readonly Route[]): void {
+export function checkModules(routes: readonly Route[], messageHandlers: readonly Route[]): void {
   const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
-  refuse([...faults, ...messageHandlersOf(app).flatMap(messagePolicyFaults), ...orderFaults()]);
+  refuse([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
   for (const route of routes) {
     const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {

@@ -109,7 +109,7 @@ export class DatabaseClient extends Client {
     };
     statement.once('close', () => {
       if (!isEnding) {
-        // The connection would wait for the rest to be read. `pg` reports its end to a stream that nobody listens to.
+        // The connection would wait for the rest to be read. `pg` reports its end to a stream without listeners.
         statement.on('error', () => undefined);
         connection.stream.destroy();
       }

@@ -89,7 +89,7 @@ export class HttpServer {
         socket.destroy();
       }
       this.connections.set(socket, new Set());
-      // Node does not listen to errors after an upgrade.
+      // Node does not listen to errors after an upgrade or CONNECT.
       socket.on('error', () => undefined);
       socket.once('close', () => this.connections.delete(socket));
     });
@@ -108,8 +108,6 @@ export class HttpServer {
     server.prependListener('request', normalizeTarget);
     server.on('clientError', this.refuseUnreadable);
     server.on('connect', (_request, socket: Socket) => {
-      // Node has removed its own listener.
-      socket.on('error', () => socket.destroy());
       this.refuse(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
     });
   }
@@ -163,7 +161,7 @@ export class HttpServer {
     this.endEventStreams();
   }
 
-  /** Stops to listen, serves the requests of the connections that are open, and resolves when all are closed. */
+  /** Stops listening, serves the requests of the connections that are open, and resolves when all are closed. */
   async close(): Promise<void> {
     await this.acceptAll();
     // That of HTTP servers also cuts responses that are in transfer.
@@ -204,7 +202,7 @@ export class HttpServer {
     }
   };
 
-  /** Closes connections without a request, or with half of one, and those whose event stream nobody reads. */
+  /** Closes connections without a request, or with half of one, and those whose client does not read an event stream. */
   private closeIdle(): void {
     for (const [socket, pending] of this.connections) {
       if ([...pending].every(isEventStream)) {

@@ -7,8 +7,8 @@ import { methodNotAllowed, notFound } from './problem-types.js';
 import { Problem } from './problem.js';
 
 /**
- * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the controllers, and to
- * {@link refuseUnknown}: without a token, clients cannot find out which paths exist.
+ * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the
+ * controllers, and to {@link refuseUnknown}: without a token, clients cannot find out which paths exist.
  */
 @RequireScopes()
 @Hidden()

@@ -135,7 +135,7 @@ function allowTime(request: Request, limit: number): void {
 function fail(request: Request, problem: Problem): void {
   // Node would also destroy the socket, which is to carry the response.
   Object.assign(request, { _destroy: (error: Error, done: (error: Error) => void) => done(error) });
-  // In case that nobody reads.
+  // In case that no reader has an error listener.
   request.on('error', () => undefined).destroy(problem);
 }
 
