@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
-import { FilteredReads } from '../src/platform/lists/filtered-reads.js';
+import { ListReads } from '../src/platform/lists/list-reads.js';
 import { startService, TESTER } from './support/service.js';
 import { useService } from './support/use-service.js';
 
@@ -75,7 +75,7 @@ it('sends none of them', async () => {
   };
   await walkAll();
   // As if each filter were slow.
-  const reads = service.app.get(FilteredReads);
+  const reads = service.app.get(ListReads);
   reads.paths.clear();
   jest.spyOn(reads, 'quickly').mockResolvedValue(undefined);
   await walkAll();
@@ -86,7 +86,7 @@ it('sends none of them', async () => {
   for (const word of [
     'INSERT INTO "items"',
     'INSERT INTO idempotency_keys',
-    'UPDATE "idempotency_keys"',
+    'UPDATE idempotency_keys',
     'DELETE',
     'EXPLAIN',
     'SELECT r.',

@@ -283,7 +283,7 @@ it('finds fields of every type by their indexes, for any value', async () => {
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
     const { all } = sourcesOf(samples.metadata, condition ?? constant(true), undefined, 20);
-    return (await explain((statement) => runStatement(samples, statement), all)).readsTable;
+    return (await explain((statement) => runStatement(samples.manager, statement), all)).readsTable;
   };
   const indexed = [
     ['count == 5.0', 'count >= 19990.5', 'count < 5u', 'count in [1, 2, 3]', 'count > 3000000000'],

@@ -17,7 +17,7 @@ export interface Data {
   drop(): Promise<void>;
 }
 
-const ITEMS = 20_000;
+const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 20_000);
 const TOKENS = 200;
 const MANY_TOKENS = 15_000;
 

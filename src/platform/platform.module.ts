@@ -19,7 +19,7 @@ import { ProblemFilter } from './http/problem.filter.js';
 import { CreateIdempotencyKeys1767225600004 } from './idempotency/migrations/1767225600004-create-idempotency-keys.js';
 import { StoredResponse } from './idempotency/stored-response.entity.js';
 import { StoredResponses } from './idempotency/stored-responses.js';
-import { FilteredReads } from './lists/filtered-reads.js';
+import { ListReads } from './lists/list-reads.js';
 import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
@@ -50,7 +50,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Drain,
     OpenApiDocument,
     Startup,
-    FilteredReads,
+    ListReads,
     Lists,
     StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },

@@ -16,7 +16,7 @@ const service = useService(async () => {
   database = await createTestDatabase();
   proxy = await TcpProxy.start(databaseUrlOf(database));
   const timeouts = { DATABASE_CONNECTION_TIMEOUT: '1', DATABASE_STATEMENT_TIMEOUT: String(STATEMENT_TIMEOUT) };
-  return startService({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: '3', ...timeouts }, database);
+  return startService({ DATABASE_URL: proxy.url, DATABASE_POOL_SIZE: '5', ...timeouts }, database);
 });
 
 /** Every route that needs the database responds 503 with Retry-After; the process survives and recovers. */
@@ -84,7 +84,7 @@ it('responds 503 to statements that wait for a lock, with and without a filter, 
   const { rows } = await blocker.query<{ count: string }>(
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'items'",
   );
-  expect(Number(rows[0]?.count)).toBeLessThanOrEqual(3);
+  expect(Number(rows[0]?.count)).toBeLessThanOrEqual(5);
   await blocker.query('ROLLBACK');
   expect((await service.api.list()).status).toBe(200);
 });

@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
-import type { Client, Pool } from 'pg';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import {
   DataSource,
   type DataSourceOptions,
-  type EntityManager,
   type EntityMetadata,
   type EntityTarget,
   MigrationExecutor,
   type QueryRunner,
-  QueryRunnerAlreadyReleasedError,
 } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { currentRequest } from '../http/express.js';
 import { databaseUnavailable } from './database-problem.js';
+import { Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';
+import { transactionOf } from './transactions.js';
 
 /** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
@@ -59,6 +59,11 @@ export function poolOf({ driver }: DataSource): Pool {
   return master;
 }
 
+/** The connections for lists; undefined if they use those of the pool. */
+export function readerOf(dataSource: DataSource): Reader | undefined {
+  return dataSource instanceof AppDataSource ? dataSource.reader : undefined;
+}
+
 function notReady() {
   const hint = 'to use it when the service starts, register a callback with database.onReady().';
   // A request is not at fault.
@@ -74,6 +79,7 @@ export class AppDataSource extends DataSource {
   isReady = false;
   /** Run after the migrations. One that fails keeps the database from becoming ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
+  reader: Reader | undefined;
   private readonly preparation = new AsyncLocalStorage<boolean>();
 
   /**
@@ -102,6 +108,8 @@ export class AppDataSource extends DataSource {
     try {
       // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
+      const options = readOptionsOf(this);
+      this.reader = options?.shares && new Reader(poolOf(this).options, options, options.shares);
       const [pending] = await pendingMigrations(this);
       if (pending && !migrate) {
         throw new MigrationsPendingError(`The database lacks migrations, such as ${pending}: run "migrate".`);
@@ -122,10 +130,12 @@ export class AppDataSource extends DataSource {
   override async destroy(): Promise<void> {
     this.isReady = false;
     const { master, connectedQueryRunners } = this.driver;
+    const { reader } = this;
     this.driver.master = undefined;
+    this.reader = undefined;
     // A copy, because each runner removes itself from the list.
     await Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
-    await Promise.race([master?.end(), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
+    await Promise.race([Promise.all([master?.end(), reader?.end()]), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     Object.assign(this, { isInitialized: false });
   }
 
@@ -143,6 +153,18 @@ export class AppDataSource extends DataSource {
     return super.query<T>(...statement);
   }
 
+  /** Numbers of open connections, of those without work, and of requests that wait for one. */
+  connections() {
+    const { reader } = this;
+    const pools = [poolOf(this), ...(reader?.pools ?? [])];
+    const sum = (countOf: (pool: Pool) => number) => pools.reduce((total, pool) => total + countOf(pool), 0);
+    return {
+      total: sum(({ totalCount }) => totalCount),
+      idle: poolOf(this).idleCount + (reader?.idleCount ?? 0),
+      waiting: sum(({ waitingCount }) => waitingCount),
+    };
+  }
+
   /** Runs work that may use the database before it is ready. */
   prepare<T>(work: () => Promise<T>): Promise<T> {
     return this.preparation.run(true, work);
@@ -150,97 +172,5 @@ export class AppDataSource extends DataSource {
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
     return transactionOf(this)?.runner ?? withStreams(super.createQueryRunner(mode));
-  }
-}
-
-interface Transaction {
-  readonly dataSource: DataSource;
-  readonly runner: QueryRunner;
-  readonly onCommit: (() => void)[];
-}
-
-const transactions = new AsyncLocalStorage<Transaction>();
-
-export function transactionOf(dataSource: DataSource): Transaction | undefined {
-  const transaction = transactions.getStore();
-  return transaction?.dataSource === dataSource ? transaction : undefined;
-}
-
-/** The query runner of the current transaction, if there is one. */
-export function runnerOf(manager: EntityManager): QueryRunner | undefined {
-  return manager.queryRunner ?? transactionOf(manager.dataSource)?.runner;
-}
-
-/** Runs a transaction, which begins and takes a connection at its first statement, preceded by `onBegin`. Nested, it is a savepoint. */
-export async function runTransaction<T>(
-  dataSource: DataSource,
-  work: () => Promise<T>,
-  onBegin?: (manager: EntityManager) => Promise<void>,
-): Promise<T> {
-  const outer = transactionOf(dataSource);
-  const onCommit: (() => void)[] = [];
-  if (outer) {
-    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(work));
-    outer.onCommit.push(...onCommit);
-    return result;
-  }
-  const own = dataSource.createQueryRunner();
-  const runner = dataSource.createQueryRunner();
-  let client: Client | undefined;
-  let begun: Promise<Client> | undefined;
-  const begin = async () => {
-    client = (await own.connect()) as Client;
-    await own.startTransaction();
-    await onBegin?.(own.manager);
-    return client;
-  };
-  const connect = async () => {
-    if (runner.isReleased) {
-      throw new QueryRunnerAlreadyReleasedError();
-    }
-    return (begun ??= begin());
-  };
-  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
-  // statements would commit on their own. TypeORM also releases a runner after each statement.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  // TypeORM sends a statement some microtasks after it takes the runner: statements that were not awaited still precede the commit.
-  const end = async () => {
-    // First, so that later statements are refused and `begun` does not change any more.
-    Object.assign(runner, { isReleased: true });
-    await begun;
-    await endOfTurn();
-  };
-  let result: T;
-  try {
-    result = await transactions.run({ dataSource, runner, onCommit }, work);
-    await end();
-    if (begun) {
-      await own.commitTransaction();
-    }
-    await own.release();
-  } catch (error) {
-    // The caller does not wait for the rollback.
-    void Promise.allSettled([end()]).then(() => giveBack(own, client, 'ROLLBACK'));
-    throw error;
-  }
-  onCommit.forEach((callback) => {
-    callback();
-  });
-  return result;
-}
-
-/** Resets a connection and returns it to the pool. */
-export async function giveBack(
-  runner: QueryRunner,
-  client: Client | undefined,
-  statement: 'ROLLBACK' | 'RESET ALL',
-): Promise<void> {
-  try {
-    await client?.query(statement);
-  } catch {
-    // A replica can cancel even this statement: the connection is closed, because its state is unknown.
-    void client?.end();
-  } finally {
-    await runner.release();
   }
 }

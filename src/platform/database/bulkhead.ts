@@ -85,27 +85,29 @@ export class Bulkhead {
       return;
     }
     // Without a total limit, other keys do not depend on this one.
-    const turns = this.limits.total === Infinity ? new Map([[changed.key, changed]]) : this.ranked();
-    for (const [key, tasks] of turns) {
+    const turns = this.limits.total === Infinity ? new Set([changed]) : this.ranked();
+    for (const tasks of turns) {
       const [start] = tasks.waiting;
       if (start && this.takeSlot(tasks)) {
         tasks.waiting.delete(start);
-        for (const order of [turns, this.queues]) {
-          // To the end.
-          order.delete(key);
-          order.set(key, tasks);
-        }
+        // To the end.
+        turns.delete(tasks);
+        turns.add(tasks);
+        this.queues.delete(tasks.key);
+        this.queues.set(tasks.key, tasks);
         start();
       }
     }
   }
 
-  private ranked(): Map<string, Tasks> {
+  /** Keys with waiting tasks, in their order. */
+  private ranked(): Set<Tasks> {
+    const waiting = [...this.queues.values()].filter((tasks) => tasks.waiting.size > 0);
     const { rank } = this.limits;
-    if (!rank) {
-      return this.queues;
+    if (!rank || waiting.length < 2) {
+      return new Set(waiting);
     }
-    const ranked = Array.from(this.queues.values(), (tasks) => ({ tasks, rank: rank(tasks.key) }));
-    return new Map(ranked.toSorted((a, b) => a.rank - b.rank).map(({ tasks }) => [tasks.key, tasks]));
+    const ranked = waiting.map((tasks) => ({ tasks, rank: rank(tasks.key) }));
+    return new Set(ranked.toSorted((a, b) => a.rank - b.rank).map(({ tasks }) => tasks));
   }
 }

@@ -1,29 +1,20 @@
 import { type EventEmitter, once } from 'node:events';
 import { Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
-import {
-  Client,
-  type ClientBase,
-  type ClientConfig,
-  type Connection,
-  Pool,
-  type PoolConfig,
-  Query,
-  type QueryResult,
-  type Submittable,
-} from 'pg';
+import { Client, type ClientConfig, type Connection, Pool, type PoolConfig, Query, type QueryResult, type Submittable } from 'pg';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { traceStatement } from '../tracing/tracing.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
 import type { DatabaseMetrics } from './database-metrics.js';
 import { NO_CONNECTION, READ_ONLY } from './database-problem.js';
+import { type PoolExtra, sharesOf } from './reader.js';
+import { streamOf } from './statement.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
 /** Pool options that `pg` passes on to its clients. */
-export interface DatabaseClientConfig extends ClientConfig {
+export interface DatabaseClientConfig extends ClientConfig, PoolExtra {
   metrics?: DatabaseMetrics;
-  hasSessions?: boolean;
 }
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
@@ -133,11 +124,6 @@ function isSubmittable(statement: unknown): statement is LongSubmittable {
   return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
-/** The socket of a client, which the types of `pg` omit. */
-export function streamOf(client: ClientBase): Duplex {
-  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
-}
-
 /** A server, its streaming replica, or a pooler in front of it (PgBouncer in transaction mode). */
 interface ServerLocation {
   readonly url: string;
@@ -160,11 +146,12 @@ export function dataSourceOptions(
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
   const server = 'url' in location ? location : undefined;
+  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location) : location;
   return {
     type: 'postgres',
     ...(server && { url: server.url }),
     applicationName: SERVICE_NAME,
-    poolSize: DATABASE_POOL_SIZE,
+    poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.isReplica ? REPLICA_SHARE : 1) * 1000,
     // TypeORM needs nothing else of `pg`.
     driver: { Pool },
@@ -172,7 +159,7 @@ export function dataSourceOptions(
       logger.warn({ msg: 'database connection lost', err: error });
     },
     extra: {
-      ...(server ? serverOptions(configuration, server) : location),
+      ...extra,
       Client: DatabaseClient,
       metrics,
       streamTimeout: DATABASE_STREAM_TIMEOUT * 1000,
@@ -182,18 +169,20 @@ export function dataSourceOptions(
 }
 
 function serverOptions(
-  { DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
+  { DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
   { isPooled = false, isReplica = false }: ServerLocation,
 ): PoolConfig & DatabaseClientConfig {
-  // Replicas serve only lists, and the slowest are those with a filter.
-  const timeout = isReplica ? Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) : DATABASE_STATEMENT_TIMEOUT;
+  const slowest = Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT);
+  // Replicas serve only lists.
+  const timeout = isReplica ? slowest : DATABASE_STATEMENT_TIMEOUT;
   return {
     keepAlive: true,
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
-    // Allows pipelined reads (see `SharedConnections`). It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
+    // For a `Lane`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
     // would wait behind the one without a response.
     pipeline: true,
+    reads: { shares: isPooled ? undefined : sharesOf(DATABASE_POOL_SIZE), timeout: slowest * 1000 },
     // Poolers reject startup parameters: set them on the role there.
     ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
   };

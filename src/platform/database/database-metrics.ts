@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { type AppDataSource, poolOf } from './app-data-source.js';
+import type { AppDataSource } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
@@ -54,16 +54,16 @@ export class DatabaseMetrics {
       [primary, ...replicas].map((each, index) => [index === 0 ? 'primary' : `replica-${index}`, each]),
     );
     const names = [...dataSources.keys()];
-    const poolNamed = (name: string) => {
+    const connectionsOf = (name: string) => {
       const dataSource = dataSources.get(name);
-      return dataSource?.isReady ? poolOf(dataSource) : undefined;
+      return dataSource?.isReady ? dataSource.connections() : { total: 0, idle: 0, waiting: 0 };
     };
     const help = 'Open connections of this process, by state';
     this.metrics.gauge(
       { name: 'items_database_pool_connections', help, labels: { pool: names, state: ['used', 'idle'] } },
       ({ pool, state }) => {
-        const { totalCount = 0, idleCount = 0 } = poolNamed(pool) ?? {};
-        return state === 'idle' ? idleCount : totalCount - idleCount;
+        const { total, idle } = connectionsOf(pool);
+        return state === 'idle' ? idle : total - idle;
       },
     );
     this.metrics.gauge(
@@ -72,11 +72,11 @@ export class DatabaseMetrics {
     );
     this.metrics.gauge(
       { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection', labels: { pool: names } },
-      ({ pool }) => poolNamed(pool)?.waitingCount ?? 0,
+      ({ pool }) => connectionsOf(pool).waiting,
     );
     const ready = 'Whether lists are read from the replica (1), or it is unavailable or lacks migrations (0)';
     this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, ({ pool }) =>
-      Number(poolNamed(pool) !== undefined),
+      Number(dataSources.get(pool)?.isReady),
     );
   }
 }

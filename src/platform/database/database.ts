@@ -5,19 +5,14 @@ import type { DataSource, EntityManager, MigrationInterface } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
-import {
-  AppDataSource,
-  MigrationsPendingError,
-  type PostgresDataSourceOptions,
-  runTransaction,
-  transactionOf,
-} from './app-data-source.js';
+import { AppDataSource, MigrationsPendingError, type PostgresDataSourceOptions } from './app-data-source.js';
 import { type DatabaseLocation, dataSourceOptions } from './database-client.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { applyMigrations, MIGRATIONS } from './migrations.js';
 import { ReadReplicas } from './read-replicas.js';
+import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
 /** Key of the advisory lock of an instance that runs callbacks before it is ready. */
 const READY_LOCK = 7_235_915_402_218;
@@ -49,10 +44,10 @@ export class Database implements OnApplicationShutdown {
    * Runs work in a transaction that includes all statements of injected repositories and begins with the first one. A nested
    * transaction is a savepoint: await each before the next. If the connection is lost during the commit, the result is unknown.
    *
-   * @param onBegin - called in the transaction before its first statement
+   * @param ends - statements that are sent together with its first and last one
    */
-  transaction<T>(work: () => Promise<T>, onBegin?: (manager: EntityManager) => Promise<void>): Promise<T> {
-    return runTransaction(this.dataSource, work, onBegin);
+  transaction<T>(work: () => Promise<T>, ends?: TransactionEnds<T>): Promise<T> {
+    return runTransaction(this.dataSource, work, ends);
   }
 
   /** Calls back after the commit of the current {@link transaction}, not if that fails; at once outside of one. It must not throw. */
@@ -167,7 +162,8 @@ export class Database implements OnApplicationShutdown {
       for (const callback of this.callbacks) await callback();
     };
     try {
-      await this.transaction(run, (manager) => manager.query('SELECT pg_advisory_xact_lock($1)', [READY_LOCK]));
+      const text = 'SELECT pg_advisory_xact_lock($1)';
+      await this.transaction(run, { begin: (send) => send({ text, values: [READY_LOCK] }) });
     } catch (error) {
       throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
     }

@@ -4,8 +4,8 @@ import { DataSource, MigrationExecutor, type MigrationInterface, type QueryRunne
 import { OperatorError } from '../config/operator-error.js';
 import { describeError } from '../observability/describe-error.js';
 import { MigrationsPendingError, pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
+import { hasSessions } from './reader.js';
 import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
-import { hasSessions } from './shared-connections.js';
 
 /** Token of the migrations of each module. */
 export const MIGRATIONS = Symbol('migrations');

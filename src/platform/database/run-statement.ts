@@ -1,110 +1,76 @@
-import { type ClientBase, Query, type QueryConfig } from 'pg';
-import { type DataSource, type ObjectLiteral, QueryFailedError, type Repository } from 'typeorm';
-import { poolOf, runnerOf } from './app-data-source.js';
-import { sqlState } from './database-problem.js';
-import { hasSessions, type OpenConnection, SharedConnections } from './shared-connections.js';
-
-/** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */
-export interface Statement {
-  readonly text: string;
-  readonly values: unknown[];
-  /** Name of a prepared statement; undefined to plan the statement for its values. */
-  readonly name?: string | undefined;
-  /** Whether `pg` returns all its columns as text. */
-  readonly isText?: boolean;
-  /** Whether it is a short read, which shares a connection with others of the entity. */
-  readonly isShort?: boolean;
-}
-
-/** Sends a statement. @returns the values of each row, in the order of the columns */
-export type Send = (statement: Statement) => Promise<unknown[][]>;
-
-/** SQLSTATE of a prepared statement that does not exist, exists already, or whose table has changed. */
-const USELESS_NAME = /^(?:0A000|26000|42P05)$/;
-
-/** Maximum connections that the reads of one entity share. */
-const MOST_SHARED = 4;
-
-/** Half of the pool stays free for other work. */
-const sharedConnections = new SharedConnections(open, (dataSource, count) => {
-  const { options, idleCount, totalCount } = poolOf(dataSource);
-  return count < Math.min(MOST_SHARED, options.max / 2) && (idleCount > 0 || totalCount < options.max);
-});
-
-async function open(dataSource: DataSource): Promise<OpenConnection> {
-  const client = await poolOf(dataSource).connect();
-  return { client, release: () => client.release() };
-}
+import type { PoolClient } from 'pg';
+import { type DataSource, type EntityManager, QueryFailedError } from 'typeorm';
+import { poolOf, readerOf } from './app-data-source.js';
+import { meaningOf } from './database-problem.js';
+import { holdUntilEndOfTurn } from './lane.js';
+import { assignmentsOf, hasSessions, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
+import { hasUselessName, type Send, send, type Statement, streamOf } from './statement.js';
+import { sendInTransaction } from './transactions.js';
 
 /** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
-export async function runStatement<Entity extends ObjectLiteral>(
-  { manager, metadata }: Repository<Entity>,
-  statement: Statement,
-): Promise<unknown[][]> {
+export async function runStatement(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
+  const sendHere = sendInTransaction(manager);
+  if (sendHere) {
+    return sendHere(statement);
+  }
   const { dataSource } = manager;
   const unnamed = { ...statement, name: undefined };
-  const runner = runnerOf(manager);
-  if (runner) {
-    return send((await runner.connect()) as ClientBase, unnamed);
-  }
-  if (!hasSessions(dataSource)) {
-    return sendAlone(dataSource, unnamed);
-  }
-  const run: Send = (each) =>
-    each.isShort ? sharedConnections.use(metadata, (client) => send(client, each)) : sendAlone(dataSource, each);
+  const client = await poolOf(dataSource).connect();
+  let isUseless = false;
   try {
-    return await run(statement);
+    return await send(client, hasSessions(dataSource) ? statement : unnamed);
   } catch (error) {
-    if (USELESS_NAME.test(sqlState(error))) {
-      return run(unnamed);
+    isUseless = statement.name !== undefined && hasUselessName(error);
+    if (!isUseless) {
+      throw error;
     }
-    throw error;
-  }
-}
-
-async function sendAlone(dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
-  const { client, release } = await open(dataSource);
-  try {
-    return await send(client, statement);
+    return await send(client, unnamed);
   } finally {
-    release();
+    client.release(isUseless);
   }
 }
 
-/** The interface between `pg` and its queries, which `pg-cursor` also uses and the types omit. */
-const QueryWithHandlers = Query as unknown as new (
-  text: string,
-  values: unknown[],
-) => {
-  name: string | undefined;
-  handleRowDescription(message: unknown): void;
-  handleDataRow(message: { readonly fields: unknown[] }): void;
-};
-
-/** Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow. */
-class TextQuery extends QueryWithHandlers {
-  readonly texts: unknown[][] = [];
-
-  override handleRowDescription(): void {
-    // All columns are text.
-  }
-
-  override handleDataRow({ fields }: { readonly fields: unknown[] }): void {
-    this.texts.push(fields);
-  }
-}
-
-/** Sends a statement on a connection. @throws QueryFailedError */
-export async function send(client: ClientBase, { text, values, name, isText }: Statement): Promise<unknown[][]> {
+/**
+ * Reads on a connection of its own, read-only and with the time limit of slow statements.
+ *
+ * @param signal - closes the connection, to cancel the statement
+ * @throws QueryFailedError, or the pool's error
+ */
+export async function readAlone<T>(
+  dataSource: DataSource,
+  signal: AbortSignal | undefined,
+  read: (send: Send) => Promise<T>,
+): Promise<T> {
+  const slow = readerOf(dataSource)?.slow;
+  const options = slow ? undefined : readOptionsOf(dataSource);
+  const client = await (slow ?? poolOf(dataSource)).connect();
+  const cancel = () => streamOf(client).destroy(signal?.reason as Error);
+  let isLost = false;
   try {
-    if (isText) {
-      const query = Object.assign(new TextQuery(text, values), { name });
-      await client.query(query as unknown as QueryConfig);
-      return query.texts;
-    }
-    const { rows } = await client.query<unknown[]>({ text, values, ...(name !== undefined && { name }), rowMode: 'array' });
-    return rows;
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', cancel);
+    return await read(options ? beginWith(client, options) : (statement) => send(client, statement));
   } catch (error) {
-    throw new QueryFailedError(text, values, error as Error);
+    isLost = meaningOf(error) === 'connection';
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+    // The caller does not wait for it. A replica can cancel even this statement.
+    const ended = options ? client.query('ROLLBACK') : Promise.resolve();
+    void ended.then(
+      () => client.release(isLost),
+      () => client.release(true),
+    );
   }
+}
+
+/** Begins a transaction, to which its settings are limited, in the write of the first statement. */
+function beginWith(client: PoolClient, { timeout }: ReadOptions): Send {
+  const text = `START TRANSACTION READ ONLY; ${assignmentsOf(settingsForFilters(timeout), 'LOCAL')}`;
+  holdUntilEndOfTurn(streamOf(client));
+  const begun = client.query(text).catch((error: unknown) => {
+    throw new QueryFailedError(text, [], error as Error);
+  });
+  // Its error comes before those of the statements behind it.
+  return (statement) => Promise.all([send(client, statement), begun]).then(([rows]) => rows);
 }

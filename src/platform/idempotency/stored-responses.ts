@@ -1,8 +1,9 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
+import type { Send } from '../database/statement.js';
 import { Problem } from '../http/problem.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
@@ -34,6 +35,8 @@ const CLAIM = `
     body = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.body END,
     expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
   RETURNING digest, status, body`;
+
+const STORE = 'UPDATE idempotency_keys SET status = $3, body = $4 WHERE token_id = $1 AND key = $2';
 
 /** Maximum seconds between two deletions of expired responses. */
 const LONGEST_PAUSE = 900;
@@ -106,21 +109,21 @@ export class StoredResponses implements OnApplicationShutdown {
 
   private async runUnlessTaken({ ownerId, key, digest }: KeyedRequest, handle: () => Promise<HandlerResponse>) {
     let kept: (HandlerResponse & Pick<StoredResponse, 'digest'>) | undefined;
-    const claim = async (manager: EntityManager) => {
+    const claim = async (send: Send) => {
       const now = Date.now();
-      const parameters = [ownerId, key, digest, new Date(now), new Date(now + this.configuration.IDEMPOTENCY_TTL * 1000)];
-      const [{ status, ...rest }] = await manager.query<[Pick<StoredResponse, 'digest' | 'status' | 'body'>]>(CLAIM, parameters);
+      const values = [ownerId, key, digest, new Date(now), new Date(now + this.configuration.IDEMPOTENCY_TTL * 1000)];
+      const rows = await send({ text: CLAIM, values, name: 'idempotency-claim' });
+      const [[stored, status, body]] = rows as [[Buffer, number | null, string | null]];
       if (status !== null) {
-        kept = { status, ...rest };
+        kept = { status, body, digest: stored };
         throw new Error('The request does not run, because its Idempotency-Key is taken.');
       }
     };
     try {
-      const response = await this.database.transaction(async () => {
-        const result = await handle();
-        await this.responses.update({ ownerId, key }, result);
-        return result;
-      }, claim);
+      const response = await this.database.transaction(handle, {
+        begin: claim,
+        end: (send, { status, body }) => send({ text: STORE, values: [ownerId, key, status, body], name: 'idempotency-store' }),
+      });
       this.requests.inc({ outcome: 'carried-out' });
       return { ...response, isReplay: false };
     } catch (error) {

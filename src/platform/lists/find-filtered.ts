@@ -1,10 +1,11 @@
 import type { EntityMetadata, Repository } from 'typeorm';
-import { runStatement, type Send, type Statement } from '../database/run-statement.js';
+import { QUICK } from '../database/reader.js';
+import type { Send, Statement } from '../database/statement.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Position } from './cursor.js';
 import { ALL_ROWS, type ListScope, type Sorting, sortingOf } from './list-options.js';
-import { type AccessPath, type FilteredReads, QUICK } from './filtered-reads.js';
-import { columnOf, findFirst, firstOf, type Found, quotedTable, type Source } from './rows.js';
+import type { AccessPath, ListReads } from './list-reads.js';
+import { columnOf, firstOf, quotedTable, type Source } from './rows.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
@@ -17,17 +18,17 @@ export const WINDOW = 10_000;
  */
 export async function findFiltered<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  { condition, expression }: { readonly condition: Condition; readonly expression: string },
-  { after, limit, scope }: { readonly after: Position | undefined; readonly limit: number; readonly scope: ListScope },
-  reads: FilteredReads,
-): Promise<Found<Entity>> {
-  const { metadata } = repository;
-  const sources = sourcesOf(metadata, condition, after, limit, scope);
-  const name = `${metadata.tablePath} ${scope.id} ${expression}`;
+  sources: Sources,
+  name: string,
+  expression: string,
+  reads: ListReads,
+): Promise<unknown[][]> {
+  const { limit } = sources.planned;
+  const statementFor = (path: AccessPath | undefined) => firstOf(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   const wasQuick = known?.isQuick;
-  let found = await reads.quickly(repository, known, (send) => findFirst(repository, sources[known?.first ?? 'planned'], send));
-  if (found && isComplete(found, known)) {
+  let found = await reads.quickly(repository.manager, known, (send) => send(statementFor(known)));
+  if (found && isComplete(found, limit, known)) {
     if (!known) {
       reads.paths.set(name, { first: 'planned', isQuick: true });
     }
@@ -35,30 +36,29 @@ export async function findFiltered<Entity extends { id: string }>(
   }
   // Once a filter is not quick any more, for example on a later page, it may need another path.
   let path = known?.isQuick === wasQuick ? known : undefined;
-  return reads.alone(repository, expression, path, async (own) => {
-    const send: Send = (statement) => runStatement(own, statement);
+  return reads.alone(repository, expression, path, async (send) => {
     if (!path) {
-      path = pathFor(await explain(send, firstOf(own, sources.planned)));
+      path = pathFor(await explain(send, statementFor(undefined)));
       reads.paths.set(name, path);
     }
     const start = performance.now();
-    found ??= await findFirst(own, sources[path.first]);
+    found ??= await send(statementFor(path));
     path.isQuick = performance.now() - start < QUICK;
-    if (isComplete(found, path)) {
+    if (isComplete(found, limit, path)) {
       return found;
     }
     path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
     if (path.isIndexed) {
-      return findFirst(own, sources.keyed);
+      return send(firstOf(repository, sources.keyed));
     }
     reads.paths.set(name, { first: 'planned', isQuick: false });
-    return findFirst(own, sources.planned);
+    return send(statementFor(undefined));
   });
 }
 
 /** Whether no other source has more rows for the page. */
-function isComplete({ last }: Found<unknown>, path: AccessPath | undefined): boolean {
-  return path?.first !== 'recent' || last !== undefined;
+function isComplete(found: readonly unknown[], limit: number, path: AccessPath | undefined): boolean {
+  return path?.first !== 'recent' || found.length > limit;
 }
 
 function pathFor(plan: Plan): AccessPath {
@@ -68,6 +68,8 @@ function pathFor(plan: Plan): AccessPath {
   const walk = plan.filters ? 'recent' : 'planned';
   return { first: plan.sorts ? 'fenced' : walk, isQuick: false };
 }
+
+type Sources = ReturnType<typeof sourcesOf>;
 
 /** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
 export function sourcesOf(
@@ -100,8 +102,7 @@ export function sourcesOf(
   const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
   const key = writer.column('id');
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const isShort = !condition && scope === ALL_ROWS;
-  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base, isShort });
+  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
   return {
     /** Whether the list's index is enough. */
     needIndexAlone: rest.length === 0,

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
-import { runnerOf } from '../database/app-data-source.js';
+import { runnerOf } from '../database/transactions.js';
 import { type Fields, quotedTable, statementsOf } from './rows.js';
 
 /** Maximum rows of a statement. */
@@ -40,7 +40,7 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
     await repository.insert(row as QueryDeepPartialEntity<Entity>);
     return;
   }
-  const insert: Insert = (rows) => runStatement(repository, statements.insert(rows));
+  const insert: Insert = (rows) => runStatement(manager, statements.insert(rows));
   if (runnerOf(manager) ?? !independent.has(metadata)) {
     await insert([row]);
   } else {

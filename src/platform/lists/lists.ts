@@ -6,13 +6,13 @@ import { newId } from '../database/id.js';
 import { invalidRequest } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { encodeCursor } from './cursor.js';
-import { FilteredReads } from './filtered-reads.js';
 import { findFiltered, sourcesOf } from './find-filtered.js';
 import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-options.js';
+import { ListReads } from './list-reads.js';
 import { CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
-import { findFirst, type Found } from './rows.js';
+import { firstOf, type Found, pageOf } from './rows.js';
 
 /** Reads lists in pages, and adds rows to them. */
 @Injectable()
@@ -21,7 +21,7 @@ export class Lists {
 
   constructor(
     private readonly database: Database,
-    private readonly filteredReads: FilteredReads,
+    private readonly reads: ListReads,
     metrics: Metrics,
   ) {
     database.addCheck(checkIndexes);
@@ -86,11 +86,12 @@ export class Lists {
     { limit, cursor: after, filter }: PageQuery<Entity>,
     scope: ListScope,
   ): Promise<Found<Entity>> {
-    const { metadata } = repository;
-    if (filter?.condition) {
-      const { condition, expression } = filter;
-      return findFiltered(repository, { condition, expression }, { after, limit, scope }, this.filteredReads);
-    }
-    return findFirst(repository, sourcesOf(metadata, undefined, after, limit, scope).planned);
+    const { manager, metadata } = repository;
+    const sources = sourcesOf(metadata, filter?.condition, after, limit, scope);
+    const name = `${metadata.tablePath} ${scope.id} ${filter?.expression ?? ''}`;
+    const found = filter?.condition
+      ? await findFiltered(repository, sources, name, filter.expression, this.reads)
+      : await this.reads.page(manager, name, scope === ALL_ROWS, (send) => send(firstOf(repository, sources.planned)));
+    return pageOf(repository, found, sources.planned);
   }
 }

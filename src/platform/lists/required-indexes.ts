@@ -1,15 +1,14 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../config/operator-error.js';
 import { IndexMigration, SqlMigration } from '../database/migrations.js';
-import { send } from '../database/run-statement.js';
-import { openLimited } from '../database/shared-connections.js';
+import { runStatement } from '../database/run-statement.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
 import { comparedColumn, orders, sortedColumns, sortingOf } from './list-options.js';
 import { columnOf, quotedTable } from './rows.js';
 
 /** Makes the planner use an index for an order if one serves it, however few the rows are. */
-const NO_SORT = { enable_sort: 'off', enable_incremental_sort: 'off' };
+const NO_SORT = 'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off';
 
 const INDEXES = `
   SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = to_regclass($1) AND indisvalid`;
@@ -65,9 +64,11 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
     sortingOf(metadata, order);
     // An index may leave out soft-deleted rows.
     const where = deleteDateColumn ? `WHERE ${columnOf(metadata, deleteDateColumn.propertyName)} IS NULL` : '';
-    const { client, release } = await openLimited(dataSource, NO_SORT);
     const text = `SELECT FROM ${table} ${where} ORDER BY ${list} LIMIT 1`;
-    const plan = await explain((statement) => send(client, statement), { text, values: [] }).finally(release);
+    const plan = await dataSource.transaction(async (manager) => {
+      await manager.query(NO_SORT);
+      return explain((statement) => runStatement(manager, statement), { text, values: [] });
+    });
     if (plan.sorts && !plan.isDistributed) {
       const definition = `ON ${table} (${list})`;
       const fix = `register an IndexMigration with definition = '${definition}'.${causeOf(dataSource, definition)}`;

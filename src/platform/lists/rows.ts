@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
-import { runStatement, type Send, type Statement } from '../database/run-statement.js';
+import type { Statement } from '../database/statement.js';
 import type { Position } from './cursor.js';
 import type { Sorting } from './list-options.js';
 
@@ -40,40 +40,36 @@ export interface Source {
   readonly limit: number;
   readonly sorting: Sorting;
   readonly base: FindOptionsWhere<ObjectLiteral>;
-  /** Whether its SQL is prepared and quick. Others are planned for their values. */
-  readonly isShort: boolean;
 }
 
-/** Reads the first rows of a source. */
-export async function findFirst<Entity extends { id: string }>(
+/** Makes a page of the rows of {@link firstOf}. */
+export async function pageOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  source: Source,
-  send: Send = (statement) => runStatement(repository, statement),
+  found: readonly unknown[][],
+  { limit, base }: Pick<Source, 'limit' | 'base'>,
 ): Promise<Found<Entity>> {
   const statements = statementsOf(repository);
-  const found = await send(firstOf(repository, source));
-  const { limit } = source;
   const rows = found.slice(0, limit);
   const keyIndex = statements?.keyIndex ?? 0;
   const idOf = (row: readonly unknown[]) => row[keyIndex] as string;
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
-    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), source.base),
+    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), base),
     ...(last && { last: { id: idOf(last), value: last.at(-1) as string } }),
   };
 }
 
-/** The statement of {@link findFirst}: all columns, or only the key if TypeORM reads the rows, and the sort value. */
+/** The statement for the first rows of a source: all columns, or only the key if TypeORM reads the rows, and the sort value. */
 export function firstOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  { from, values, limit, sorting: { clause, value }, isShort }: Source,
+  { from, values, limit, sorting: { clause, value } }: Source,
 ): Statement {
   const statements = statementsOf(repository);
   const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
   // One extra row shows whether there are more. Their number is text: for a parameter, PostgreSQL would plan for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
-  return { text, values, isText: statements?.isText ?? true, ...(isShort && { name: statements?.nameOf(text), isShort }) };
+  return { text, values, isText: statements?.isText ?? true, name: statements?.nameOf(text) };
 }
 
 /** @param base - excludes rows that changed after their keys were found */

@@ -1,0 +1,114 @@
+import { Pool, type PoolConfig } from 'pg';
+import type { DataSource } from 'typeorm';
+import { NO_CONNECTION } from './database-problem.js';
+import { Lane } from './lane.js';
+
+/** Milliseconds that a statement may take where others are pipelined behind it. */
+export const QUICK = 50;
+
+/** Milliseconds until the server notices that a client has closed its connection. */
+const CHECK_INTERVAL = 100;
+
+/** Connections with pipelined statements beyond which more are of no use. */
+const MOST_PIPELINED = 4;
+
+/** How the connections of a process are divided. */
+type Shares = Readonly<Record<'pages' | 'quick' | 'slow' | 'others', number>>;
+
+/** How lists are read from a server. */
+export interface ReadOptions {
+  /** Undefined behind a pooler, and for few connections: lists use the pool of TypeORM. */
+  readonly shares: Shares | undefined;
+  /** Of slow statements, in milliseconds. */
+  readonly timeout: number;
+}
+
+/** Divides connections: at least two fifths are left to TypeORM, for writes and for what features do. */
+export function sharesOf(poolSize: number): Shares | undefined {
+  const slow = Math.floor(poolSize / 5);
+  const most = Math.min(slow, MOST_PIPELINED);
+  const shares = { pages: most, quick: most, slow, others: poolSize - slow - 2 * most };
+  return slow > 0 ? shares : undefined;
+}
+
+/** What the options of the pool have beside those of `pg`. */
+export interface PoolExtra {
+  /** Undefined for the embedded database. */
+  readonly reads?: ReadOptions;
+  /** Whether connections are sessions on a server: false behind a pooler. */
+  readonly hasSessions?: boolean;
+}
+
+const extraOf = ({ options }: DataSource) => options.extra as PoolExtra | undefined;
+
+export const readOptionsOf = (dataSource: DataSource) => extraOf(dataSource)?.reads;
+
+export const hasSessions = (dataSource: DataSource) => extraOf(dataSource)?.hasSessions === true;
+
+type Settings = Readonly<Record<string, string | number>>;
+
+/** Of statements without a filter: no writes, no compilation, one processor. Waiting for a lock, which is no fault of the statement, ends earlier. */
+function settingsFor(timeout: number): Settings {
+  return {
+    default_transaction_read_only: 'on',
+    jit: 'off',
+    max_parallel_workers_per_gather: 0,
+    statement_timeout: Math.ceil(timeout),
+    lock_timeout: Math.ceil(timeout / 2),
+  };
+}
+
+/** Of statements with a filter, which are planned for their values. */
+export function settingsForFilters(timeout: number): Settings {
+  return {
+    ...settingsFor(timeout),
+    plan_cache_mode: 'force_custom_plan',
+    client_connection_check_interval: CHECK_INTERVAL,
+  };
+}
+
+/** @param scope - until the end of the session, or of the transaction */
+export function assignmentsOf(settings: Settings, scope: 'SESSION' | 'LOCAL'): string {
+  const statements = Object.entries(settings).map(([name, value]) => `SET ${scope} ${name} = ${value}`);
+  return statements.join('; ');
+}
+
+/** Connections for lists, beside TypeORM's pool. Each keeps its settings, so that nothing is set and reset for a statement. */
+export class Reader {
+  /** For pages without a filter. */
+  readonly pages: Lane;
+  /** For filters. */
+  readonly quick: Lane;
+  /** For what is slow, each on a connection of its own. */
+  readonly slow: Pool;
+  readonly pools: readonly Pool[];
+
+  /** @param options - as of TypeORM's pool */
+  constructor(options: PoolConfig, { timeout }: ReadOptions, shares: Shares) {
+    this.pages = new Lane(openPool({ ...options, max: shares.pages }, settingsFor(QUICK)));
+    this.quick = new Lane(openPool({ ...options, max: shares.quick }, settingsForFilters(QUICK)));
+    this.slow = openPool({ ...options, max: shares.slow }, settingsForFilters(timeout));
+    this.pools = [this.pages.pool, this.quick.pool, this.slow];
+  }
+
+  get idleCount(): number {
+    return this.pages.idleCount + this.quick.idleCount + this.slow.idleCount;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.pages.end(), this.quick.end(), this.slow.end()]);
+  }
+}
+
+function openPool(options: PoolConfig, settings: Settings): Pool {
+  const pool = new Pool({
+    ...options,
+    verify: (client, done) => {
+      client.query(assignmentsOf(settings, 'SESSION'), (cause: Error | null) => {
+        done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
+      });
+    },
+  });
+  // Its client has an own listener; a statement that needs the connection fails.
+  return pool.on('error', () => undefined);
+}

@@ -1,0 +1,134 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import type { Client, ClientBase } from 'pg';
+import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
+import { holdUntilEndOfTurn } from './lane.js';
+import { hasSessions } from './reader.js';
+import { type Send, send, type Statement, streamOf } from './statement.js';
+
+interface Transaction {
+  readonly dataSource: DataSource;
+  readonly runner: QueryRunner;
+  readonly onCommit: (() => void)[];
+}
+
+const transactions = new AsyncLocalStorage<Transaction>();
+
+export function transactionOf(dataSource: DataSource): Transaction | undefined {
+  const transaction = transactions.getStore();
+  return transaction?.dataSource === dataSource ? transaction : undefined;
+}
+
+/** The query runner of the current transaction, if there is one. */
+export function runnerOf(manager: EntityManager): QueryRunner | undefined {
+  return manager.queryRunner ?? transactionOf(manager.dataSource)?.runner;
+}
+
+/** Sends statements in the current transaction; undefined outside of one. */
+export function sendInTransaction(manager: EntityManager): Send | undefined {
+  const runner = runnerOf(manager);
+  return runner && (async (statement) => sendOn((await runner.connect()) as ClientBase, runner.dataSource, statement));
+}
+
+/** Sends a statement, by its name only if the connection is a session, which prepares it once. */
+function sendOn(client: ClientBase, dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
+  return send(client, hasSessions(dataSource) ? statement : { ...statement, name: undefined });
+}
+
+/** What is sent together with the first and the last statement of a transaction. */
+export interface TransactionEnds<T> {
+  /** After `START TRANSACTION`, before the first statement of the work. */
+  readonly begin?: (send: Send) => Promise<unknown>;
+  /** Before `COMMIT`. The transaction begins for it if the work had no statement. */
+  readonly end?: (send: Send, result: T) => Promise<unknown>;
+}
+
+/** Runs a transaction, which begins and takes a connection at its first statement. Nested, it is a savepoint. */
+export async function runTransaction<T>(
+  dataSource: DataSource,
+  work: () => Promise<T>,
+  ends: TransactionEnds<T> = {},
+): Promise<T> {
+  const outer = transactionOf(dataSource);
+  const onCommit: (() => void)[] = [];
+  if (outer) {
+    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(work));
+    outer.onCommit.push(...onCommit);
+    return result;
+  }
+  let result: T;
+  const own = dataSource.createQueryRunner();
+  const runner = dataSource.createQueryRunner();
+  let client: Client | undefined;
+  let begun: Promise<Client> | undefined;
+  const begin = async () => {
+    const connected = (client = (await own.connect()) as Client);
+    const sendHere: Send = (statement) => sendOn(connected, dataSource, statement);
+    const query = (text: string) => {
+      const itself = () => sendHere({ text, values: [] });
+      return text === 'COMMIT'
+        ? sendTogether(connected, () => ends.end?.(sendHere, result), itself)
+        : sendTogether(connected, itself, () => ends.begin?.(sendHere));
+    };
+    Object.assign(own, { query });
+    await own.startTransaction();
+    return connected;
+  };
+  const connect = async () => {
+    if (runner.isReleased) {
+      throw new QueryRunnerAlreadyReleasedError();
+    }
+    return (begun ??= begin());
+  };
+  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
+  // statements would commit on their own. TypeORM also releases a runner after each statement.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
+  // TypeORM sends a statement some microtasks after it takes the runner: statements that were not awaited still precede the commit.
+  const end = async () => {
+    // First, so that later statements are refused and `begun` does not change any more.
+    Object.assign(runner, { isReleased: true });
+    await begun;
+    await endOfTurn();
+  };
+  try {
+    result = await transactions.run({ dataSource, runner, onCommit }, work);
+    await (ends.end && connect());
+    await end();
+    if (begun) {
+      await own.commitTransaction();
+    }
+    await own.release();
+  } catch (error) {
+    // The caller does not wait for the rollback.
+    void Promise.allSettled([end()]).then(() => rollBack(own, client));
+    throw error;
+  }
+  onCommit.forEach((callback) => {
+    callback();
+  });
+  return result;
+}
+
+/** Sends two statements in one write, where TypeORM would wait for the response to the first. */
+async function sendTogether(client: Client, first: () => unknown, second: () => unknown): Promise<void> {
+  if (!client.pipeline) {
+    await first();
+    await second();
+    return;
+  }
+  holdUntilEndOfTurn(streamOf(client));
+  // The second fails with the first, whose error comes first.
+  await Promise.all([first(), second()]);
+}
+
+/** Ends a transaction that failed, and returns its connection to the pool. */
+async function rollBack(runner: QueryRunner, client: Client | undefined): Promise<void> {
+  try {
+    await client?.query('ROLLBACK');
+  } catch {
+    // The connection is closed, because its state is unknown.
+    void client?.end();
+  } finally {
+    await runner.release();
+  }
+}
