@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { plainToInstance } from 'class-transformer';
-import { Column, DeleteDateColumn, Entity, type EntityManager, PrimaryColumn, DataSource } from 'typeorm';
+import { Column, DataSource, DeleteDateColumn, Entity, type EntityManager, In, MoreThan, Not, PrimaryColumn } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
@@ -35,6 +35,9 @@ class Note {
   @Column('text', { default: 'bells' })
   declare topic: string;
 
+  @Column('text', { nullable: true, transformer: { from: String, to: String } })
+  declare tone: string | null;
+
   @Column('timestamptz', { name: 'rung_at', default: () => 'now()' })
   declare rungAt: Date;
 
@@ -45,7 +48,7 @@ class Note {
 class CreateNotes1767225700000 extends SqlMigration {
   readonly statements = [
     `CREATE TABLE notes (
-      id uuid PRIMARY KEY, note_title text NOT NULL, topic text NOT NULL DEFAULT 'bells',
+      id uuid PRIMARY KEY, note_title text NOT NULL, topic text NOT NULL DEFAULT 'bells', tone text,
       rung_at timestamptz NOT NULL DEFAULT now(), hidden_at timestamptz
     )`,
     'CREATE INDEX notes_topic_rung_at_id_idx ON notes (topic COLLATE "C", rung_at, id)',
@@ -144,6 +147,38 @@ describe('in the order of a column, within a base condition', () => {
     expect(await walk({ where: { topic: 'clocks' } })).toEqual(shown);
     expect(await walk({ where: { topic: "o'clock", hiddenAt: null } })).toEqual(['x']);
     expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
+  });
+
+  it('returns the rows of one of several values, which keep their cursors in whatever order they are', async () => {
+    const shown = ['x', 'g', 'f', 'e', 'd', 'b', 'a'];
+    expect(await walk({ where: { topic: In(['clocks', "o'clock", 'none']) } })).toEqual(shown);
+    expect(await walk({ where: { topic: In(['clocks', "o'clock"]) } }, 'title != "e"')).toEqual(shown.toSpliced(3, 1));
+    expect(await walk({ where: { rungAt: In([new Date('2026-01-01T00:00:00Z'), new Date(0)]) } })).toEqual(['x', 'a']);
+    const title = In(['a', 'c', 'd', 'g']);
+    expect(await walk({ where: { topic: 'clocks', title }, order: latestOfTopic })).toEqual(['g', 'd', 'a']);
+    expect(await walk({ where: { topic: In<string>([]) } })).toEqual([]);
+
+    const pageOf = (topics: string[], after?: unknown) => find(after, { where: { topic: In(topics) } });
+    const { nextCursor } = await pageOf(['clocks', "o'clock"]);
+    expect((await pageOf(["o'clock", 'clocks', "o'clock"], nextCursor)).items.map(({ title }) => title)).toEqual(['f', 'e']);
+    for (const topics of [['clocks'], ['clocks', "o'clock", 'bells'], ["clocks,o'clock"], []]) {
+      await expect(pageOf(topics, nextCursor)).rejects.toMatchObject({ errors: [{ parameter: 'cursor' }] });
+    }
+  });
+
+  it('rejects other operators, null in a list, and several values where the order needs one', async () => {
+    const refused = (where: object, order?: typeof latestOfTopic) =>
+      expect(find(undefined, { where, ...(order && { order }) })).rejects;
+    const supported = '"where" supports values, null and In([…]).';
+    await refused({ topic: Not('clocks') }).toThrow(`The list of Note has the operator "not" for topic: ${supported}`);
+    await refused({ topic: In(Not(In(['clocks']))) }).toThrow(`The list of Note has the operator "in" for topic: ${supported}`);
+    await refused({ rungAt: MoreThan(new Date(0)) }).toThrow(supported);
+    await refused({ hiddenAt: In([null]) }).toThrow('for hiddenAt with null, which equals nothing: leave it out.');
+    await refused({ tone: In(['c']) }).toThrow('for tone, whose column has a transformer: "where" supports one value of it.');
+    await refused({ subject: In(['x']) }).toThrow('Note.subject is not a column');
+    await refused({ topic: In(['clocks']) }, latestOfTopic).toThrow(
+      'The order of Note by rungAt needs one value of topic: rows of several values are not in the order of its index.',
+    );
   });
 
   it('rejects an undefined value in the condition, which would match all rows, and an order that does not fit', async () => {
