@@ -160,6 +160,19 @@ it('lists only rows of the caller, also after the token was rotated', async () =
   expect([await mine(again ?? ada), await mine(carol ?? ada)]).toEqual([[fourth], []]);
 });
 
+it('lists rows by a column of another table, page by page, and a changed value at once', async () => {
+  const api = await service.newClient();
+  const [emma, other] = [await addBook('Emma', 100), await addBook('Ivanhoe', 100)];
+  for (const borrower of ['a', 'b', 'c', 'd', 'e']) await lend(borrower === 'c' ? other : emma, borrower, api);
+  await lend(emma, 'somebody else');
+  const borrowers = async (filter: string) =>
+    (await walk('/v1/loans', { limit: '2', filter }, api)).map(({ borrower }) => borrower);
+  expect(await borrowers('title == "Emma"')).toEqual(['e', 'd', 'b', 'a']);
+  expect(await borrowers('title.startsWith("Em") && borrower != "d"')).toEqual(['e', 'b', 'a']);
+  await service.api.callWith('PATCH', `/v1/books/${other}`, { title: 'Emma' });
+  expect(await borrowers('title == "Emma"')).toEqual(['e', 'd', 'c', 'b', 'a']);
+});
+
 it('calls another service with a time limit, and counts the results', async () => {
   const find = (title: string) => service.api.call('GET', `/v1/covers?title=${encodeURIComponent(title)}`);
   expect(await find('a & b')).toMatchObject({ status: 200, body: { url: 'https://covers.example/1.png' } });
