@@ -21,10 +21,11 @@ export default {
     },
     {
       name: 'features-stand-alone',
-      comment: 'A feature must not import another feature. What both need belongs to the platform.',
+      comment:
+        'Of another feature, import the module and the service that it exports. What else both need belongs to the platform.',
       severity: 'error',
       from: { path: '^src/(?!platform/)([^/]+)/' },
-      to: { path: '^src/(?!platform/)[^/]+/', pathNot: '^src/$1/' },
+      to: { path: '^src/(?!platform/)[^/]+/', pathNot: '^src/(?:$1/|[^/]+/[^/]+\\.(?:module|service)\\.ts$)' },
     },
     {
       name: 'features-only-in-folders',
