@@ -12,18 +12,13 @@ import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema
 import { operationIdOf, sectionsOf } from './operation.decorator.js';
 import { headers, platformSchemas } from './platform-components.js';
 
-/** Title and description of the API. */
-export interface ApiDescription {
-  readonly title: string;
+/** The console shows the first section of the Markdown `description` above the operations, the others below them. */
+export type ApiDescription = OpenAPIObject['info'] & {
   /** One sentence of plain text. */
   readonly summary: string;
-  /** Markdown. The console shows the first section above the operations, the others below them. */
-  readonly description: string;
-  readonly version: string;
-  readonly contact: { readonly name: string };
   /** The `identifier` is an SPDX expression. */
   readonly license: { readonly name: string; readonly identifier: string };
-}
+};
 
 /** Builds the document of an application. @param routes - routes that passed the startup checks */
 export function buildDocument(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {

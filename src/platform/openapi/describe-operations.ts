@@ -6,42 +6,27 @@ import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scope
 import { OperatorError } from '../config/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
 import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../http/problem-types.js';
-import {
-  invalidRequest,
-  jsonPointer,
-  Problem,
-  PROBLEM_MEDIA_TYPE,
-  problemBody,
-  type RequestFault,
-  UNKNOWN_NAME,
-} from '../http/problem.js';
-import { BODY_LIMIT, contentTooLargeProblem } from '../http/read-body.js';
+import { invalidRequest, jsonPointer, Problem, PROBLEM_MEDIA_TYPE, problemBody, UNKNOWN_NAME } from '../http/problem.js';
+import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../http/read-body.js';
 import { bodyRulesOf } from '../http/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
-import type { headers } from './platform-components.js';
 import { operationIdOf, operationOf } from './operation.decorator.js';
+import { headerReferences } from './platform-components.js';
 
 /** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';
-
-/** Extension of an operation: the scopes that a restricted token needs. */
-const REQUIRED_SCOPES = 'x-required-scopes';
 
 const CREDENTIAL =
   'An access token of this service, `items_…`: the operator issues one with `token issue`, and the first start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.';
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
-type Headers = Record<string, { $ref: string }>;
-
-const REQUEST_HEADERS: Headers = { 'X-Request-Id': ref('RequestId') };
-const LIMIT_HEADERS: Headers = { ...REQUEST_HEADERS, RateLimit: ref('RateLimit'), 'RateLimit-Policy': ref('RateLimitPolicy') };
-const CHALLENGE: Headers = { 'WWW-Authenticate': ref('WwwAuthenticate') };
-
-type ProblemAnswer = readonly [Problem, Headers];
+/** Headers of every response, and of those after the rate limit check. */
+const REQUEST_HEADERS = ['X-Request-Id'] as const;
+const LIMIT_HEADERS = [...REQUEST_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
 
 /**
  * Adds the platform's responses, the operation's own problems, and the required scopes to every operation.
@@ -61,13 +46,14 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     }
     byId.delete(id);
     described.set(route.handler, operation);
-    calls.push(...scopesOf(route).map((scope) => ({ scope: code(scope), call: code(call) })));
+    calls.push(...scopesOf(route).map((scope) => ({ scope, call: `\`${call}\`` })));
+    const rules = bodyRulesOf(route);
     describeSecurity(operation, route);
-    describeBody(operation, route);
-    describeResponses(operation, path, route, document.components?.schemas ?? {});
+    describeBody(operation, rules);
+    describeResponses(operation, path, route, problemsOf(operation, path, route, rules, document.components?.schemas ?? {}));
   }
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const lines = byScope.map(([scope, needing]) => `- ${scope}: ${needing.map(({ call }) => call).join(', ')}`);
+  const lines = byScope.map(([scope, needing]) => `- \`${scope}\`: ${needing.map(({ call }) => call).join(', ')}`);
   const scopes = lines.length === 0 ? [] : [`A token can be restricted to scopes:\n\n${lines.join('\n')}`];
   Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
   return described;
@@ -91,16 +77,14 @@ function describeSecurity(operation: Operation, route: Route): void {
   if (tokenPolicyOf(route) === 'public') {
     operation.security = [];
   } else if (scopes.length > 0) {
-    const names = scopes.map(code).join(' and ');
-    const note = `A token that is restricted to scopes needs ${names}.`;
+    const note = `A token that is restricted to scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
     // Linters accept scopes in `security` only for OAuth 2.
-    Object.assign(operation, { [REQUIRED_SCOPES]: scopes });
+    Object.assign(operation, { 'x-required-scopes': scopes });
     operation.description = [operation.description ?? [], note].flat().join('\n\n');
   }
 }
 
-function describeBody(operation: Operation, route: Route): void {
-  const rules = bodyRulesOf(route);
+function describeBody(operation: Operation, rules: BodyRules | undefined): void {
   if (rules) {
     const [media = { schema: {} }] = mediaTypesOf(operation.requestBody);
     const { description = '' } = Object(operation.requestBody) as { description?: string };
@@ -109,61 +93,50 @@ function describeBody(operation: Operation, route: Route): void {
   }
 }
 
-function describeResponses(operation: Operation, path: string, route: Route, schemas: Schemas): void {
+/** The problems that an operation responds with, each with the headers of its own. */
+function problemsOf(operation: Operation, path: string, route: Route, rules: BodyRules | undefined, schemas: Schemas): Problem[] {
+  const scopes = scopesOf(route);
+  const isPublic = tokenPolicyOf(route) === 'public';
+  const takesBody = rules !== undefined || takes(RouteParamtypes.BODY, route);
+  const hasFilter = operation.parameters?.some((each) => 'name' in each && each.name === 'filter');
+  // A route without `@Operation` cannot declare the database's problems.
+  const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
+  const found = [
+    exampleRefusal(operation, schemas),
+    isIdempotent(route) && idempotencyKeyReusedProblem(),
+    takesBody && contentTooLargeProblem(rules?.limit),
+    rules && rules.limit > BODY_LIMIT && exampleProblem(requestTimeout),
+    !isPublic && unauthorizedProblem(),
+    // Slow filters are limited without a token, too.
+    (!isPublic || hasFilter) && rateLimitedProblem(100, 60, 12),
+    scopes.length > 0 && insufficientScopeProblem(scopes),
+    databaseUnavailable(),
+    ...problems.map(exampleProblem),
+    path.includes('{') && exampleProblem(notFound),
+  ];
+  return found.filter((problem) => problem instanceof Problem);
+}
+
+function describeResponses(operation: Operation, path: string, route: Route, problems: readonly Problem[]): void {
   const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
-  const onSuccess = { ...common, ...(isIdempotent(route) && { 'Idempotent-Replayed': ref('IdempotentReplayed') }) };
+  const onSuccess = headerReferences(isIdempotent(route) ? [...common, 'Idempotent-Replayed'] : common);
   for (const success of Object.values(operation.responses)) {
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
-  const answers = answersOf(operation, route, path, exampleFault(operation, schemas), common);
-  const byType = new Map(answers.map((answer) => [answer[0].type, answer]));
-  for (const [status, alike] of Map.groupBy(byType.values(), ([{ type }]) => type.status)) {
-    operation.responses[String(status)] = describe(alike, path);
+  const byType = new Map(problems.map((problem) => [problem.type, problem]));
+  for (const [status, alike] of Map.groupBy(byType.values(), ({ type }) => type.status)) {
+    const isBeforeLimit = alike.every(({ type }) => type === unauthorizedProblem().type);
+    const names = alike.flatMap(({ headers }) => Object.keys(headers));
+    const examples = alike.map((problem) => exampleBody(problem, path));
+    const named = alike.map(({ type }, index) => [type.name, { summary: type.title, value: examples[index] }]);
+    const media = alike.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] };
+    operation.responses[String(status)] = {
+      // Paths instead of Markdown links, for generated code. The console turns them into links.
+      description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type)}\`)`).join(', or '),
+      headers: headerReferences([...(isBeforeLimit ? REQUEST_HEADERS : common), ...names]),
+      content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...media } },
+    };
   }
-}
-
-/** @param common - headers of responses after the rate limit check, if there is one */
-function answersOf(operation: Operation, route: Route, path: string, fault: RequestFault, common: Headers): ProblemAnswer[] {
-  const scopes = scopesOf(route);
-  const isPublic = tokenPolicyOf(route) === 'public';
-  const rules = bodyRulesOf(route);
-  const takesBody = rules !== undefined || takes(RouteParamtypes.BODY, route);
-  const retry = { ...common, 'Retry-After': ref('RetryAfter') };
-  // A route without `@Operation` cannot declare the database's problems.
-  const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
-  const answers: (ProblemAnswer | false)[] = [
-    [invalidRequest([fault]), common],
-    isIdempotent(route) && [idempotencyKeyReusedProblem(), common],
-    takesBody && [contentTooLargeProblem(rules?.limit), common],
-    rules !== undefined && rules.limit > BODY_LIMIT && [exampleProblem(requestTimeout), common],
-    !isPublic && [unauthorizedProblem(), { ...REQUEST_HEADERS, ...CHALLENGE }],
-    // Slow filters are limited without a token, too.
-    (!isPublic || hasFilter(operation)) && [rateLimitedProblem(100, 60, 12), retry],
-    scopes.length > 0 && [insufficientScopeProblem(scopes), { ...common, ...CHALLENGE }],
-    [databaseUnavailable(), retry],
-    ...problems.map((type): ProblemAnswer => [exampleProblem(type), common]),
-    path.includes('{') && [exampleProblem(notFound), common],
-  ];
-  return answers.filter((answer) => answer !== false);
-}
-
-const hasFilter = ({ parameters = [] }: Operation) => parameters.some((each) => 'name' in each && each.name === 'filter');
-
-/** The response of one status, with an example for each type of problem. */
-function describe(answers: readonly ProblemAnswer[], path: string): Operation['responses'][string] {
-  const examples = answers.map(([problem]) => exampleBody(problem, path));
-  const named = answers.map(([{ type }], index) => [type.name, { summary: type.title, value: examples[index] }]);
-  return {
-    // Paths instead of Markdown links, for generated code. The console turns them into links.
-    description: answers.map(([{ type }]) => `${type.title} (${code(problemTypeUri(type))})`).join(', or '),
-    headers: Object.assign({}, ...answers.map(([, headers]) => headers)) as Headers,
-    content: {
-      [PROBLEM_MEDIA_TYPE]: {
-        schema: { $ref: '#/components/schemas/Problem' },
-        ...(answers.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] }),
-      },
-    },
-  };
 }
 
 function exampleProblem(type: ProblemType): Problem {
@@ -190,18 +163,10 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   );
 }
 
-/** An example error: a missing required property, if the body has one. */
-function exampleFault({ requestBody }: Operation, schemas: Schemas): RequestFault {
+/** An example of an invalid request: without a required property, if the body has one. */
+function exampleRefusal({ requestBody }: Operation, schemas: Schemas): Problem {
   const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
   return required === undefined
-    ? { parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }
-    : { pointer: jsonPointer([required]), code: 'required', detail: 'is required' };
-}
-
-function ref(name: keyof typeof headers): { $ref: string } {
-  return { $ref: `#/components/headers/${name}` };
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
+    ? invalidRequest([{ parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }])
+    : invalidRequest([{ pointer: jsonPointer([required]), code: 'required', detail: 'is required' }]);
 }

@@ -26,8 +26,7 @@ function collectClasses(type: unknown, found: Set<Type<object>>): void {
 }
 
 function schemaNameOf(type: Type<object>): string {
-  const schemas = Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined;
-  return schemas?.at(-1)?.name ?? type.name;
+  return (Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined)?.at(-1)?.name ?? type.name;
 }
 
 /** @throws OperatorError if two of the classes, or of those that they contain, have the same name in the OpenAPI document */

@@ -69,3 +69,9 @@ export const headers = {
     'Bearer realm="items", error="invalid_token"',
   ),
 } satisfies Components['headers'];
+
+/** References to the components of response headers. */
+export function headerReferences(names: readonly string[]): Record<string, { $ref: string }> {
+  const components = names.map((name) => name.replaceAll(/^X-|-/g, '').replace('WWW', 'Www'));
+  return Object.fromEntries(names.map((name, index) => [name, { $ref: `#/components/headers/${components[index]}` }]));
+}
