@@ -17,28 +17,15 @@ export function findExcess(json: string, maximumMembers: number): [code: FaultCo
       isInText = character !== '"';
       continue;
     }
-    switch (character) {
-      case ' ':
-      case '\n':
-      case '\r':
-      case '\t':
-        break;
-      case '{':
-      case '[':
-        members += Number(isNext);
-        depth += 1;
-        isNext = true;
-        break;
-      case '}':
-      case ']':
-        depth -= 1;
-        isNext = false;
-        break;
-      default:
-        members += Number(isNext);
-        isNext = character === ',';
-        isInText = character === '"';
+    if (character === ' ' || character === '\n' || character === '\r' || character === '\t') {
+      continue;
     }
+    const isStart = character === '{' || character === '[';
+    const isEnd = character === '}' || character === ']';
+    members += Number(isNext && !isEnd);
+    depth += Number(isStart) - Number(isEnd);
+    isNext = isStart || character === ',';
+    isInText = character === '"';
   }
   if (depth > MAXIMUM_DEPTH) {
     return ['too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`];

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'node:querystring';
+import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
 import { hasBody } from './express.js';
@@ -11,20 +12,27 @@ import { type FaultCode, invalidRequest, Problem } from './problem.js';
 
 export type BodyParser = keyof typeof MEDIA_TYPES;
 
-/** How a route takes its body. */
-export interface BodyRules {
-  readonly parser: BodyParser;
-  readonly mediaTypes: readonly string[];
-  /** Maximum size in bytes. */
-  readonly limit: number;
-  /** Maximum names and elements over all levels. Converting and validating each takes microseconds. */
-  readonly maximumMembers: number;
-  readonly rawBody: boolean;
+export interface BodyParserOptions {
+  /** Maximum size in bytes: 64 KiB by default, and 1 MiB for `multipart`. */
+  limit?: number;
+  /** Media types, such as `text/csv` or `image/*`. By default those of the parser, and any for `raw`. */
+  type?: string | readonly string[];
+  /** Maximum names and elements of JSON or of a form, over all levels: 400 for each 64 KiB of the limit by default. */
+  maximumMembers?: number;
+  /** Class of the elements of a JSON array, with rules. */
+  items?: Type<object>;
+  /** `false` if the handler takes any JSON or form, and checks it itself. */
+  validate?: boolean;
+  /** Keeps the bytes in `request.rawBody`, as `NestFactory.create(AppModule, { rawBody: true })` does. */
+  rawBody?: boolean;
 }
 
-/** Undefined for the default of the parser. */
-type Given = { [Name in 'limit' | 'maximumMembers' | 'rawBody']?: BodyRules[Name] | undefined } & {
-  type?: string | readonly string[] | undefined;
+/** How a route takes its body. Converting and validating each name and element takes microseconds. */
+export type BodyRules = Readonly<BodyParserOptions> & {
+  readonly parser: BodyParser;
+  readonly mediaTypes: readonly string[];
+  readonly limit: number;
+  readonly maximumMembers: number;
 };
 
 const MEDIA_TYPES = {
@@ -44,11 +52,10 @@ const MULTIPART_LIMIT = 1024 * 1024;
 /** Bytes per millisecond of the slowest client of a larger body: 256 kbit/s. */
 const SLOWEST_RATE = 32;
 
-/** @param given - differences from the rules of the parser */
-export function rulesFor(parser: BodyParser, given: Given = {}): BodyRules {
-  const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT, rawBody = false } = given;
-  const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = given;
-  return { parser, mediaTypes: [type].flat(), limit, maximumMembers, rawBody };
+export function rulesFor(parser: BodyParser, options: BodyParserOptions = {}): BodyRules {
+  const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT } = options;
+  const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = options;
+  return { ...options, parser, mediaTypes: [type].flat(), limit, maximumMembers };
 }
 
 /** How a route takes its body unless it declares otherwise. */
@@ -83,7 +90,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
   if (coding !== 'identity') {
     throw faulty('content_encoding', 'must be sent without compression');
   }
-  const bytes = await readBytes(request, rules.limit);
+  const bytes = await readBytes(request, rules);
   if (rules.rawBody) {
     Object.assign(request, { rawBody: bytes });
   }
@@ -106,12 +113,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
  * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit
  */
 export function limitUpload(request: Request, { limit }: BodyRules): void {
-  const { 'content-length': length } = request.headers;
-  if (Number(length ?? 0) > limit) {
-    throw contentTooLargeProblem(limit);
-  }
-  sendContinue(request);
-  allowTime(request, limit);
+  expectBody(request, limit);
   let received = 0;
   // Paused, because the interceptor is to begin.
   request.pause().on('data', ({ length: size }: Buffer) => {
@@ -122,13 +124,22 @@ export function limitUpload(request: Request, { limit }: BodyRules): void {
   });
 }
 
-/** Fails the reader after the time that a slow client needs. */
-function allowTime(request: Request, limit: number): void {
-  requestsWithOwnTime.add(request);
-  const time = BODY_TIME + limit / SLOWEST_RATE;
-  const detail = `The body did not arrive in ${Math.round(time / 1000)} s.`;
-  const timer = setTimeout(() => fail(request, new Problem(requestTimeout, detail)), time).unref();
-  request.once('close', () => clearTimeout(timer));
+/** Lets the client send a body within the limit. The reader of a large one fails after the time that a slow client needs. */
+function expectBody(request: Request, limit: number): void {
+  const { httpVersion, headers, res: response } = request;
+  if (Number(headers['content-length'] ?? 0) > limit) {
+    throw contentTooLargeProblem(limit);
+  }
+  if (httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue') {
+    response?.writeContinue();
+  }
+  if (limit > BODY_LIMIT) {
+    requestsWithOwnTime.add(request);
+    const time = BODY_TIME + limit / SLOWEST_RATE;
+    const detail = `The body did not arrive in ${Math.round(time / 1000)} s.`;
+    const timer = setTimeout(() => fail(request, new Problem(requestTimeout, detail)), time).unref();
+    request.once('close', () => clearTimeout(timer));
+  }
 }
 
 /** Reads no further, and gives the error to who reads. */
@@ -139,22 +150,10 @@ function fail(request: Request, problem: Problem): void {
   request.on('error', () => undefined).destroy(problem);
 }
 
-function sendContinue({ res: response, httpVersion, headers: { expect } }: Request): void {
-  if (httpVersion === '1.1' && expect?.toLowerCase() === '100-continue') {
-    response?.writeContinue();
-  }
-}
-
-async function readBytes(request: Request, limit: number): Promise<Buffer> {
-  const { 'content-length': length = null } = request.headers;
-  if (Number(length) <= limit) {
-    sendContinue(request);
-  }
-  if (limit > BODY_LIMIT) {
-    allowTime(request, limit);
-  }
+async function readBytes(request: Request, { limit }: BodyRules): Promise<Buffer> {
+  expectBody(request, limit);
   try {
-    return await getRawBody(request, { limit, length });
+    return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
     if (error instanceof Problem) {
       throw error;
@@ -170,19 +169,16 @@ function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean
   if (excess) {
     throw faulty(...excess);
   }
-  const value = toJson(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw faulty('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
+  }
   if (typeof value !== 'object' || value === null || Array.isArray(value) !== isArray) {
     throw isArray ? faulty('type', 'must be a JSON array') : faulty('not_object', 'must be a JSON object');
   }
   return value;
-}
-
-function toJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw faulty('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
-  }
 }
 
 function parseForm(text: string, { maximumMembers }: BodyRules): object {

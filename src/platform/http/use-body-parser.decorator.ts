@@ -1,26 +1,9 @@
-import { applyDecorators, SetMetadata, type Type, UsePipes } from '@nestjs/common';
-import { ApiBody, type ApiBodyOptions } from '@nestjs/swagger';
+import { applyDecorators, SetMetadata, UsePipes } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
 import { metadataOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { ItemsPipe } from '../validation/request-validation.pipe.js';
 import { rulesOf } from '../validation/rule.js';
-import { type BodyParser, type BodyRules, rulesFor } from './read-body.js';
-
-export interface BodyParserOptions {
-  /** Maximum size in bytes: 64 KiB by default, and 1 MiB for `multipart`. */
-  limit?: number;
-  /** Media types, such as `text/csv` or `image/*`. By default those of the parser, and any for `raw`. */
-  type?: string | readonly string[];
-  /** Maximum names and elements of JSON or of a form, over all levels: 400 for each 64 KiB of the limit by default. */
-  maximumMembers?: number;
-  /** Class of the elements of a JSON array, with rules. */
-  items?: Type<object>;
-  /** `false` if the handler takes any JSON or form, and checks it itself. */
-  validate?: boolean;
-  /** Keeps the bytes in `request.rawBody`, as `NestFactory.create(AppModule, { rawBody: true })` does. */
-  rawBody?: boolean;
-}
-
-type Declaration = BodyRules & Pick<BodyParserOptions, 'items' | 'validate'>;
+import { type BodyParser, type BodyParserOptions, type BodyRules, rulesFor } from './read-body.js';
 
 const BODY_PARSER = 'body-parser';
 
@@ -32,27 +15,18 @@ const BODY_PARSER = 'body-parser';
  * @param parser - `@Body()` is then an object or array for `json`, an object for `urlencoded`, a string for `text`, a `Buffer` for `raw`
  */
 export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {}): MethodDecorator {
-  const { items } = options;
-  const rules: Declaration = { ...options, ...rulesFor(parser, options) };
-  const documented = documentedBodyOf(rules);
+  const { items, validate } = options;
+  // Otherwise the class of `@Body()` documents it.
+  const isOpen = !items && (parser === 'raw' || parser === 'text' || validate === false);
   return applyDecorators(
-    SetMetadata(BODY_PARSER, rules),
-    ...(documented ? [ApiBody(documented)] : []),
-    ...(items ? [UsePipes(new ItemsPipe(items))] : []),
+    SetMetadata(BODY_PARSER, rulesFor(parser, options)),
+    ...(isOpen ? [ApiBody({ schema: parser === 'text' ? { type: 'string' } : {} })] : []),
+    ...(items ? [ApiBody({ type: [items] }), UsePipes(new ItemsPipe(items))] : []),
   );
 }
 
-/** Undefined if the class of `@Body()` documents it. */
-function documentedBodyOf({ parser, items, validate }: Declaration): ApiBodyOptions | undefined {
-  if (items) {
-    return { type: [items] };
-  }
-  const isOpen = parser === 'raw' || parser === 'text' || validate === false;
-  return isOpen ? { schema: parser === 'text' ? { type: 'string' } : {} } : undefined;
-}
-
-export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): Declaration | undefined {
-  return metadataOf(BODY_PARSER, route) as Declaration | undefined;
+export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): BodyRules | undefined {
+  return metadataOf(BODY_PARSER, route) as BodyRules | undefined;
 }
 
 /** How a route takes a body that is declared or has files. */
