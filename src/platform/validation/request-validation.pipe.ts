@@ -10,7 +10,7 @@ import {
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import { currentRequest } from '../http/express.js';
-import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, Problem, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
+import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
 import { missingBody } from '../http/read-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
@@ -50,11 +50,23 @@ export class RequestValidationPipe extends ValidationPipe {
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const faults = metadata.type === 'body' ? bodyFaults(value) : [];
+    const input = await this.take(value, metadata, faults);
+    if (faults.length > 0) {
+      throw invalidRequest(
+        faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata)),
+        faults.length,
+      );
+    }
+    return input;
+  }
+
+  /** @param faults - to which those of the value are added. @returns the input, unless there are some */
+  protected async take(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
     const isOfClass = !metadata.schema && this.toValidate(metadata) && isObject(value);
     const type = isOfClass ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
-      faults.push(...(type ? takeUnsettable(value as object, type) : []));
       if (type) {
+        faults.push(...takeUnsettable(value as object, type));
         // Nested ones break class-transformer. Nest calls this only later.
         this.stripProtoKeys(value);
       }
@@ -63,20 +75,14 @@ export class RequestValidationPipe extends ValidationPipe {
       if (faults.length === 0 && check?.(input as object)) {
         return input;
       }
-      const validated: unknown = metadata.schema
-        ? await this.schemas.transform(input, metadata)
-        : await super.transform(input, metadata);
-      if (faults.length === 0) {
-        return validated;
-      }
+      return await (metadata.schema ? this.schemas.transform(input, metadata) : super.transform(input, metadata));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) {
         throw error;
       }
       faults.push(...error.faults);
+      return undefined;
     }
-    const first = faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata));
-    throw invalidRequest(first, faults.length);
   }
 }
 
@@ -86,31 +92,23 @@ export class ItemsPipe extends RequestValidationPipe {
     super();
   }
 
-  /** @throws Problem 400 with the first faults */
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+  /** Stops after the first faults. */
+  protected override async take(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
     if (metadata.type !== 'body' || !Array.isArray(value)) {
       return value;
     }
     const items: unknown[] = [];
-    const faults: RequestFault[] = [];
     for (const [index, item] of value.entries()) {
-      try {
-        if (!isObject(item)) {
-          throw invalidRequest([{ pointer: `/${index}`, code: 'type', detail: 'must be an object' }]);
-        }
-        items.push(await super.transform(item, { ...metadata, metatype: this.items, data: String(index) }));
-      } catch (error) {
-        if (!(error instanceof Problem)) {
-          throw error;
-        }
-        faults.push(...(error.errors ?? []));
+      const own: InputFault[] = [];
+      if (isObject(item)) {
+        items.push(await super.take(item, { ...metadata, metatype: this.items }, own));
+      } else {
+        own.push({ path: [], code: 'type', detail: 'must be an object' });
       }
+      for (const fault of own) faults.push({ ...fault, path: [String(index), ...fault.path] });
       if (faults.length >= MAXIMUM_FAULTS) {
         break;
       }
-    }
-    if (faults.length > 0) {
-      throw invalidRequest(faults);
     }
     return items;
   }
