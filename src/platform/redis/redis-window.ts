@@ -11,8 +11,7 @@ const TIMES = { retry: 250, connect: 500, response: 1000 };
 const retry = () => TIMES.retry;
 
 /** Creates a client, which `connect()` starts and ioredis reconnects. While it is disconnected, commands fail at once without retry. */
-export function createRedis(location: RedisLocation): RedisConnection {
-  const { kind, nodes, tls, username, password, sentinelPassword, masterName, database } = location;
+export function createRedis({ kind, nodes, tls, options }: RedisLocation): RedisConnection {
   const server: RedisOptions = {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -24,12 +23,11 @@ export function createRedis(location: RedisLocation): RedisConnection {
     retryStrategy: retry,
     // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to it.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
+    ...options,
     ...(tls && { tls: {} }),
   };
   if (kind === 'cluster') {
-    return new Cluster([...nodes], {
+    return new Cluster(nodes, {
       lazyConnect: true,
       enableOfflineQueue: false,
       redisOptions: server,
@@ -42,16 +40,13 @@ export function createRedis(location: RedisLocation): RedisConnection {
     });
   }
   if (kind === 'single') {
-    return new Redis({ ...server, ...nodes[0], db: database });
+    return new Redis({ ...server, ...nodes[0] });
   }
   return new Redis({
     ...server,
-    sentinels: [...nodes],
-    name: masterName ?? '',
-    db: database,
+    sentinels: nodes,
     sentinelRetryStrategy: retry,
     sentinelCommandTimeout: TIMES.connect,
-    ...(sentinelPassword !== undefined && { sentinelPassword }),
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
   });
 }
