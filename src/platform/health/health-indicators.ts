@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type HealthCheckAttempt, HealthIndicatorService } from '@nestjs/terminus';
+import { Drain } from '../http/drain.js';
 import { Metrics } from '../observability/metrics.js';
 
 const CHECK_TIMEOUT = 3000;
@@ -10,13 +11,13 @@ export type HealthCheck = (options: { signal: AbortSignal }) => PromiseLike<unkn
 /** Modules register the dependencies of their requests here, in their constructors. */
 @Injectable()
 export class HealthIndicators {
-  isShuttingDown = false;
   private readonly names: string[] = [];
   private readonly attempts: HealthCheckAttempt[] = [];
   private running: Promise<readonly string[]> | undefined;
 
   constructor(
     private readonly indicators: HealthIndicatorService,
+    private readonly drain: Drain,
     metrics: Metrics,
   ) {
     const ready = { name: 'items_ready', help: 'Whether /readyz reports that the service accepts requests' };
@@ -38,7 +39,7 @@ export class HealthIndicators {
   /** Names of failed checks. Concurrent calls share one run. */
   async failing(): Promise<readonly string[]> {
     const failing = await (this.running ??= this.check());
-    return this.isShuttingDown ? ['shutdown', ...failing] : failing;
+    return this.drain.hasBegun ? ['shutdown', ...failing] : failing;
   }
 
   private async check(): Promise<readonly string[]> {

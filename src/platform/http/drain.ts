@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
-import { HealthIndicators } from '../health/health-indicators.js';
 import { Metrics } from '../observability/metrics.js';
 import type { HttpServer } from './http-server.js';
 
@@ -20,7 +19,6 @@ export class Drain {
 
   constructor(
     private readonly configuration: Configuration,
-    private readonly indicators: HealthIndicators,
     metrics: Metrics,
   ) {
     metrics.gauge({ name: 'items_draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
@@ -42,7 +40,6 @@ export class Drain {
       return;
     }
     const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
-    this.indicators.isShuttingDown = true;
     this.beginning.abort();
     httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
