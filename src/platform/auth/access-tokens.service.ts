@@ -14,12 +14,6 @@ import { digestOf, fingerprintOf, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'familyId'>>;
 
-/** In milliseconds: how long the old token stays valid, and the lifetime of the new one, by default that of the old one. */
-interface Rotation {
-  overlap: number;
-  lifetime?: number | undefined;
-}
-
 /** Issues, verifies, lists, rotates and revokes access tokens. */
 @Injectable()
 export class AccessTokensService {
@@ -58,9 +52,10 @@ export class AccessTokensService {
   /**
    * Issues a token with the name, scopes and `Idempotency-Key`s of another one, which stays valid during the overlap.
    *
+   * @param times - in milliseconds; the lifetime is by default that of the old token
    * @throws OperatorError if the old token is unknown, no longer valid, or replaced already
    */
-  async rotate(id: string, { overlap, lifetime }: Rotation, by: Attribution) {
+  async rotate(id: string, times: { overlap: number; lifetime?: number | undefined }, by: Attribution) {
     const rotated = await this.database.transaction(async () => {
       const old = await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
       const fault = old?.replacedBy ? `already replaced by ${old.replacedBy}` : old && endOf(old);
@@ -70,15 +65,14 @@ export class AccessTokensService {
         );
       }
       const end = old.expiresAt?.getTime() ?? Infinity;
-      const expiresAt = dateIn(lifetime ?? end - old.createdAt.getTime());
+      const expiresAt = dateIn(times.lifetime ?? end - old.createdAt.getTime());
       const issued = newToken({ name: old.name, scopes: old.scopes, expiresAt, familyId: old.familyId ?? id });
-      const replacedExpiresAt = dateIn(Math.min(overlap, end - Date.now()));
+      const replacedExpiresAt = dateIn(Math.min(times.overlap, end - Date.now()));
       await this.tokens.insert(issued.row);
       await this.tokens.update({ id }, { replacedBy: issued.row.id, expiresAt: replacedExpiresAt });
       return { ...issued, replacedExpiresAt };
     });
-    const { row, replacedExpiresAt } = rotated;
-    audit('token.rotated', by, { ...detailsOf(row), replaces: id, replacedExpiresAt });
+    audit('token.rotated', by, { ...detailsOf(rotated.row), replaces: id, replacedExpiresAt: rotated.replacedExpiresAt });
     return rotated;
   }
 

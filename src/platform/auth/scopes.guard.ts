@@ -4,7 +4,7 @@ import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { isHidden } from '../openapi/operation.decorator.js';
-import { nameOf, type Route } from '../routes/route.js';
+import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { hasScope, isScope, type Principal } from './principal.js';
 
 /** Access to a route: public, or any token with all of these scopes (possibly none). */
@@ -46,9 +46,8 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
 }
 
 /** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
-export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
-  const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
-  return policy as TokenPolicy | undefined;
+export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
 }
 
 /** The scopes that a route requires. */
@@ -61,21 +60,17 @@ export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly
 export function tokenPolicyFaults(route: Route): string[] {
   const policy = tokenPolicyOf(route);
   const stated: unknown = Reflect.getMetadata(TOKEN_POLICY, route.controller.prototype as object, route.name);
-  const rules: [boolean, string][] = [
-    [
-      stated !== undefined && stated !== policy,
+  const faults = [
+    stated !== undefined &&
+      stated !== policy &&
       'has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that decorator.',
-    ],
-    [
-      policy === undefined,
+    policy === undefined &&
       "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
-    ],
-    [
-      policy?.length === 0 && !isHidden(route),
+    policy?.length === 0 &&
+      !isHidden(route) &&
       'requires no scope, so that any token may call it: name a scope in @RequireScopes().',
-    ],
   ];
-  return rules.filter(([isBroken]) => isBroken).map(([, fault]) => `${nameOf(route)} ${fault}`);
+  return faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`));
 }
 
 /** Errors of the policy of a handler of messages, whose guards have no token to check. */

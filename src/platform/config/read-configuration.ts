@@ -14,8 +14,6 @@ const classes = new Set<Type<object>>();
 const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
 const scope = new AsyncLocalStorage<Configuration>();
 
-const nothing = { value: () => ({}) };
-
 /**
  * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values available in `ConfigService`. They are
  * validated together with those of the platform, before the application is created.
@@ -104,6 +102,7 @@ function similarNames(environment: NodeJS.ProcessEnv): string[] {
 
 /** Some variables are passwords, and would be printed with any object that refers to them. */
 function preventPrinting(target: object): void {
+  const nothing = { value: () => ({}) };
   Object.defineProperties(target, { toJSON: nothing, [inspect.custom]: nothing });
 }
 

@@ -130,12 +130,6 @@ const GENERAL_TYPES = [badRequest, notFound, methodNotAllowed, contentTooLarge, 
 
 /** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
 export function typeOfStatus(status: number): ProblemType {
-  return (
-    GENERAL_TYPES.find((type) => type.status === status) ?? {
-      name: 'about:blank',
-      status,
-      title: STATUS_CODES[status] ?? 'Error',
-      remedy: '',
-    }
-  );
+  const unknown = { name: 'about:blank', status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
+  return GENERAL_TYPES.find((type) => type.status === status) ?? unknown;
 }

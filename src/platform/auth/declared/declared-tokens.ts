@@ -134,20 +134,19 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
   const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
-  const rules: [boolean, string][] = [
-    [[name, ...scopes].some(isSecret), 'has a token or a SHA-256 in the wrong field: write name:token:scopes'],
-    [!isTokenName(name), `has an invalid name: write ${TOKEN_NAME_RULE} before the first colon`],
-    [
-      !isDigest && !isWellFormedToken(credential),
+  const faults = [
+    [name, ...scopes].some(isSecret) && 'has a token or a SHA-256 in the wrong field: write name:token:scopes',
+    !isTokenName(name) && `has an invalid name: write ${TOKEN_NAME_RULE} before the first colon`,
+    !isDigest &&
+      !isWellFormedToken(credential) &&
       'needs a token or the 64 hexadecimal digits of a SHA-256 after its first colon, without spaces',
-    ],
-    [tokens.has(fingerprint), 'repeats the token of an earlier line: remove one of the two'],
-    [rest.length > 0 && scopes.length === 0, 'has no scopes after the second colon: remove this colon to grant all scopes'],
-    [!scopes.every(isScope), 'has an invalid scope: use visible ASCII characters except " and \\'],
+    tokens.has(fingerprint) && 'repeats the token of an earlier line: remove one of the two',
+    rest.length > 0 && scopes.length === 0 && 'has no scopes after the second colon: remove this colon to grant all scopes',
+    !scopes.every(isScope) && 'has an invalid scope: use visible ASCII characters except " and \\',
   ];
   const id = v5(fingerprint, NAMESPACE);
   tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
-  return rules.find(([isBroken]) => isBroken)?.[1];
+  return faults.find((fault) => fault !== false);
 }
 
 /** Names and scopes are logged, so they must not contain a secret. */
