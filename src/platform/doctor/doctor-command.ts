@@ -46,29 +46,18 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
     const database = app.get(Database);
     const open = async (url?: string) =>
       new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
-    return {
-      fine: true,
-      found: 'valid',
-      next: [namesCheck(settings), ...serviceChecks(settings), ...databaseChecks(settings, open)],
+    const misspelled = misspelledVariables(settings);
+    const names: Check = {
+      name: 'configuration.names',
+      advice: 'Correct the names: until then, these variables have no effect.',
+      severity: 'warn',
+      run: () => ({ fine: misspelled.length === 0, found: misspelled.join(', ') || 'none is misspelled' }),
     };
+    return { fine: true, found: 'valid', next: [names, ...serviceChecks(settings), ...databaseChecks(settings, open)] };
   };
   const results = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
   await app?.close();
   return results;
-}
-
-/** A misspelled variable has no effect, and its default applies. */
-function namesCheck(settings: Configuration): Check {
-  const misspelled = misspelledVariables(settings);
-  return {
-    name: 'configuration.names',
-    advice: 'Correct the names: until then, these variables have no effect.',
-    severity: 'warn',
-    run: () => ({
-      fine: misspelled.length === 0,
-      found: misspelled.join(', ') || 'none is misspelled',
-    }),
-  };
 }
 
 /** Runs checks concurrently, then the checks that depend on those that did not fail. @returns their results in order */

@@ -8,15 +8,9 @@ import type { Check } from './check.js';
 
 /** Checks the timeouts, the keys of the issuer, and Redis. */
 export function serviceChecks(settings: Configuration): Check[] {
-  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT } = settings;
-  const { DATABASE_CONNECTION_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement } = settings;
-  const {
-    AUTH_JWT_ISSUER: issuer,
-    AUTH_JWT_JWKS_URL: keysUrl,
-    AUTH_TOKENS_FILE: file,
-    REDIS_URL = '',
-    RATE_LIMIT_REPLICAS: replicas,
-  } = settings;
+  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT, DATABASE_CONNECTION_TIMEOUT } = settings;
+  const { DATABASE_STATEMENT_TIMEOUT: statement, RATE_LIMIT_REPLICAS: replicas, REDIS_URL = '' } = settings;
+  const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, AUTH_TOKENS_FILE: file } = settings;
   // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
   const timeouts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
@@ -26,12 +20,7 @@ export function serviceChecks(settings: Configuration): Check[] {
   ];
   const redis = parseRedisUrl(REDIS_URL);
   return [
-    {
-      name: 'timeouts',
-      advice: advice.join(' '),
-      severity: 'warn',
-      run: () => ({ fine: advice.length === 0, found: timeouts }),
-    },
+    { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found: timeouts }) },
     {
       name: 'auth.tokens-file',
       advice: FILE_REMEDY,

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { totalmem } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import express, { type RequestHandler } from 'express';
 import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
+import { within } from '../time/duration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
 import { warnOnceAMinute } from './warn-once-a-minute.js';
@@ -32,7 +32,7 @@ export class MetricsServer implements OnApplicationShutdown {
     const warn = warnOnceAMinute(new Logger('Metrics'));
     this.app.get('/metrics', async (_request, response) => {
       const texts = registry.getMetricsAsArray().map(({ name }) =>
-        inTime(registry.getSingleMetricAsString(name)).catch((error: unknown) => {
+        within(COLLECTION_TIMEOUT, registry.getSingleMetricAsString(name)).catch((error: unknown) => {
           notRead.inc();
           warn(`metric ${name} not read`, error);
           return '';
@@ -53,14 +53,6 @@ export class MetricsServer implements OnApplicationShutdown {
   onApplicationShutdown(): void {
     this.server?.close().closeAllConnections();
   }
-}
-
-/** @throws Error if it takes longer than a scrape may */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const late = delay(COLLECTION_TIMEOUT, undefined, { ref: false }).then(() => {
-    throw new Error(`It was not read in ${COLLECTION_TIMEOUT} ms.`);
-  });
-  return Promise.race([work, late]);
 }
 
 function addProcessMetrics(metrics: Metrics): void {

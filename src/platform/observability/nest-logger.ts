@@ -17,8 +17,7 @@ export const AUDIT_CONTEXT = 'Audit';
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
 /** Milliseconds to wait for a slow reader of the log, and between two attempts. */
-const READER_TIMEOUT = 1000;
-const READER_INTERVAL = 5;
+const TIMES = { reader: 1000, retry: 5 };
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
@@ -29,11 +28,8 @@ export const droppedLines = new Counter({
   registers: [],
 });
 
-/** Levels below an object that are logged, as by Nest's `ConsoleLogger`. */
-const MAXIMUM_DEPTH = 5;
-
-/** Elements of an array that are logged, as by `ConsoleLogger`. */
-const MAXIMUM_ELEMENTS = 100;
+/** Levels below an object and elements of an array that are logged, as by Nest's `ConsoleLogger`. */
+const LIMITS = { levels: 5, elements: 100 };
 
 /** Stands for a value whose parts throw. */
 const UNREADABLE = '[unreadable]';
@@ -155,7 +151,7 @@ function loggable(value: unknown, above: readonly unknown[] = []): unknown {
     if (Error.isError(value)) {
       return describeError(value);
     }
-    return above.length > MAXIMUM_DEPTH ? inspect(value, { depth: -1 }) : partsOf(value as object, [...above, value]);
+    return above.length > LIMITS.levels ? inspect(value, { depth: -1 }) : partsOf(value as object, [...above, value]);
   } catch {
     return Error.isError(value) ? { type: 'Error', message: UNREADABLE } : UNREADABLE;
   }
@@ -170,7 +166,7 @@ function partsOf(value: object & { toJSON?: () => unknown }, within: readonly un
     return loggable(json, within);
   }
   if (Array.isArray(value) || types.isSet(value)) {
-    return [...value].slice(0, MAXIMUM_ELEMENTS).map((each) => loggable(each, within));
+    return [...value].slice(0, LIMITS.elements).map((each) => loggable(each, within));
   }
   if (types.isMap(value)) {
     return Object.fromEntries(Array.from(value, ([key, each]) => [textOf(loggable(key, within)), loggable(each, within)]));
@@ -201,7 +197,7 @@ export class LogOutput {
   constructor(private readonly fd: number) {}
 
   write(line: string): void {
-    const deadline = performance.now() + (this.isFailing ? 0 : READER_TIMEOUT);
+    const deadline = performance.now() + (this.isFailing ? 0 : TIMES.reader);
     // A dropped line may have been written in part.
     let rest = Buffer.from(this.isFailing ? `\n${line}` : line);
     while (rest.length > 0) {
@@ -212,7 +208,7 @@ export class LogOutput {
           this.drop(error);
           return;
         }
-        Atomics.wait(neverNotified, 0, 0, READER_INTERVAL);
+        Atomics.wait(neverNotified, 0, 0, TIMES.retry);
       }
     }
     this.isFailing = false;
