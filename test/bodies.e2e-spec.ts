@@ -3,7 +3,7 @@ import { Body, Controller, Delete, Get, Module } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { RequireScopes } from '../src/platform/index.js';
 import { ImportsModule } from './fixtures/imports/imports.module.js';
-import { Payments, PaymentsModule } from './fixtures/webhook/payments.module.js';
+import { PaymentsController, PaymentsModule } from './fixtures/webhook/payments.module.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -177,7 +177,7 @@ describe('a webhook', () => {
     expect((await deliver('{ "id" : "first" }')).status).toBe(204);
     expect((await deliver('{"id":"forged"}', '{"id":"other"}')).status).toBe(401);
     expect((await deliver('{"id":"not whole')).status).toBe(400);
-    expect(service.app.get(Payments).events).toEqual(['first']);
+    expect(service.app.get(PaymentsController).events).toEqual(['first']);
   });
 });
 

@@ -90,7 +90,7 @@ it('runs guards, pipes, filters and repositories', async () => {
   expect(await call('POST', 'users', { firstName: ' Ada ' })).toEqual([201, ada]);
   expect(await call('GET', 'users')).toEqual([200, [ada]]);
   expect(await call('GET', 'users/2')).toEqual([404, expect.objectContaining({ type: '/docs/problems#not-found' })]);
-  expect(await call('GET', 'users/teapot')).toEqual([418, { message: 'short and stout' }]);
+  expect(await call('GET', 'users/x')).toEqual([418, { message: expect.stringContaining('numeric string') }]);
   expect((await call('DELETE', 'users/1'))[0]).toBe(200);
   expect((await call('POST', 'cats', { name: 'Momo', age: 3 }))[0]).toBe(201);
 });

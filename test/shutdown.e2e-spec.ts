@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, Module } from '@nestjs/common';
+import { Controller, Get, Injectable, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
 import { startApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
-import { Metrics, RequireScopes } from '../src/platform/index.js';
+import { Drain, Metrics, RequireScopes } from '../src/platform/index.js';
 import { TicksModule } from './fixtures/ticks/ticks.module.js';
 import { ServiceProcess } from './support/process.js';
 import { sendRaw } from './support/raw-http.js';
@@ -94,8 +95,50 @@ describe('a signal', () => {
   );
 });
 
+/** A client of another service, opened and closed as in Nest's recipe for Prisma. */
+@Injectable()
+class Clock implements OnModuleDestroy {
+  private isClosed = false;
+
+  onModuleDestroy(): void {
+    this.isClosed = true;
+  }
+
+  async tell(ms: number): Promise<{ now: number }> {
+    await delay(ms);
+    if (this.isClosed) throw new Error('The clock is closed.');
+    return { now: Date.now() };
+  }
+}
+
+@Controller('clock')
+@RequireScopes('clock')
+class ClockController {
+  constructor(
+    private readonly clock: Clock,
+    private readonly drain: Drain,
+  ) {}
+
+  /** Lines without an end, for clients that do not understand server-sent events. */
+  @Get('lines')
+  listLines(): StreamableFile {
+    return new StreamableFile(Readable.from(this.lines()), { type: 'application/x-ndjson' });
+  }
+
+  /** Responds when the service shuts down. */
+  @Get('last')
+  async getLast(): Promise<{ now: number }> {
+    await once(this.drain.signal, 'abort');
+    return this.clock.tell(200);
+  }
+
+  private async *lines(): AsyncGenerator<string> {
+    while (!this.drain.hasBegun) yield `${JSON.stringify(await this.clock.tell(50))}\n`;
+  }
+}
+
 describe('the modules of features', () => {
-  @Module({ imports: [AppModule, TicksModule] })
+  @Module({ imports: [AppModule, TicksModule], controllers: [ClockController], providers: [Clock] })
   class FeatureModule {}
 
   let service: Service;
@@ -122,8 +165,8 @@ describe('the modules of features', () => {
 
   it('are destroyed after the last response, and streams without an end are ended when the shutdown begins', async () => {
     const ticks = await begin('/v1/ticks', 'data: {"tick":0}\n');
-    const lines = await begin('/v1/ticks/lines', '{"now":');
-    const last = get('/v1/ticks/last');
+    const lines = await begin('/v1/clock/lines', '{"now":');
+    const last = get('/v1/clock/last');
     await eventually(async () => (await service.app.get(Metrics).registry.metrics()).includes('items_http_requests_in_flight 3'));
     await service.app.close();
     expect((await last).status).toBe(200);
