@@ -2,9 +2,10 @@ import { Module } from '@nestjs/common';
 import { LibraryModule } from './fixtures/library/library.module.js';
 import { WidgetsModule } from './fixtures/widgets/widgets.module.js';
 import { describePromises, type Row } from './support/promises.js';
+import { OrdersModule } from './support/orders.js';
 import { SamplesModule } from './support/samples.js';
 
-@Module({ imports: [SamplesModule, WidgetsModule, LibraryModule] })
+@Module({ imports: [SamplesModule, OrdersModule, WidgetsModule, LibraryModule] })
 class OtherTeamsModule {}
 
 const { FUZZ_REQUESTS = '5000' } = process.env;
@@ -14,6 +15,8 @@ describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
 // Features that items do not use: constraints, updates, and rows that belong to other rows.
 describePromises('/v1/widgets', others);
 describePromises('/v1/samples', others);
+// Bodies of all media types, objects within lists, headers, and responses that are not JSON.
+describePromises('/v1/orders', others);
 
 const byTitle = ({ title: a, id }: Row, { title: b, id: other }: Row) =>
   Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))) || (id < other ? -1 : 1);

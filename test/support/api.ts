@@ -30,6 +30,18 @@ export interface ProblemBody {
 /** Must never be in a problem: stacks, SQL, source paths, names of our libraries. */
 export const LEAKS = /\\n +at |node_modules|\.[jt]s:\d|SELECT |INSERT |QueryFailed|typeorm|pglite|postgres|sqlstate/i;
 
+export const EVENT_STREAM = /^text\/event-stream\b/;
+
+/** Nest sends the number of a handler as HTML. @throws SyntaxError for invalid JSON, unless the response has another type */
+function parseBody(mediaType: string | null, text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch (error) {
+    if (/json/.test(mediaType ?? '')) throw error;
+    return text;
+  }
+}
+
 /** A client of one running service with one token. */
 export class Api {
   constructor(
@@ -37,11 +49,15 @@ export class Api {
     readonly token: string,
   ) {}
 
-  /** Sends a request and parses the response as JSON. */
+  /** Sends a request and parses the response as JSON. Of an event stream, which has no end, it reads nothing. */
   async send<Body = ProblemBody>(method: string, path: string, init: RequestInit = {}): Promise<Answer<Body>> {
     const response = await fetch(this.origin + path, { method, ...init });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text === '' ? undefined : JSON.parse(text)) as Body };
+    const { status, headers } = response;
+    if (EVENT_STREAM.test(headers.get('Content-Type') ?? '')) {
+      await response.body?.cancel();
+      return { status, headers, body: undefined as Body };
+    }
+    return { status, headers, body: parseBody(headers.get('Content-Type'), await response.text()) as Body };
   }
 
   /** The same with the token. */

@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { type Answer, Api, type ProblemBody } from './api.js';
 
 export interface Media {
-  schema: { $ref: string };
+  schema: { $ref?: string };
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
 }
@@ -25,11 +25,16 @@ export interface Operation {
   'x-required-scopes'?: string[];
 }
 
+export interface Property {
+  type: string | string[];
+  example?: unknown;
+  examples?: unknown[];
+  enum?: unknown[];
+  format?: string;
+}
+
 export interface Schema {
-  properties: Record<
-    string,
-    { type: string | string[]; example?: unknown; examples?: unknown[]; enum?: unknown[]; format?: string }
-  >;
+  properties: Record<string, Property>;
   required?: string[];
 }
 
@@ -52,6 +57,7 @@ const ONLY_ON_REPEATS = 'Idempotent-Replayed';
 /** The document of a running service, against which its responses are checked. */
 export class Contract {
   private readonly schemas = new Ajv2020({ strict: false });
+  private readonly validators = new WeakMap<object, ValidateFunction>();
 
   constructor(readonly document: Document) {
     addFormats.default(this.schemas);
@@ -91,25 +97,34 @@ export class Contract {
     return this.schemaOf(operation.requestBody);
   }
 
-  /** The schema of the body of a request or response. */
+  /** The schema of the body of a request or response, if it is one of the components. */
   schemaOf(documented: { content?: Record<string, Media> } | undefined): Schema {
     const [media] = Object.values(documented?.content ?? {});
-    return this.document.components.schemas[media?.schema.$ref.split('/').at(-1) ?? ''] ?? { properties: {} };
+    return this.document.components.schemas[media?.schema.$ref?.split('/').at(-1) ?? ''] ?? { properties: {} };
   }
 
   /** Errors of a value against the schema of a media type. */
   faultsOf({ schema }: Media, value: unknown): unknown[] {
-    const validate = this.schemas.getSchema(`openapi.json${schema.$ref}`);
     const { errors = [] } = Object(value) as Partial<ProblemBody>;
-    const unlisted = errors.filter(({ code }) => schema.$ref.endsWith('/Problem') && !this.errorCodes.includes(code));
-    return validate ? [...faultsBy(validate, value), ...unlisted] : [`${schema.$ref} leads nowhere`];
+    const unlisted = errors.filter(({ code }) => schema.$ref?.endsWith('/Problem') && !this.errorCodes.includes(code));
+    return [...faultsBy(this.validatorOf(schema), value), ...unlisted];
+  }
+
+  /** @throws Error if a reference of the schema leads nowhere */
+  private validatorOf(schema: object): ValidateFunction {
+    const compile = () => {
+      const text = JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"openapi.json#');
+      return this.schemas.compile(JSON.parse(text) as object);
+    };
+    return this.validators.getOrInsertComputed(schema, compile);
   }
 
   /** Errors of a response: an undocumented status, media type, header or body. */
   faultsOfAnswer(operation: Operation, { status, headers, body }: Answer<unknown>): unknown[] {
     const documented = operation.responses[status];
     const mediaType = headers.get('content-type');
-    const media = documented?.content?.[mediaType?.split(';')[0] ?? ''];
+    const [type = ''] = mediaType?.split(';') ?? [];
+    const media = documented?.content?.[type];
     const isBodiless = !documented?.content && mediaType === null && (body === undefined || body === '');
     if (!documented || !(media ?? isBodiless)) {
       return [`${operation.operationId} does not document ${status} ${mediaType}`];
@@ -117,7 +132,7 @@ export class Contract {
     const ofHeaders = Object.entries(documented.headers).flatMap(([name, header]) =>
       this.faultsOfHeader(name, header, headers.get(name)),
     );
-    return [...ofHeaders, ...(media ? this.faultsOf(media, body) : [])];
+    return [...ofHeaders, ...(media && isJson(type) ? this.faultsOf(media, body) : [])];
   }
 
   private faultsOfHeader(name: string, header: Header, text: string | null): unknown[] {
@@ -135,6 +150,11 @@ export class Contract {
 
 function faultsBy(validate: ValidateFunction, value: unknown): unknown[] {
   return validate(value) ? [] : (validate.errors ?? []);
+}
+
+/** Whether a schema describes its values; a text has whatever the media type allows. */
+export function isJson(mediaType: string): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\b/.test(mediaType);
 }
 
 /** All examples of a body. */

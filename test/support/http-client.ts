@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { EVENT_STREAM } from './api.js';
 
 /** A response with its bytes, and the monotonic times in milliseconds of the start of its request and of its end. */
 export interface Reply {
@@ -14,12 +16,20 @@ export interface Reply {
 /** Longest silence that counts as slow and not as a hang, in milliseconds: the `timeout` of requests. */
 export const HANG = 15_000;
 
-/** @throws Error without a complete response: refused, reset, or silent for {@link HANG} */
+/**
+ * The whole response, or the first part of an event stream, which has no end.
+ *
+ * @throws Error without a complete response: refused, reset, or silent for {@link HANG}
+ */
 export function answerTo(outgoing: ClientRequest): Promise<{ response: IncomingMessage; body: string }> {
   return new Promise((resolve, reject) => {
     outgoing.on('timeout', () => outgoing.destroy(new Error(`No answer for ${HANG} ms.`)));
     outgoing.on('error', reject);
-    outgoing.on('response', (response) => void text(response).then((body) => resolve({ response, body }), reject));
+    outgoing.on('response', (response) => {
+      const isStream = EVENT_STREAM.test(response.headers['content-type'] ?? '');
+      const body = isStream ? once(response, 'data').then(String) : text(response);
+      void body.then((whole) => resolve({ response: isStream ? response.destroy() : response, body: whole }), reject);
+    });
   });
 }
 

@@ -2,8 +2,11 @@ import { METHODS } from 'node:http';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import * as fc from 'fast-check';
 import { generateToken } from '../../../src/platform/auth/token-format.js';
-import type { Document, Operation } from '../contract.js';
-import { bodiesNear, bodiesOf, faultsOf, type JsonObject, textsNear, valuesNear, valuesOf } from './values.js';
+import { type Document, isJson, type Media, type Operation } from '../contract.js';
+import { type Body, type BodyMedia, bodyMediaOf, contentTypeOf, encode, isOpen, valuesIn } from './bodies.js';
+import { bodiesNear, faultsOf, type JsonObject, textsNear, valuesNear, valuesOf } from './values.js';
+
+const JSON_TYPE = 'application/json';
 
 interface Parameter {
   in: string;
@@ -30,13 +33,18 @@ export interface Known {
 export interface Described {
   method: string;
   path: string;
+  /** Whether its path is that of the collection and more. */
+  isBelow: boolean;
   /** The parameter of its path that is the id of a row, if it is about one. */
   rowId: string | undefined;
-  /** All that its path has. */
+  /** All that its path has, also as that of a row. */
   methods: readonly string[];
   operation: Operation;
   parameters: readonly Parameter[];
+  /** The schema of a body in JSON. */
   body: JsonObject | undefined;
+  /** How it takes a body. */
+  media: BodyMedia | undefined;
   successes: readonly number[];
   /** Requests that the document admits. */
   drafts: fc.Arbitrary<Draft>;
@@ -46,10 +54,9 @@ export interface Described {
 /** A request before it is put into bytes. */
 export interface Draft {
   parameters: readonly { in: string; name: string; value: string }[];
+  /** The body before its media type gives it a form. */
   json: unknown;
 }
-
-type Body = string | Uint8Array<ArrayBuffer> | undefined;
 
 export interface FuzzRequest {
   method: string;
@@ -72,7 +79,7 @@ export interface Attempt {
 
 interface Resolved {
   parameters?: Parameter[];
-  requestBody?: { content: Record<string, { schema: JsonObject }> };
+  requestBody?: { content: Record<string, Media & { schema: JsonObject }> };
 }
 
 /** The operations of a collection and of its rows. */
@@ -86,17 +93,26 @@ export function describedOperations(document: Document, collection: string, know
   return paths.flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
       const { parameters = [], requestBody } = resolved.paths[path]?.[method] ?? {};
-      const body = requestBody?.content['application/json']?.schema;
+      const media = bodyMediaOf(requestBody?.content ?? {});
+      const body = media && isJson(media.type) ? media.schema : undefined;
       const statuses = Object.keys(operation.responses).map(Number);
       const successes = statuses.filter((status) => status < 300);
-      const values = body ? bodiesOf(body) : fc.constant(undefined);
-      const bodies = method === 'post' ? known.bodies : undefined;
+      const values = media ? valuesIn(media) : fc.constant(undefined);
+      const bodies = method === 'post' && path === collection ? known.bodies : undefined;
       const drafts = draftsOf(parameters, bodies ? fc.oneof(bodies, bodies, bodies, values) : values, known);
+      const isBelow = path !== collection;
       const rowId = /\{(\w+)\}$/.exec(path)?.[1];
-      const methods = Object.keys(item).map((other) => other.toUpperCase());
-      return { method: method.toUpperCase(), path, methods, operation, parameters, body, successes, drafts, known, rowId };
+      const also = paths.filter(([other]) => isAlso(path, other)).flatMap(([, other]) => Object.keys(other));
+      const methods = also.map((name) => name.toUpperCase());
+      const request = { method: method.toUpperCase(), path, methods, isBelow, rowId, parameters, body, media };
+      return Object.assign(request, { operation, successes, drafts, known });
     }),
   );
+}
+
+/** Whether a path is also one of a template. */
+function isAlso(path: string, template: string): boolean {
+  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
 }
 
 function draftsOf(parameters: readonly Parameter[], values: fc.Arbitrary<unknown>, known: Known): fc.Arbitrary<Draft> {
@@ -160,7 +176,7 @@ function textsNearOf({ in: location, name, schema }: Parameter, { known }: Descr
   return texts.map((text) => ({ text, isRight: isRight(text) }));
 }
 
-export function requestOf({ method, path, known }: Described, { parameters, json }: Draft): FuzzRequest {
+export function requestOf({ method, path, known, media }: Described, { parameters, json }: Draft): FuzzRequest {
   const sent = (location: string) =>
     parameters.filter((parameter) => parameter.in === location).map(({ name, value }) => [name, value] as const);
   const values = { ...known.parents, ...Object.fromEntries(sent('path')) };
@@ -171,21 +187,31 @@ export function requestOf({ method, path, known }: Described, { parameters, json
     target: search.length === 0 ? target : `${target}?${search.join('&')}`,
     headers: [['Authorization', `Bearer ${known.token}`] as const, ...sent('header')],
   };
-  return json === undefined ? request : withBody(request, JSON.stringify(json));
+  return json === undefined || !media ? request : withBody(request, media.type, encode(media, json));
 }
 
-function withBody(request: FuzzRequest, body: Body): FuzzRequest {
-  return { ...request, headers: [...request.headers, ['Content-Type', 'application/json']], body };
+function withBody(request: FuzzRequest, type: string, body: Body): FuzzRequest {
+  return { ...request, headers: [...request.headers, ['Content-Type', contentTypeOf(type)]], body };
 }
 
-/** A request that must succeed, or fail as the operation says for states that it may meet: nothing there, or a value taken. */
-export function accepted(request: FuzzRequest, { operation, successes }: Described): Attempt {
+/**
+ * A request that must succeed, or fail as the operation says for states that it may meet: nothing there, or a value taken. A
+ * document cannot say which texts and files a handler takes.
+ */
+export function accepted(request: FuzzRequest, { operation, successes, media }: Described): Attempt {
   const conflicts = [404, 409].filter((status) => Object.hasOwn(operation.responses, String(status)));
-  return { request, operation, statuses: [...successes, ...conflicts] };
+  return { request, operation, statuses: [...successes, ...conflicts, ...(media && isOpen(media) ? [400] : [])] };
 }
 
-function refused(request: FuzzRequest, { operation }: Described, ...locations: string[]): Attempt {
-  return { request, operation, statuses: [400], locations };
+function refused(request: FuzzRequest, { operation, parameters }: Described, ...locations: string[]): Attempt {
+  // A handler checks its headers itself, because Nest runs no pipes for them.
+  const isOfHandler = parameters.some(({ name, in: where }) => isOwnHeader(name, where) && locations.includes(name));
+  return { request, operation, statuses: [400], ...(!isOfHandler && { locations }) };
+}
+
+/** Whether a parameter is a header of the handler, not of the platform. */
+function isOwnHeader(name: string, location: string): boolean {
+  return location === 'header' && name !== 'Idempotency-Key';
 }
 
 /** A request with a body that its schema may or may not admit. */
@@ -251,10 +277,13 @@ function otherParameters(operation: Described): Attempts[] {
       names.map((name) => ({ in: 'query', name })),
       fc.constant(['x']),
     ),
-    ...sent.map((parameter) => {
-      const texts = textsOf(parameter, known);
-      return fc.tuple(fc.constant(parameter), fc.tuple(texts, texts));
-    }),
+    // Two headers are one with a comma.
+    ...sent
+      .filter((parameter) => !isOwnHeader(parameter.name, parameter.in))
+      .map((parameter) => {
+        const texts = textsOf(parameter, known);
+        return fc.tuple(fc.constant(parameter), fc.tuple(texts, texts));
+      }),
     ...sent.filter(({ required }) => required).map((parameter) => fc.tuple(fc.constant(parameter), fc.constant([]))),
   ];
   return changes.map((change) =>
@@ -274,10 +303,11 @@ function bodyValues(operation: Described): Attempts[] {
 }
 
 function bodyBytes(operation: Described): Attempts[] {
-  const { drafts, body, operation: documented } = operation;
-  if (!body) return [];
+  const { drafts, body, media, operation: documented } = operation;
+  const [, maximum = Number.NaN] = /at most (\d+) bytes/.exec(JSON.stringify(documented.responses['413'])) ?? [];
+  if (!body) return media ? otherBytes(operation, media, Number(maximum)) : [];
   const attemptWith = (draft: Draft, bytes: Body): Attempt => {
-    const request = withBody(requestOf(operation, { ...draft, json: undefined }), bytes);
+    const request = withBody(requestOf(operation, { ...draft, json: undefined }), JSON_TYPE, bytes);
     try {
       const json: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(bytes ?? '')));
       // A body that is nested too deeply is rejected as a whole, without a position.
@@ -290,7 +320,6 @@ function bodyBytes(operation: Described): Attempts[] {
   const spelt = fc
     .tuple(drafts, fc.constantFrom(...SPELLINGS))
     .map(([draft, spell]) => attemptWith(draft, spell(JSON.stringify(draft.json))));
-  const [, maximum = Number.NaN] = /at most (\d+) bytes/.exec(JSON.stringify(documented.responses['413'])) ?? [];
   // As many bytes as the response 413 of the document says, and more.
   const sized = fc.tuple(drafts, fc.constantFrom(0, 1, 70_000)).map(([draft, more]): Attempt => {
     const json = JSON.stringify(draft.json);
@@ -299,6 +328,23 @@ function bodyBytes(operation: Described): Attempts[] {
     return more === 0 ? attempt : { request: attempt.request, operation: documented, statuses: [413] };
   });
   return [spelt, sized, fc.tuple(drafts, bodies).map(([draft, bytes]) => attemptWith(draft, bytes))];
+}
+
+/** Of a body that is not JSON: too large, and of another media type. */
+function otherBytes(operation: Described, { type }: BodyMedia, maximum: number): Attempts[] {
+  return [
+    operation.drafts.map((draft): Attempt => {
+      const request = requestOf(operation, { ...draft, json: undefined });
+      const tooLarge = withBody(request, type, new Uint8Array(maximum + 1).fill(0x61));
+      return { request: tooLarge, operation: operation.operation, statuses: [413] };
+    }),
+    ...(type === '*/*' ? [] : [operation.drafts]).map((drafts) =>
+      drafts.map((draft) => {
+        const request = requestOf(operation, { ...draft, json: undefined });
+        return refused(withBody(request, 'application/x-other', 'x'), operation, '');
+      }),
+    ),
+  ];
 }
 
 const FIELDS =
@@ -326,14 +372,14 @@ function otherQueries(operation: Described): Attempts[] {
     fc.tuple(operation.drafts, segments, segments).map(([draft, name, value]) => {
       const request = requestOf(operation, draft);
       const other = { ...request, target: `${request.target.replace(/\?.*/, '')}?${name}=${value}` };
-      const statuses = operation.body ? [400] : [400, ...accepted(other, operation).statuses];
+      const statuses = operation.media ? [400] : [400, ...accepted(other, operation).statuses];
       return { request: other, operation: operation.operation, statuses };
     }),
   ];
 }
 
 /** Methods that a path does not have, and paths that nothing has. */
-function otherRoutes({ path, methods, known }: Described): Attempts[] {
+function otherRoutes({ path, methods, isBelow, known }: Described): Attempts[] {
   const attempt = (method: string, target: string, status: number): Attempt => {
     const headers = [['Authorization', `Bearer ${known.token}`]] as const;
     return { request: { method, target, headers }, operation: undefined, statuses: [status] };
@@ -341,7 +387,7 @@ function otherRoutes({ path, methods, known }: Described): Attempts[] {
   // HEAD goes with GET, and CONNECT is for proxies.
   const others = METHODS.filter((method) => ![...methods, 'HEAD', 'CONNECT'].includes(method));
   const here = path.replaceAll(/\{\w+\}/g, 'x');
-  const paths = segments.map((text) => (path.includes('{') ? `/x/${text}` : `${path};${text}`));
+  const paths = segments.map((text) => (path.includes('{') || isBelow ? `/x/${text}` : `${path};${text}`));
   return [
     fc.constantFrom(...others).map((method) => attempt(method, here, 405)),
     fc.tuple(fc.constantFrom('GET', 'POST', 'DELETE'), paths).map(([method, target]) => attempt(method, target, 404)),

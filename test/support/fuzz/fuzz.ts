@@ -2,7 +2,7 @@ import { Agent, request as send } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { type Answer, LEAKS, type ProblemBody } from '../api.js';
-import type { Contract, Schema } from '../contract.js';
+import type { Contract, Property, Schema } from '../contract.js';
 import { answerTo, HANG } from '../http-client.js';
 import type { Attempt, FuzzRequest, Known } from './attempts.js';
 import { asObject } from './values.js';
@@ -21,6 +21,8 @@ export class Fuzz implements Known {
   readonly counts = new Map<number, number>();
   readonly agent = new Agent({ keepAlive: true });
   private readonly keys = new Set<string>();
+  /** The paths below the collection that are of no row, such as `/v1/items/export`. */
+  private readonly fixed: ReadonlySet<string>;
   private readonly properties: Schema['properties'];
   /** The same in every run, so that a failure is caused by a change and not by chance. */
   private seed = Number(FUZZ_SEED);
@@ -37,6 +39,9 @@ export class Fuzz implements Known {
     const named = path.split('/').map((segment, index) => [/^\{(.+)\}$/.exec(segment)?.[1] ?? '', segments[index] ?? '']);
     this.parents = Object.fromEntries(named.filter(([name]) => name !== '')) as Known['parents'];
     this.properties = contract.bodyOf(contract.operation('post', path)).properties;
+    const below = Object.keys(contract.document.paths).filter((other) => other.startsWith(`${path}/`));
+    const fixed = below.filter((other) => !other.endsWith('}'));
+    this.fixed = new Set(fixed.map((other) => (here + other.slice(path.length)).toLowerCase()));
   }
 
   /** Makes so many attempts, or something that takes several requests. @throws Error for the first failure, with the seed to repeat it */
@@ -61,7 +66,7 @@ export class Fuzz implements Known {
   async judge({ request, statuses: all, locations, operation }: Attempt): Promise<Answer<unknown>> {
     const path = request.target.replace(/\?.*/, '').toLowerCase();
     const id = path.startsWith(`${this.here.toLowerCase()}/`) ? path.slice(this.here.length + 1) : '';
-    const isThere = path === this.here.toLowerCase() || this.created.has(id);
+    const isThere = path === this.here.toLowerCase() || this.fixed.has(path) || this.created.has(id);
     const isPossible = (status: number) => !operation || (isThere ? status !== 404 : status >= 400 && status !== 409);
     const statuses = all.filter(isPossible);
     const key = request.headers.find(([name]) => name === 'Idempotency-Key')?.[1];
@@ -92,9 +97,9 @@ export class Fuzz implements Known {
   }
 
   /** Records the changes of a request. */
-  private record({ method, body }: FuzzRequest, id: string, response: Answer<unknown>): void {
+  private record({ method, target, body }: FuzzRequest, id: string, response: Answer<unknown>): void {
     const sent = () => JSON.parse(new TextDecoder().decode(Buffer.from(body ?? ''))) as object;
-    if (response.status === 201) {
+    if (method === 'POST' && target === this.here) {
       this.created.set((response.body as { id: string }).id, sent());
     } else if (method === 'PATCH') {
       this.created.set(id, { ...this.created.get(id), ...sent() });
@@ -127,14 +132,14 @@ export class Fuzz implements Known {
   }
 }
 
-/** The values of a row or of its request bodies: without absent ones, times as times, and UUIDs in lower case. */
-function asStored(values: object | undefined, properties: readonly (readonly [string, { format?: string }])[]): unknown[] {
-  const given = (values ?? {}) as Record<string, string | number | boolean | Date | null>;
+/** The values of a row or of its request bodies: times as times, UUIDs in lower case, none that is absent on any level. */
+function asStored(values: object | undefined, properties: readonly (readonly [string, Partial<Property>])[]): unknown[] {
+  const given = (values ?? {}) as Record<string, unknown>;
   const present = properties.filter(([name]) => (given[name] ?? null) !== null);
   return present.map(([name, { format }]) => {
-    const value = given[name] ?? '';
-    const text = String(format === 'date-time' ? new Date(value as string).toJSON() : value);
-    return [name, format === 'uuid' ? text.toLowerCase() : text];
+    const value = format === 'date-time' ? new Date(given[name] as string) : given[name];
+    const json = JSON.stringify(value, (_name, part: unknown) => part ?? undefined);
+    return [name, JSON.parse(format === 'uuid' ? json.toLowerCase() : json) as unknown];
   });
 }
 

@@ -95,7 +95,26 @@ function integersNear({ minimum, maximum }: JsonObject): fc.Arbitrary<number> {
   );
 }
 
+/** At most so many elements unless a schema has a limit, and lists around both limits: some are valid. */
+const FEW = 3;
+
+function listsNear({ items, minItems = 0, maxItems = FEW }: JsonObject): fc.Arbitrary<unknown> {
+  const [item, min, max] = [asObject(items), Number(minItems), Number(maxItems)];
+  const lengths = fc.constantFrom(min, max, max + 1, ...(min > 0 ? [min - 1] : []));
+  const equal = fc.tuple(valuesOf(item), lengths).map(([value, length]) => Array(length).fill(value) as unknown[]);
+  const values = fc.oneof(valuesOf(item), valuesOfTypes(item), valuesNear(item));
+  return fc.oneof(equal, fc.array(values, { minLength: min, maxLength: Math.max(min, Math.min(max, FEW)) }));
+}
+
+/** Objects whose parts are wrong, or left out: unknown ones only where the schema says that they are wrong. */
+function objectsNear(schema: JsonObject): fc.Arbitrary<unknown> {
+  return bodiesNear(schema, schema['additionalProperties'] === false ? fc.constantFrom('other', 'toString') : undefined);
+}
+
 const NEAR: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unknown>>> = {
+  any: () => fc.jsonValue({ maxDepth: 2 }),
+  array: listsNear,
+  object: objectsNear,
   null: () => fc.constant(null),
   boolean: () => fc.boolean(),
   integer: integersNear,
@@ -103,13 +122,26 @@ const NEAR: Readonly<Record<string, (schema: JsonObject) => fc.Arbitrary<unknown
   string: textsNear,
 };
 
+/** The schemas that a value may match, with what all of them have in common. */
+function variantsOf(schema: JsonObject): JsonObject[] {
+  const { allOf = [], anyOf, oneOf, ...own } = schema as Record<'allOf' | 'anyOf' | 'oneOf', JsonObject[] | undefined>;
+  const common: JsonObject = Object.fromEntries([...allOf, own].flatMap((part) => Object.entries(part)));
+  const choices = anyOf ?? oneOf ?? [{}];
+  const types = choices.flatMap((choice) => {
+    const variant: JsonObject = { ...common, ...choice };
+    return [variant['type']].flat().map((type): JsonObject => Object.assign({}, variant, { type }));
+  });
+  return allOf.length === 0 && choices.length === 1 ? types : types.flatMap(variantsOf);
+}
+
 /** Values of a schema's types, in its bounds, at them and beyond. */
 function valuesOfTypes(schema: JsonObject): fc.Arbitrary<unknown> {
-  const makers = [schema['type']].flat().map((type) => NEAR[String(type)]);
   return fc.oneof(
-    ...makers.map((make) => {
+    ...variantsOf(schema).map((variant) => {
+      const { type = 'any' } = variant as { type?: string };
+      const make = NEAR[type];
       if (!make) throw new Error(`It is not known how to make a value of ${JSON.stringify(schema)}: teach values.ts.`);
-      return make(schema);
+      return make(variant);
     }),
   );
 }
@@ -122,7 +154,13 @@ export function valuesNear(schema: JsonObject): fc.Arbitrary<unknown> {
 
 /** Values that a schema admits. */
 export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
-  return valuesOfTypes(schema).filter((value) => faultsOf(schema, value).length === 0);
+  const values = variantsOf(schema).map((variant) => {
+    if (variant['type'] === 'object') return bodiesOf(variant);
+    const { items, minItems = 0, maxItems = FEW } = variant;
+    const limits = { minLength: Number(minItems), maxLength: Math.max(Number(minItems), Math.min(Number(maxItems), FEW)) };
+    return variant['type'] === 'array' ? fc.array(valuesOf(asObject(items)), limits) : valuesOfTypes(variant);
+  });
+  return fc.oneof(...values).filter((value) => faultsOf(schema, value).length === 0);
 }
 
 /** Valid bodies, with and without optional properties. */
@@ -131,28 +169,38 @@ export function bodiesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   return fc.record(values, { requiredKeys: (schema['required'] ?? []) as string[], noNullPrototype: true });
 }
 
-/** Bodies some of whose properties are wrong, or left out, or unknown: perhaps none, perhaps several. */
-export function bodiesNear(schema: JsonObject, names: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
+/** Bodies some of whose properties are wrong, or left out, or have one of the names: perhaps none, perhaps several. */
+export function bodiesNear(schema: JsonObject, names?: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const pairs = propertiesOf(schema).map(([name, property]) =>
     fc.oneof(valuesOf(property), valuesOf(property), valuesNear(property)).map((value) => [name, value] as const),
   );
-  const unknown = fc.tuple(names, fc.constantFrom<unknown>(null, 1, 'x', true));
+  const unknown = fc.tuple(names ?? fc.constant(''), fc.constantFrom<unknown>(null, 1, 'x', true));
   // As JSON: without undefined properties.
   return fc
-    .tuple(fc.tuple(...pairs), fc.array(unknown, { maxLength: 1 }))
+    .tuple(fc.tuple(...pairs), fc.array(unknown, { maxLength: names ? 1 : 0 }))
     .map(([known, others]) => JSON.parse(JSON.stringify(Object.fromEntries([...known, ...others]))) as unknown);
 }
 
-/** Keywords without a rule. */
-const NO_RULES = new Set('default title description example examples deprecated'.split(' '));
+/** Keywords without a rule of their own. */
+const NOTES = 'default title description example examples deprecated'.split(' ');
+const PARTS = 'allOf anyOf oneOf items properties required additionalProperties'.split(' ');
+const NO_RULES = new Set([...NOTES, ...PARTS]);
 
-/** The rules of a body's properties that none of many bodies breaks: should be none. */
+/** The pointer and keyword of each rule, below lists with an asterisk. */
+function rulesOf(schema: JsonObject, pointer: string): string[] {
+  const own = Object.keys(schema).filter((keyword) => !NO_RULES.has(keyword));
+  const parts = propertiesOf(schema).flatMap(([name, property]) => rulesOf(property, pointer + pointerTo(name)));
+  const items = schema['items'] === undefined ? [] : rulesOf(asObject(schema['items']), `${pointer}/*`);
+  return [...own.map((keyword) => `${pointer} ${keyword}`), ...parts, ...items];
+}
+
+/** The rules of a body's properties, or of those of its elements, that none of many bodies breaks: should be none. */
 export function unbrokenRules(schema: JsonObject): string[] {
+  if (schema['type'] === 'array') return unbrokenRules(asObject(schema['items']));
   const samples = fc.sample(bodiesNear(schema, fc.string()), { numRuns: 2000, seed: 1 });
   const faults = samples.flatMap((body) => faultsOf(schema, body));
-  const broken = new Set(faults.map(({ pointer, keyword }) => `${pointer} ${keyword}`));
-  const rules = propertiesOf(schema).flatMap(([name, property]) =>
-    Object.keys(property).flatMap((keyword) => (NO_RULES.has(keyword) ? [] : `${pointerTo(name)} ${keyword}`)),
-  );
-  return rules.filter((rule) => !broken.has(rule));
+  const broken = new Set(faults.map(({ pointer, keyword }) => `${pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*')} ${keyword}`));
+  return propertiesOf(schema)
+    .flatMap(([name, property]) => rulesOf(property, pointerTo(name)))
+    .filter((rule) => !broken.has(rule));
 }
