@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Controller, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
 import { type ClientProxy, ClientProxyFactory, MessagePattern, Payload, RpcException, Transport } from '@nestjs/microservices';
+import { ExternalContextCreator } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { MessageBody, SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
@@ -52,7 +53,16 @@ class FaultsController {
   }
 }
 
-@Module({ imports: [AppModule, ChatModule], providers: [FaultsGateway], controllers: [FaultsController] })
+@Public()
+class FaultsResolver {
+  readonly fail = (word: unknown): void => {
+    // As a `GraphQLError` of the package `graphql`.
+    if (word === 'own') throw Object.assign(new Error('of the protocol'), { extensions: { code: 'OWN' } });
+    fail({ word: String(word) });
+  };
+}
+
+@Module({ imports: [AppModule, ChatModule], providers: [FaultsGateway, FaultsResolver], controllers: [FaultsController] })
 class WithMessages {}
 
 interface WithClient {
@@ -206,6 +216,21 @@ describe('a message', () => {
       errors: [{ pointer: '/word', code: 'required', detail: 'is required' }],
     });
   });
+});
+
+it('an operation of GraphQL gets problems as extensions of its error, as @nestjs/graphql calls resolvers', async () => {
+  const resolver = service.app.get(FaultsResolver);
+  const context = [undefined, undefined, undefined, undefined, undefined, 'graphql'] as const;
+  const resolve = service.app.get(ExternalContextCreator).create(resolver, resolver.fail, 'fail', ...context);
+  const send = async (word: string) => {
+    const error: unknown = await resolve(word).catch((reason: unknown) => reason);
+    return Error.isError(error) && { message: error.message, ...('extensions' in error && { extensions: error.extensions }) };
+  };
+  const detail = 'There is no such thing.';
+  const notFound = { code: 'NOT_FOUND', type: '/docs/problems#not-found', title: 'Not found', status: 404, detail };
+  expect(await send('gone')).toEqual({ message: detail, extensions: notFound });
+  expect(await send('other')).toMatchObject({ message: 'The service failed.', extensions: { code: 'INTERNAL_ERROR' } });
+  expect(await send('own')).toEqual({ message: 'of the protocol', extensions: { code: 'OWN' } });
 });
 
 describe('the start', () => {

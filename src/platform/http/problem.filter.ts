@@ -33,7 +33,9 @@ export class ProblemFilter implements ExceptionFilter {
     } else if (type === 'rpc') {
       return throwError(() => JSON.parse(problemJson(problem)) as unknown);
     } else {
-      throw problem;
+      const code = problem.type.name.toUpperCase().replaceAll('-', '_');
+      // What GraphQL sends beside the message.
+      throw Object.assign(problem, { extensions: { code, ...(JSON.parse(problemJson(problem)) as object) } });
     }
     return undefined;
   }
