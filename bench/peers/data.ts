@@ -17,7 +17,7 @@ export interface Data {
   drop(): Promise<void>;
 }
 
-const ITEMS = Number(process.env['BENCH_ITEMS'] ?? 20_000);
+const ITEMS = 1_000_000;
 const TOKENS = 200;
 const MANY_TOKENS = 15_000;
 
@@ -39,6 +39,7 @@ export async function createData(): Promise<Data> {
     await client.query('VACUUM ANALYZE');
     const reset = async () => {
       await client.query('DELETE FROM items WHERE id > $1', [newest]);
+      await client.query('TRUNCATE idempotency_keys');
       await client.query('VACUUM items');
     };
     const unknownTokens = Array.from({ length: TOKENS }, generateToken);

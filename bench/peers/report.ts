@@ -10,6 +10,7 @@ const FLOORS: Readonly<Record<string, Floors | undefined>> = {
   'deep page': { toBase: 1.15, toTextbook: 4 },
   'filtered page, rare': { toBase: 0.75, toTextbook: 2.5, postgresql: 1.3 },
   'filtered page, common': { toBase: 0.75, toTextbook: 2.5, postgresql: 1.3 },
+  'filtered page, new words': { toBase: 0.6, postgresql: 1.3 },
   create: { toBase: 0.85, toTextbook: 4 },
   'first page, unknown tokens': { toBase: 0.8 },
   '401': { toBase: 0.42 },
@@ -22,6 +23,9 @@ interface Floors {
   /** The most time in PostgreSQL, in ratio to the base's. */
   readonly postgresql?: number;
 }
+
+/** What a create with a key may cost, in ratio to one without. */
+const MOST_KEYED = { processor: 2.2, postgresql: 4 };
 
 /** Megabytes under load, and milliseconds from the start to the first response. */
 const MOST = { memory: 270, start: 1300 };
@@ -56,11 +60,23 @@ export function printFloors({ workloads, servers }: Summary): void {
       printPromise(`${workload}, PostgreSQL ÷ base: ${spent.toFixed(2)}, at most ${postgresql}`, spent <= postgresql);
     }
   }
+  printKeyed(workloads);
   const { ours } = servers;
   if (ours) {
     const memory = ours.memory / MEGABYTE;
     printPromise(`memory under load: ${memory.toFixed(0)} MB, at most ${MOST.memory}`, memory <= MOST.memory);
     printPromise(`start: ${ours.start.toFixed(0)} ms, at most ${MOST.start}`, ours.start <= MOST.start);
+  }
+}
+
+function printKeyed({ create, 'create with a key': keyed }: Summary['workloads']): void {
+  const [plain, own] = [create?.['ours'], keyed?.['ours']];
+  for (const kind of ['processor', 'postgresql'] as const) {
+    const ratio = plain && own && own[kind] / plain[kind];
+    if (ratio !== undefined) {
+      const most = MOST_KEYED[kind];
+      printPromise(`create with a key, ${kind} ÷ create: ${ratio.toFixed(2)}, at most ${most}`, ratio <= most);
+    }
   }
 }
 

@@ -17,6 +17,8 @@ export interface Workload {
   readonly status: number;
   readonly method?: 'POST';
   readonly body?: string;
+  /** Whether each request has an `Idempotency-Key`, which only the service heeds. */
+  readonly isKeyed?: true;
   /** Query string; `{n}` in it is a number that is another one each time. */
   readonly search?: string;
   /** Rows before the page that is requested. */
@@ -38,6 +40,7 @@ export const workloads: readonly Workload[] = [
   { ...usual, name: 'filtered page, common', search: containing('bicycle') },
   { ...usual, name: 'filtered page, new words', search: containing('{n}') },
   { ...usual, name: 'create', status: 201, method: 'POST', body: item },
+  { ...usual, name: 'create with a key', status: 201, method: 'POST', body: item, isKeyed: true },
   { ...usual, name: 'first page, unknown tokens', tokens: 'manyTokens', limits: SHORT_CACHE },
   { ...usual, name: '401', status: 401, tokens: 'unknownTokens' },
   { ...usual, name: '429', status: 429, limits: LOW_LIMIT },
@@ -55,8 +58,8 @@ export function choose<T extends { readonly name: string }>(option: string, all:
 
 /** The requests of a workload to one server. */
 export async function loadOf(workload: Workload, server: Server, data: Data): Promise<Load> {
-  const { method, body, status, tokens } = workload;
-  return { url: await urlOf(workload, server, data), method, body, tokens: data[tokens], isRefused: status >= 400 };
+  const { method, body, isKeyed = false, status, tokens } = workload;
+  return { url: await urlOf(workload, server, data), method, body, isKeyed, tokens: data[tokens], isRefused: status >= 400 };
 }
 
 /** Cursors of the deep page, whose format each server chooses itself. */
