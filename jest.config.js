@@ -1,3 +1,6 @@
+// As in containers: `pg` converts dates to the local time of the process.
+process.env.TZ = 'UTC';
+
 /** Tests of what only a server, a browser or a tool can show need one: the variables that lead to them, by folder. */
 const needs = {
   postgresql: ['TEST_DATABASE_URL'],

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { constant } from '../src/platform/lists/filter/condition.js';
-import { sourcesOf } from '../src/platform/lists/find-filtered.js';
+import { sourcesOf } from '../src/platform/lists/sources.js';
 import { firstOf } from '../src/platform/lists/rows.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { matchesOf } from './support/cel-oracle.js';

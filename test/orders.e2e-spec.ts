@@ -54,7 +54,7 @@ describe('values', () => {
     }
   });
 
-  it('of times are sent in UTC, whatever their offset is', async () => {
+  it('of times with any offset are sent in UTC', async () => {
     for (const [given, sent] of [
       ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00.000Z'],
       ['2026-03-01T00:30:00.1+02:00', '2026-02-28T22:30:00.100Z'],

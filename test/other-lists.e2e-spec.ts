@@ -149,7 +149,7 @@ describe('in the order of a column, within a base condition', () => {
     expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
   });
 
-  it('returns the rows of one of several values, which keep their cursors in whatever order they are', async () => {
+  it('returns the rows of one of several values, whose cursors do not depend on their order', async () => {
     const shown = ['x', 'g', 'f', 'e', 'd', 'b', 'a'];
     expect(await walk({ where: { topic: In(['clocks', "o'clock", 'none']) } })).toEqual(shown);
     expect(await walk({ where: { topic: In(['clocks', "o'clock"]) } }, 'title != "e"')).toEqual(shown.toSpliced(3, 1));

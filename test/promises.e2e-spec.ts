@@ -16,7 +16,7 @@ describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
 describePromises('/v1/widgets', others);
 describePromises('/v1/samples', others);
 // Bodies of all media types, objects within lists, headers, and responses that are not JSON.
-describePromises('/v1/orders', others);
+describePromises('/v1/orders', { ...others, open: ['POST /v1/orders/events'] });
 
 const byTitle = ({ title: a, id }: Row, { title: b, id: other }: Row) =>
   Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))) || (id < other ? -1 : 1);

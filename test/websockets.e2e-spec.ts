@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Controller, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
+import { ForbiddenException, Controller, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
 import { type ClientProxy, ClientProxyFactory, MessagePattern, Payload, RpcException, Transport } from '@nestjs/microservices';
 import { ExternalContextCreator } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -58,6 +58,7 @@ class FaultsResolver {
   readonly fail = (word: unknown): void => {
     // As a `GraphQLError` of the package `graphql`.
     if (word === 'own') throw Object.assign(new Error('of the protocol'), { extensions: { code: 'OWN' } });
+    if (word === 'refused') throw new ForbiddenException();
     fail({ word: String(word) });
   };
 }
@@ -229,6 +230,7 @@ it('an operation of GraphQL gets problems as extensions of its error, as @nestjs
   const detail = 'There is no such thing.';
   const notFound = { code: 'NOT_FOUND', type: '/docs/problems#not-found', title: 'Not found', status: 404, detail };
   expect(await send('gone')).toEqual({ message: detail, extensions: notFound });
+  expect(await send('refused')).toMatchObject({ extensions: { code: 'FORBIDDEN', status: 403 } });
   expect(await send('other')).toMatchObject({ message: 'The service failed.', extensions: { code: 'INTERNAL_ERROR' } });
   expect(await send('own')).toEqual({ message: 'of the protocol', extensions: { code: 'OWN' } });
 });

@@ -6,6 +6,7 @@ import { itemFilter } from '../../src/items/item.filter.js';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { Database, Lists } from '../../src/platform/index.js';
+import { ListReads } from '../../src/platform/lists/list-reads.js';
 import { LibraryModule } from '../fixtures/library/library.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { connectTo } from '../support/connect.js';
@@ -48,6 +49,9 @@ it('reads on shared connections do not wait for one that waits for a lock', asyn
   await eventually(async () => (await waiting()) === 1);
   await admin.query('COMMIT');
   expect((await blocked).status).toBe(200);
+  // Once a page was quick again, the next ones share a connection with others.
+  expect((await service.api.call('GET', '/v1/widgets')).status).toBe(200);
+  expect([...service.app.get(ListReads).paths.keys()]).toEqual([]);
 });
 
 it('filters do not wait for those of another table that wait for a lock', async () => {
@@ -120,8 +124,14 @@ it('filters that follow each other leave the only connection to others', async (
 });
 
 it('they continue after a migration that invalidates their plans, and after lost connections', async () => {
+  const items = service.app.get(DataSource).getRepository(Item);
+  const query = { limit: 9, filter: itemFilter.parse('name == "a"') };
+  const find = () => service.app.get(Lists).findPage(items, query);
+  const found = async () => [await find(), await service.app.get(Database).transaction(find)].map((page) => page.items.length);
+  expect(await found()).toEqual([1, 1]);
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE varchar(300)');
   expect(await Promise.all([names(), names(), names()])).toEqual([ALL, ALL, ALL]);
+  expect(await found()).toEqual([1, 1]);
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE text');
   expect(await names()).toEqual(ALL);
   await admin.query(

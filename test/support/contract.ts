@@ -152,7 +152,7 @@ function faultsBy(validate: ValidateFunction, value: unknown): unknown[] {
   return validate(value) ? [] : (validate.errors ?? []);
 }
 
-/** Whether a schema describes its values; a text has whatever the media type allows. */
+/** Whether a schema describes its values; a text has any form of its media type. */
 export function isJson(mediaType: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json\b/.test(mediaType);
 }

@@ -40,6 +40,8 @@ interface PromisesOptions {
   body?: (count: number) => object;
   /** Creates the parents of a collection whose path has parameters, such as `/v1/books/0190163d-…/loans`. */
   at?: (api: Api) => Promise<string>;
+  /** Operations that need no token, such as `POST /v1/orders/events`: none, unless given. */
+  open?: readonly string[];
   /** In which order the list has its rows: newest first, unless given. */
   order?: (a: Row, b: Row) => number;
 }
@@ -71,7 +73,7 @@ const newestFirst = (a: Row, b: Row) => (a.id < b.id ? 1 : -1);
  * @param path - as the document has it, such as `/v1/items` or `/v1/books/{bookId}/loans`
  */
 export function describePromises(path: string, options: PromisesOptions = {}): void {
-  const { root = AppModule, requests = 500, body: bodyOf, at = () => Promise.resolve(path), order } = options;
+  const { root = AppModule, requests = 500, body: bodyOf, at = () => Promise.resolve(path), open = [], order } = options;
 
   describe(`${path} keeps the promises of the platform`, () => {
     let service: MeasuredService;
@@ -200,6 +202,11 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       expect(counts[409] ?? 0).toBeLessThan(counts[201] ?? 0);
       const successes = operations.flatMap((operation) => operation.successes);
       for (const status of [...successes, 400, 401, 403, 404, 405, 413]) expect(counts[status]).toBeGreaterThan(0);
+    });
+
+    it('needs a token, except where it is meant to be open', () => {
+      const found = operations.filter((each) => !guarded.includes(each)).map(({ method, path: own }) => `${method} ${own}`);
+      expect(found).toEqual(open);
     });
 
     it('needs the scopes that it documents', async () => {

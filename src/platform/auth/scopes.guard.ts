@@ -4,7 +4,7 @@ import { SERVICE_NAME } from '../config/configuration.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { isHidden } from '../openapi/operation.decorator.js';
-import { metadataOf, nameOf, type Route } from '../routes/route.js';
+import { nameOf, type Route } from '../routes/route.js';
 import { hasScope, isScope, type Principal } from './principal.js';
 
 /** Access to a route: public, or any token with all of these scopes (possibly none). */
@@ -46,8 +46,9 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
 }
 
 /** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
-export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
-  return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
+export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
+  return policy as TokenPolicy | undefined;
 }
 
 /** The scopes that a route requires. */

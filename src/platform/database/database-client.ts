@@ -1,25 +1,35 @@
 import { type EventEmitter, once } from 'node:events';
 import { Duplex } from 'node:stream';
-import { Logger } from '@nestjs/common';
-import { Client, type ClientConfig, type Connection, Pool, type PoolConfig, Query, type QueryResult, type Submittable } from 'pg';
-import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import {
+  Client,
+  type ClientBase,
+  type ClientConfig,
+  type Connection,
+  Query,
+  type QueryConfig,
+  type QueryResult,
+  type Submittable,
+} from 'pg';
+import { QueryFailedError } from 'typeorm';
 import { traceStatement } from '../tracing/tracing.js';
-import type { PostgresDataSourceOptions } from './app-data-source.js';
-import type { DatabaseMetrics } from './database-metrics.js';
-import { NO_CONNECTION, READ_ONLY } from './database-problem.js';
-import { type PoolExtra, sharesOf } from './reader.js';
-import { streamOf } from './statement.js';
+import { NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
+/** Measures statements. */
+interface StatementMetrics {
+  /** @returns called when the statement ends, with its error if any */
+  observe(text: string): (error: Error | undefined) => void;
+}
+
 /** Pool options that `pg` passes on to its clients. */
-export interface DatabaseClientConfig extends ClientConfig, PoolExtra {
-  metrics?: DatabaseMetrics;
+export interface DatabaseClientConfig extends ClientConfig {
+  metrics?: StatementMetrics;
 }
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
-  private readonly metrics: DatabaseMetrics | undefined;
+  private readonly metrics: StatementMetrics | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
@@ -124,77 +134,63 @@ function isSubmittable(statement: unknown): statement is LongSubmittable {
   return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
-/** A server, its streaming replica, or a pooler in front of it (PgBouncer in transaction mode). */
-interface ServerLocation {
-  readonly url: string;
-  readonly isPooled?: boolean;
-  readonly isReplica?: boolean;
+/** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+  /** Name of a prepared statement; undefined to plan the statement for its values. */
+  readonly name?: string | undefined;
+  /** Whether `pg` returns all its columns as text. */
+  readonly isText?: boolean;
 }
 
-/** Location of a database: a server, or in this process with the options that `pg` needs for it. */
-export type DatabaseLocation = ServerLocation | PoolConfig;
+/** Sends a statement. @returns the values of each row, in the order of the columns */
+export type Send = (statement: Statement) => Promise<unknown[][]>;
 
-/** Share of the connection timeout for a replica, so that time is left to read from the primary. */
-const REPLICA_SHARE = 0.2;
-
-const logger = new Logger('Database');
-
-export function dataSourceOptions(
-  configuration: Configuration,
-  location: DatabaseLocation,
-  metrics: DatabaseMetrics,
-): PostgresDataSourceOptions {
-  const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
-  const server = 'url' in location ? location : undefined;
-  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location) : location;
-  return {
-    type: 'postgres',
-    ...(server && { url: server.url }),
-    applicationName: SERVICE_NAME,
-    poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.isReplica ? REPLICA_SHARE : 1) * 1000,
-    // TypeORM needs nothing else of `pg`.
-    driver: { Pool },
-    poolErrorHandler: (error: unknown) => {
-      logger.warn({ msg: 'database connection lost', err: error });
-    },
-    extra: {
-      ...extra,
-      Client: DatabaseClient,
-      metrics,
-      streamTimeout: DATABASE_STREAM_TIMEOUT * 1000,
-    },
-    installExtensions: false,
-  };
+/** Whether a prepared statement does not exist, exists already, or its table has changed. */
+export function hasUselessName(error: unknown): boolean {
+  return /^(?:0A000|26000|42P05)$/.test(sqlState(error));
 }
 
-function serverOptions(
-  { DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
-  { isPooled = false, isReplica = false }: ServerLocation,
-): PoolConfig & DatabaseClientConfig {
-  const slowest = Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT);
-  // Replicas serve only lists.
-  const timeout = isReplica ? slowest : DATABASE_STATEMENT_TIMEOUT;
-  return {
-    keepAlive: true,
-    // For a server that is gone: otherwise the server itself ends the statement earlier.
-    query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
-    // For a `Lane`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
-    // would wait behind the one without a response.
-    pipeline: true,
-    reads: { shares: isPooled ? undefined : sharesOf(DATABASE_POOL_SIZE), timeout: slowest * 1000 },
-    // Poolers reject startup parameters: set them on the role there.
-    ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
-  };
+/** The interface between `pg` and its queries, which `pg-cursor` also uses and the types omit. */
+const QueryWithHandlers = Query as unknown as new (
+  text: string,
+  values: unknown[],
+) => {
+  name: string | undefined;
+  handleRowDescription(message: unknown): void;
+  handleDataRow(message: { readonly fields: unknown[] }): void;
+};
+
+/** Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow. */
+class TextQuery extends QueryWithHandlers {
+  readonly texts: unknown[][] = [];
+
+  override handleRowDescription(): void {
+    // All columns are text.
+  }
+
+  override handleDataRow({ fields }: { readonly fields: unknown[] }): void {
+    this.texts.push(fields);
+  }
 }
 
-/** Time limits of a session in milliseconds, by PostgreSQL's name. @param timeout - of a statement, in seconds */
-export function sessionLimits(timeout: number) {
-  const milliseconds = Math.ceil(timeout * 1000);
-  return {
-    statement_timeout: milliseconds,
-    lock_timeout: Math.ceil(milliseconds / 2),
-    // A process that freezes in a transaction must not keep its locks.
-    idle_in_transaction_session_timeout: milliseconds,
-  };
+/** Sends a statement on a connection. @throws QueryFailedError */
+export async function send(client: ClientBase, { text, values, name, isText }: Statement): Promise<unknown[][]> {
+  try {
+    if (isText) {
+      const query = Object.assign(new TextQuery(text, values), { name });
+      await client.query(query as unknown as QueryConfig);
+      return query.texts;
+    }
+    const { rows } = await client.query<unknown[]>({ text, values, ...(name !== undefined && { name }), rowMode: 'array' });
+    return rows;
+  } catch (error) {
+    throw new QueryFailedError(text, values, error as Error);
+  }
+}
+
+/** The socket of a client, which the types of `pg` omit. */
+export function streamOf(client: ClientBase): Duplex {
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }

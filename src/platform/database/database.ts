@@ -6,7 +6,7 @@ import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
 import { AppDataSource, MigrationsPendingError, type PostgresDataSourceOptions } from './app-data-source.js';
-import { type DatabaseLocation, dataSourceOptions } from './database-client.js';
+import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';

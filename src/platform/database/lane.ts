@@ -1,9 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type { Pool, PoolClient } from 'pg';
-import { hasUselessName, send, type Statement, streamOf } from './statement.js';
+import { hasUselessName, send, type Statement, streamOf } from './database-client.js';
 
-/** Pending statements on each connection before another one is opened. */
-const ENOUGH = 16;
+/** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
+const LIFETIME = 30_000;
 
 interface SharedConnection {
   readonly opened: Promise<PoolClient>;
@@ -19,8 +19,16 @@ interface SharedConnection {
 export class Lane {
   private readonly connections = new Set<SharedConnection>();
 
-  /** @param pool - its connections are taken when they are needed, and kept */
-  constructor(readonly pool: Pool) {}
+  /**
+   * @param pool - its connections are taken when they are needed, and kept for a while
+   * @param enough - pending statements on each connection before another one is opened
+   * @param lifetime - of a connection, in milliseconds
+   */
+  constructor(
+    readonly pool: Pool,
+    private readonly enough: number,
+    private readonly lifetime = LIFETIME,
+  ) {}
 
   /** Connections without a statement. */
   get idleCount(): number {
@@ -58,7 +66,7 @@ export class Lane {
   private next(): SharedConnection {
     let least: SharedConnection | undefined;
     for (const each of this.connections) {
-      if (each.pending < ENOUGH) {
+      if (each.pending < this.enough) {
         return each;
       }
       least = !least || each.pending < least.pending ? each : least;
@@ -72,7 +80,10 @@ export class Lane {
     const leave = () => {
       this.leave(connection);
     };
-    void connection.opened.then((client) => Object.assign(connection, { client: client.once('end', leave) }), leave);
+    void connection.opened.then((client) => {
+      setTimeout(leave, this.lifetime).unref();
+      return Object.assign(connection, { client: client.once('end', leave) });
+    }, leave);
     return connection;
   }
 

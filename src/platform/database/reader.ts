@@ -6,6 +6,13 @@ import { Lane } from './lane.js';
 /** Milliseconds that a statement may take where others are pipelined behind it. */
 export const QUICK = 50;
 
+/** Milliseconds for which it may wait for a lock there. */
+const QUICK_LOCK = 5;
+
+/** Maximum filters, each of which may take that long, on a connection; and pages, before another connection is used. */
+export const MOST_FILTERS = 8;
+const MOST_PAGES = 16;
+
 /** Milliseconds until the server notices that a client has closed its connection. */
 const CHECK_INTERVAL = 100;
 
@@ -48,20 +55,20 @@ export const hasSessions = (dataSource: DataSource) => extraOf(dataSource)?.hasS
 type Settings = Readonly<Record<string, string | number>>;
 
 /** Of statements without a filter: no writes, no compilation, one processor. Waiting for a lock, which is no fault of the statement, ends earlier. */
-function settingsFor(timeout: number): Settings {
+function settingsFor(timeout: number, lockTimeout = timeout / 2): Settings {
   return {
     default_transaction_read_only: 'on',
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     statement_timeout: Math.ceil(timeout),
-    lock_timeout: Math.ceil(timeout / 2),
+    lock_timeout: Math.ceil(lockTimeout),
   };
 }
 
 /** Of statements with a filter, which are planned for their values. */
-export function settingsForFilters(timeout: number): Settings {
+export function settingsForFilters(timeout: number, lockTimeout?: number): Settings {
   return {
-    ...settingsFor(timeout),
+    ...settingsFor(timeout, lockTimeout),
     plan_cache_mode: 'force_custom_plan',
     client_connection_check_interval: CHECK_INTERVAL,
   };
@@ -85,8 +92,8 @@ export class Reader {
 
   /** @param options - as of TypeORM's pool */
   constructor(options: PoolConfig, { timeout }: ReadOptions, shares: Shares) {
-    this.pages = new Lane(openPool({ ...options, max: shares.pages }, settingsFor(QUICK)));
-    this.quick = new Lane(openPool({ ...options, max: shares.quick }, settingsForFilters(QUICK)));
+    this.pages = new Lane(openPool({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)), MOST_PAGES);
+    this.quick = new Lane(openPool({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
     this.slow = openPool({ ...options, max: shares.slow }, settingsForFilters(timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }

@@ -4,7 +4,7 @@ import { poolOf, readerOf } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 import { holdUntilEndOfTurn } from './lane.js';
 import { assignmentsOf, hasSessions, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
-import { hasUselessName, type Send, send, type Statement, streamOf } from './statement.js';
+import { hasUselessName, type Send, send, type Statement, streamOf } from './database-client.js';
 import { sendInTransaction } from './transactions.js';
 
 /** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
@@ -20,8 +20,9 @@ export async function runStatement(manager: EntityManager, statement: Statement)
   try {
     return await send(client, hasSessions(dataSource) ? statement : unnamed);
   } catch (error) {
-    isUseless = statement.name !== undefined && hasUselessName(error);
-    if (!isUseless) {
+    const isRepeated = statement.name !== undefined && hasUselessName(error);
+    isUseless = isRepeated || meaningOf(error) === 'connection';
+    if (!isRepeated) {
       throw error;
     }
     return await send(client, unnamed);

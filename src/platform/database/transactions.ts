@@ -4,7 +4,7 @@ import type { Client, ClientBase } from 'pg';
 import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { holdUntilEndOfTurn } from './lane.js';
 import { hasSessions } from './reader.js';
-import { type Send, send, type Statement, streamOf } from './statement.js';
+import { type Send, send, type Statement, streamOf } from './database-client.js';
 
 interface Transaction {
   readonly dataSource: DataSource;
@@ -27,7 +27,11 @@ export function runnerOf(manager: EntityManager): QueryRunner | undefined {
 /** Sends statements in the current transaction; undefined outside of one. */
 export function sendInTransaction(manager: EntityManager): Send | undefined {
   const runner = runnerOf(manager);
-  return runner && (async (statement) => sendOn((await runner.connect()) as ClientBase, runner.dataSource, statement));
+  return runner && sendBy(runner);
+}
+
+function sendBy(runner: QueryRunner): Send {
+  return async (statement) => sendOn((await runner.connect()) as ClientBase, runner.dataSource, statement);
 }
 
 /** Sends a statement, by its name only if the connection is a session, which prepares it once. */
@@ -39,7 +43,10 @@ function sendOn(client: ClientBase, dataSource: DataSource, statement: Statement
 export interface TransactionEnds<T> {
   /** After `START TRANSACTION`, before the first statement of the work. */
   readonly begin?: (send: Send) => Promise<unknown>;
-  /** Before `COMMIT`. The transaction begins for it if the work had no statement. */
+  /**
+   * Before `COMMIT`, which does not wait for it: it must send before it awaits anything. The transaction begins for it if the work had
+   * no statement.
+   */
   readonly end?: (send: Send, result: T) => Promise<unknown>;
 }
 
@@ -52,7 +59,14 @@ export async function runTransaction<T>(
   const outer = transactionOf(dataSource);
   const onCommit: (() => void)[] = [];
   if (outer) {
-    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(work));
+    const nested = async () => {
+      const sendHere = sendBy(outer.runner);
+      await ends.begin?.(sendHere);
+      const result = await work();
+      await ends.end?.(sendHere, result);
+      return result;
+    };
+    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(nested));
     outer.onCommit.push(...onCommit);
     return result;
   }
@@ -64,13 +78,20 @@ export async function runTransaction<T>(
   const begin = async () => {
     const connected = (client = (await own.connect()) as Client);
     const sendHere: Send = (statement) => sendOn(connected, dataSource, statement);
-    const query = (text: string) => {
+    const query = own.query.bind(own);
+    // TypeORM would wait for each response. Its subscribers also send statements on this runner.
+    const replaced = (text: string, parameters?: unknown[], isStructured?: boolean) => {
       const itself = () => sendHere({ text, values: [] });
-      return text === 'COMMIT'
-        ? sendTogether(connected, () => ends.end?.(sendHere, result), itself)
-        : sendTogether(connected, itself, () => ends.begin?.(sendHere));
+      switch (text) {
+        case 'START TRANSACTION':
+          return sendTogether(connected, itself, () => ends.begin?.(sendHere));
+        case 'COMMIT':
+          return sendTogether(connected, () => ends.end?.(sendHere, result), itself);
+        default:
+          return query(text, parameters, isStructured as true);
+      }
     };
-    Object.assign(own, { query });
+    Object.assign(own, { query: replaced });
     await own.startTransaction();
     return connected;
   };

@@ -3,10 +3,10 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations, poolOf } from '../database/app-data-source.js';
-import { sessionLimits } from '../database/database-client.js';
-import { streamOf } from '../database/statement.js';
+import { sessionLimits } from '../database/data-source-options.js';
+import { streamOf } from '../database/database-client.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
-import { quotedTable } from '../lists/rows.js';
+import { quotedTable } from '../lists/sources.js';
 import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 

@@ -33,7 +33,8 @@ export class ProblemFilter implements ExceptionFilter {
     } else if (type === 'rpc') {
       return throwError(() => JSON.parse(problemJson(problem)) as unknown);
     } else {
-      const code = problem.type.name.toUpperCase().replaceAll('-', '_');
+      const { name, title } = problem.type;
+      const code = (name === 'about:blank' ? title : name).toUpperCase().replaceAll(/[^A-Z]+/g, '_');
       // What GraphQL sends beside the message.
       throw Object.assign(problem, { extensions: { code, ...(JSON.parse(problemJson(problem)) as object) } });
     }

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
-import type { Send } from '../database/statement.js';
+import type { Send } from '../database/database-client.js';
 import { Problem } from '../http/problem.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
@@ -25,7 +25,10 @@ export function idempotencyKeyReusedProblem(): Problem {
   return new Problem(idempotencyKeyReused, 'This Idempotency-Key belongs to another request: use a new key.');
 }
 
-/** Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are parameters. */
+/**
+ * Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are parameters. With its
+ * types, because a prepared statement fails after the type of a column has changed.
+ */
 const CLAIM = `
   INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
   VALUES ($1, $2, $3, $5::timestamptz)
@@ -34,9 +37,10 @@ const CLAIM = `
     status = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.status END,
     body = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.body END,
     expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
-  RETURNING digest, status, body`;
+  RETURNING digest::bytea, status::int, body::text`;
 
-const STORE = 'UPDATE idempotency_keys SET status = $3, body = $4 WHERE token_id = $1 AND key = $2';
+/** With the digest, because a claim whose transaction could not begin would stay with that of another request. */
+const STORE = 'UPDATE idempotency_keys SET digest = $3, status = $4, body = $5 WHERE token_id = $1 AND key = $2';
 
 /** Maximum seconds between two deletions of expired responses. */
 const LONGEST_PAUSE = 900;
@@ -122,7 +126,8 @@ export class StoredResponses implements OnApplicationShutdown {
     try {
       const response = await this.database.transaction(handle, {
         begin: claim,
-        end: (send, { status, body }) => send({ text: STORE, values: [ownerId, key, status, body], name: 'idempotency-store' }),
+        end: (send, { status, body }) =>
+          send({ text: STORE, values: [ownerId, key, digest, status, body], name: 'idempotency-store' }),
       });
       this.requests.inc({ outcome: 'carried-out' });
       return { ...response, isReplay: false };

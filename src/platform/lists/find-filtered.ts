@@ -1,14 +1,9 @@
-import type { EntityMetadata, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { QUICK } from '../database/reader.js';
-import type { Send, Statement } from '../database/statement.js';
-import { absence, type Condition, type SqlWriter } from './filter/condition.js';
-import type { Position } from './cursor.js';
-import { ALL_ROWS, type ListScope, type Sorting, sortingOf } from './list-options.js';
+import type { Send, Statement } from '../database/database-client.js';
 import type { AccessPath, ListReads } from './list-reads.js';
-import { columnOf, firstOf, quotedTable, type Source } from './rows.js';
-
-/** Maximum rows that the source `recent` reads. */
-export const WINDOW = 10_000;
+import { firstOf } from './rows.js';
+import type { Sources } from './sources.js';
 
 /**
  * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index past every
@@ -67,72 +62,6 @@ function pathFor(plan: Plan): AccessPath {
   }
   const walk = plan.filters ? 'recent' : 'planned';
   return { first: plan.sorts ? 'fenced' : walk, isQuick: false };
-}
-
-type Sources = ReturnType<typeof sourcesOf>;
-
-/** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
-export function sourcesOf(
-  metadata: EntityMetadata,
-  condition: Condition | undefined,
-  after: Position | undefined,
-  limit: number,
-  scope: ListScope = ALL_ROWS,
-) {
-  const values: unknown[] = [];
-  const writer: SqlWriter = {
-    column: (property) => `r.${columnOf(metadata, property)}`,
-    parameter: (value) => `$${values.push(value)}`,
-  };
-  const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
-  const sorting = sortingOf(metadata, scope.order);
-  const parts = condition ? conjunctsOf(condition) : [];
-  const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
-  // TypeORM hides soft-deleted rows.
-  const { deleteDateColumn } = metadata;
-  const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
-  const base = write(scope.where);
-  // Conditions that the list's index does not serve.
-  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
-  const valuesOfAll = [...values];
-  // Conditions that limit the walk along the list's index.
-  const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
-  const table = `${quotedTable(metadata)} r`;
-  const matches = `${table} ${where([...bounds, ...rest])}`;
-  const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
-  const key = writer.column('id');
-  const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base });
-  return {
-    /** Whether the list's index is enough. */
-    needIndexAlone: rest.length === 0,
-    /** Keys of the matches on all pages. */
-    all: {
-      text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
-      values: valuesOfAll,
-    } satisfies Statement,
-    /** The planner's choice: often a walk along the list's index until enough rows match. */
-    planned: source(matches),
-    /** Only the first rows of the list: may miss matches, at a limited cost. */
-    recent: source(`(${recent}) r ${where(rest)}`),
-    /** All matches, sorted. `OFFSET 0` prevents the walk. */
-    fenced: source(fenced),
-    /** The same for many matches: selects the keys first, possibly from the index alone. */
-    keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
-  };
-}
-
-function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {
-  const values = columns.length === 1 ? [id] : [value, id];
-  return `(${columns.join(', ')}) ${operator} (${values.map((each) => sql.parameter(each)).join(', ')})`;
-}
-
-function where(conditions: readonly string[]): string {
-  return conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-}
-
-function conjunctsOf(condition: Condition): readonly Condition[] {
-  return condition.conjuncts?.flatMap(conjunctsOf) ?? [condition];
 }
 
 interface PlanNode {

@@ -3,7 +3,8 @@ import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } f
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf } from '../database/transactions.js';
-import { type Fields, quotedTable, statementsOf } from './rows.js';
+import { type Fields, statementsOf } from './rows.js';
+import { quotedTable } from './sources.js';
 
 /** Maximum rows of a statement. */
 const MOST_ROWS = 16;

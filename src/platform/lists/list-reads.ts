@@ -8,9 +8,9 @@ import { readerOf } from '../database/app-data-source.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { Database } from '../database/database.js';
 import { databaseBusy, meaningOf, sqlState } from '../database/database-problem.js';
-import { QUICK, sharesOf } from '../database/reader.js';
+import { MOST_FILTERS, QUICK, sharesOf } from '../database/reader.js';
 import { readAlone, runStatement } from '../database/run-statement.js';
-import type { Send } from '../database/statement.js';
+import type { Send } from '../database/database-client.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
@@ -21,9 +21,6 @@ import { FilterBudget } from './filter-budget.js';
 /** Maximum concurrent statements of one token that are slow, and of those that should be quick. */
 const MOST_SLOW_OF_TOKEN = 2;
 const MOST_QUICK_OF_TOKEN = 4;
-
-/** Maximum filters on a connection, because each may delay those behind it. */
-const MOST_PIPELINED = 8;
 
 /** SQLSTATE of a statement that took too long, and of one that waited too long for a lock. */
 const [CANCELED, LOCKED] = ['57014', '55P03'];
@@ -53,6 +50,8 @@ export class ListReads {
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   private readonly logger = new Logger('Filters');
   private readonly slow: Bulkhead;
+  /** Those of {@link slow} without a filter, of a table that is locked. */
+  private readonly slowPages: Bulkhead;
   private readonly quick: Bulkhead;
   private readonly budget: FilterBudget;
   /** In seconds. */
@@ -75,7 +74,8 @@ export class ListReads {
     const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);
     const rank = (token: string) => budget.usedBy(token) + pendingOf(token) * 1000;
     this.slow = new Bulkhead({ total: slow, perKey: () => MOST_SLOW_OF_TOKEN, wait, rank });
-    this.quick = new Bulkhead({ total: quick * MOST_PIPELINED, perKey: () => MOST_QUICK_OF_TOKEN, wait, rank });
+    this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: () => MOST_SLOW_OF_TOKEN, wait });
+    this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: () => MOST_QUICK_OF_TOKEN, wait, rank });
     this.budget = budget;
     this.timeout = Math.min(FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT);
     this.timeouts = metrics.counter({
@@ -120,12 +120,16 @@ export class ListReads {
         this.paths.set(name, SLOW);
       }
     }
-    const start = performance.now();
-    const result = await this.inTurn(manager, read);
-    if (performance.now() - start < QUICK) {
-      this.paths.delete(name);
-    }
-    return result;
+    const task = () =>
+      this.inTurn(manager, async (send) => {
+        const start = performance.now();
+        const result = await read(send);
+        if (performance.now() - start < QUICK) {
+          this.paths.delete(name);
+        }
+        return result;
+      });
+    return this.slowPages.run(tokenOf(currentRequest()), task, this.refuse);
   }
 
   /**
@@ -151,10 +155,9 @@ export class ListReads {
       if (!isTooLong(error)) {
         throw error;
       }
-      if (path) {
-        path.isQuick = false;
-      }
+      // A lock is not the filter's fault.
       if (sqlState(error) === CANCELED) {
+        Object.assign(path ?? {}, { isQuick: false });
         this.budget.charge(token, QUICK);
       }
       return undefined;
@@ -178,7 +181,7 @@ export class ListReads {
     const sendHere = sendInTransaction(manager);
     try {
       return await (sendHere
-        ? read(sendHere)
+        ? read(unnamed(sendHere))
         : this.inTurn(manager, read, () => path?.isQuick || this.budget.requireTime(token)));
     } catch (error) {
       throw meaningOf(error) === 'timeout' ? this.tooSlow(metadata.name, expression) : error;

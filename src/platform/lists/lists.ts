@@ -6,13 +6,15 @@ import { newId } from '../database/id.js';
 import { invalidRequest } from '../http/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { encodeCursor } from './cursor.js';
-import { findFiltered, sourcesOf } from './find-filtered.js';
-import { ALL_ROWS, type ListOptions, type ListScope, scopeOf } from './list-options.js';
+import { findFiltered } from './find-filtered.js';
+import type { ListOptions } from './list-options.js';
+import { ALL_ROWS, type ListScope, scopeOf } from './list-scope.js';
 import { ListReads } from './list-reads.js';
 import { CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { firstOf, type Found, pageOf } from './rows.js';
+import { sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds rows to them. */
 @Injectable()

@@ -1,28 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
-import type { Statement } from '../database/statement.js';
+import type { Statement } from '../database/database-client.js';
 import type { Position } from './cursor.js';
-import type { Sorting } from './list-options.js';
+import { columnOf, quotedTable, type Source } from './sources.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
-/** The quoted table of an entity, with its schema if it has one. */
-export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.');
-}
-
-/** The quoted column of a property. */
-export function columnOf(metadata: EntityMetadata, property: string): string {
-  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
-}
-
 /** Maximum prepared reads, and inserts, of an entity: they differ in the number of rows and columns. */
-const MOST_NAMES = 128;
+const MOST_NAMES = 256;
 
 /** Column values by property. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -31,15 +18,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface Found<Entity> {
   readonly items: Entity[];
   readonly last?: Omit<Position, 'scope'>;
-}
-
-export interface Source {
-  /** The SQL after FROM, with the rows as `r`. */
-  readonly from: string;
-  readonly values: unknown[];
-  readonly limit: number;
-  readonly sorting: Sorting;
-  readonly base: FindOptionsWhere<ObjectLiteral>;
 }
 
 /** Makes a page of the rows of {@link firstOf}. */
@@ -62,14 +40,19 @@ export async function pageOf<Entity extends { id: string }>(
 /** The statement for the first rows of a source: all columns, or only the key if TypeORM reads the rows, and the sort value. */
 export function firstOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  { from, values, limit, sorting: { clause, value } }: Source,
+  { from, values, limit, sorting: { clause, value }, isFiltered }: Source,
 ): Statement {
   const statements = statementsOf(repository);
   const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
   // One extra row shows whether there are more. Their number is text: for a parameter, PostgreSQL would plan for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
-  return { text, values, isText: statements?.isText ?? true, name: statements?.nameOf(text) };
+  return {
+    text,
+    values,
+    isText: statements?.isText ?? true,
+    name: statements?.[isFiltered ? 'nameOfFilter' : 'nameOfPage'](text),
+  };
 }
 
 /** @param base - excludes rows that changed after their keys were found */
@@ -134,8 +117,9 @@ function rowStatements(metadata: EntityMetadata) {
     columns: quoted,
     keyIndex: columns.findIndex(({ propertyName }) => propertyName === 'id'),
     isText,
-    /** The name of a read. */
-    nameOf: naming(),
+    /** Names of reads. Clients choose the texts of filters, which must not use up the names of others. */
+    nameOfPage: naming(),
+    nameOfFilter: naming(),
 
     /** Undefined values get the column's default. */
     insert(rows: readonly Fields[]): Statement {

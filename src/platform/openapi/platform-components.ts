@@ -72,6 +72,13 @@ export const headers = {
 
 /** References to the components of response headers. */
 export function headerReferences(names: readonly string[]): Record<string, { $ref: string }> {
-  const components = names.map((name) => name.replaceAll(/^X-|-/g, '').replace('WWW', 'Www'));
-  return Object.fromEntries(names.map((name, index) => [name, { $ref: `#/components/headers/${components[index]}` }]));
+  return Object.fromEntries(
+    names.map((name) => {
+      const component = name.replaceAll(/^X-|-/g, '').replace('WWW', 'Www');
+      if (!(component in headers)) {
+        throw new Error(`The response header ${name} has no component ${component}: describe it in platform-components.ts.`);
+      }
+      return [name, { $ref: `#/components/headers/${component}` }];
+    }),
+  );
 }

@@ -29,7 +29,10 @@ it.each([
 
 it.each([
   ['no URL', ['', 'cache:6379', 'http://cache', 'redis://']],
-  ['a wrong node', ['redis://a,b', 'redis://cache:port', 'redis://cache:0', 'redis://cache:65536', 'redis+cluster://a,/0']],
+  [
+    'a wrong node',
+    ['redis://a,b', 'redis://cache:port', 'redis://cache:', 'redis://cache:0', 'redis://cache:65536', 'redis+cluster://a,/0'],
+  ],
   [
     'a wrong path',
     [

@@ -24,7 +24,8 @@ export function parseRedisUrl(text: string) {
   const rest = PATHS[kind].exec(path);
   // Empty parts count as absent.
   const parts = Object.entries({ ...login, ...rest?.groups }).filter(([, part]) => part);
-  const urls = hosts.split(',').map((host) => URL.parse(`redis://${host}`));
+  // A host that ends with a colon lacks the value of a variable.
+  const urls = hosts.split(',').map((host) => (host.endsWith(':') ? null : URL.parse(`redis://${host}`)));
   const nodes = urls.map((url) => ({
     host: url?.hostname.replaceAll(/[[\]]/g, '') ?? '',
     port: Number(url?.port || (kind === 'sentinel' ? 26_379 : 6379)),

@@ -1,0 +1,183 @@
+import type { EntityMetadata, FindOptionsWhere, ObjectLiteral } from 'typeorm';
+import type { Statement } from '../database/database-client.js';
+import type { Position } from './cursor.js';
+import { absence, type Condition, type SqlWriter } from './filter/condition.js';
+
+/** Maximum rows that the source `recent` reads. */
+export const WINDOW = 10_000;
+
+/** The quoted table of an entity, with its schema if it has one. */
+export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
+  return tablePath
+    .split('.')
+    .map((name) => driver.escape(name))
+    .join('.');
+}
+
+/** The quoted column of a property. */
+export function columnOf(metadata: EntityMetadata, property: string): string {
+  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
+}
+
+/** Column types that are compared by code point instead of the database's collation. */
+const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
+
+/** The column of a property as statements and indexes have it. @throws Error if the property is not a column */
+export function comparedColumn(metadata: EntityMetadata, property: string) {
+  const { driver } = metadata.dataSource;
+  const column = metadata.findColumnWithPropertyName(property);
+  if (!column) {
+    throw new Error(`${metadata.name}.${property} is not a column: a list cannot be restricted or sorted by it.`);
+  }
+  const name = driver.escape(column.databaseName);
+  return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
+}
+
+/** Types whose text depends on settings of the session, such as `DateStyle`, and a form that does not. */
+const TEXTS: Readonly<Record<string, (sql: string) => string>> = {
+  date: (sql) => `to_json(${sql}) #>> '{}'`,
+  'timestamp without time zone': (sql) => `to_json(${sql}) #>> '{}'`,
+  'timestamp with time zone': (sql) => {
+    const instant = `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC" BC')`;
+    return `CASE WHEN isfinite(${sql}) THEN ${instant} ELSE ${sql}::text END`;
+  },
+  'double precision': exactText,
+  real: exactText,
+  bytea: (sql) => `'\\x' || encode(${sql}, 'hex')`,
+};
+
+/** With all 17 digits. */
+function exactText(sql: string): string {
+  return `CASE WHEN abs(${sql}) < 'Infinity' THEN to_char(${sql}::float8, '9.9999999999999999EEEE') ELSE ${sql}::text END`;
+}
+
+/** @throws Error if no text of the type means the same in every session */
+function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
+  const type = dataSource.driver.normalizeType(column);
+  if (/^(?:interval|money|.*range)$/.test(type)) {
+    const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
+    throw new Error(`${fault}: sort by a number, text or time.`);
+  }
+  return TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
+}
+
+/** A sort property, and its direction. */
+interface Sorted {
+  readonly column: string;
+  readonly direction: 'ASC' | 'DESC';
+}
+
+/** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
+export interface Sorting {
+  /** The sort columns; `id` is the last. */
+  readonly columns: readonly string[];
+  readonly clause: string;
+  readonly operator: '<' | '>';
+  /** SQL for the sort value as text; an empty text if only `id` sorts. */
+  readonly value: string;
+}
+
+export function sortedColumns(metadata: EntityMetadata, order: Sorted | undefined) {
+  return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
+}
+
+/** @param order - undefined for newest first */
+export function sortingOf(metadata: EntityMetadata, order: Sorted | undefined): Sorting {
+  const sorted = sortedColumns(metadata, order);
+  const columns = sorted.map(({ sql }) => `r.${sql}`);
+  const direction = order?.direction ?? 'DESC';
+  return {
+    columns,
+    clause: `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`,
+    operator: direction === 'ASC' ? '>' : '<',
+    value: order && sorted[0] ? textOf(metadata, sorted[0]) : `''`,
+  };
+}
+
+/** What a list is restricted to and sorted by. */
+export interface Scope {
+  readonly where: readonly Condition[];
+  /** The same for TypeORM. */
+  readonly base: FindOptionsWhere<ObjectLiteral>;
+  /** Undefined for newest first. */
+  readonly order: Sorted | undefined;
+}
+
+const WHOLE: Scope = { where: [], base: {}, order: undefined };
+
+export interface Source {
+  /** The SQL after FROM, with the rows as `r`. */
+  readonly from: string;
+  readonly values: unknown[];
+  readonly limit: number;
+  readonly sorting: Sorting;
+  readonly base: FindOptionsWhere<ObjectLiteral>;
+  readonly isFiltered: boolean;
+}
+
+export type Sources = ReturnType<typeof sourcesOf>;
+
+/** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
+export function sourcesOf(
+  metadata: EntityMetadata,
+  condition: Condition | undefined,
+  after: Position | undefined,
+  limit: number,
+  scope: Scope = WHOLE,
+) {
+  const values: unknown[] = [];
+  const writer: SqlWriter = {
+    column: (property) => `r.${columnOf(metadata, property)}`,
+    parameter: (value) => `$${values.push(value)}`,
+  };
+  const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
+  const sorting = sortingOf(metadata, scope.order);
+  const parts = condition ? conjunctsOf(condition) : [];
+  const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
+  // TypeORM hides soft-deleted rows.
+  const { deleteDateColumn } = metadata;
+  const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
+  const base = write(scope.where);
+  // Conditions that the list's index does not serve.
+  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
+  const valuesOfAll = [...values];
+  // Conditions that limit the walk along the list's index.
+  const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
+  const table = `${quotedTable(metadata)} r`;
+  const matches = `${table} ${where([...bounds, ...rest])}`;
+  const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
+  const key = writer.column('id');
+  const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
+  const isFiltered = condition !== undefined;
+  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base, isFiltered });
+  return {
+    /** Whether the list's index is enough. */
+    needIndexAlone: rest.length === 0,
+    /** Keys of the matches on all pages. */
+    all: {
+      text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
+      values: valuesOfAll,
+    } satisfies Statement,
+    /** The planner's choice: often a walk along the list's index until enough rows match. */
+    planned: source(matches),
+    /** Only the first rows of the list: may miss matches, at a limited cost. */
+    recent: source(`(${recent}) r ${where(rest)}`),
+    /** All matches, sorted. `OFFSET 0` prevents the walk. */
+    fenced: source(fenced),
+    /** The same for many matches: selects the keys first, possibly from the index alone. */
+    keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
+  };
+}
+
+function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {
+  const values = columns.length === 1 ? [id] : [value, id];
+  return `(${columns.join(', ')}) ${operator} (${values.map((each) => sql.parameter(each)).join(', ')})`;
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+}
+
+function conjunctsOf(condition: Condition): readonly Condition[] {
+  return condition.conjuncts?.flatMap(conjunctsOf) ?? [condition];
+}
