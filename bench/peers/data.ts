@@ -25,14 +25,15 @@ const MANY_TOKENS = 15_000;
 const CREATED_AT = `ALTER TABLE items ADD COLUMN created_at timestamptz NOT NULL
   GENERATED ALWAYS AS (to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0)) STORED`;
 
-export async function createData(): Promise<Data> {
+/** @param items - rows in the table */
+export async function createData(items = ITEMS): Promise<Data> {
   const database = await Database.create();
   const { url, client } = database;
   try {
     await client.query(CREATED_AT);
     // The table is vacuumed between the measurements.
     await client.query('ALTER TABLE items SET (autovacuum_enabled = off)');
-    await database.fillTo(ITEMS);
+    await database.fillTo(items);
     const newest = await database.keyAtDepth(1);
     const tokens = await database.issueTokens(TOKENS);
     const manyTokens = await database.issueTokens(MANY_TOKENS);

@@ -57,43 +57,20 @@ export async function runTransaction<T>(
   ends: TransactionEnds<T> = {},
 ): Promise<T> {
   const outer = transactionOf(dataSource);
-  const onCommit: (() => void)[] = [];
   if (outer) {
-    const nested = async () => {
-      const sendHere = sendBy(outer.runner);
-      await ends.begin?.(sendHere);
-      const result = await work();
-      await ends.end?.(sendHere, result);
-      return result;
-    };
-    const result = await transactions.run({ ...outer, onCommit }, () => dataSource.transaction(nested));
-    outer.onCommit.push(...onCommit);
-    return result;
+    return runNested(outer, work, ends);
   }
+  const onCommit: (() => void)[] = [];
   let result: T;
   const own = dataSource.createQueryRunner();
   const runner = dataSource.createQueryRunner();
   let client: Client | undefined;
   let begun: Promise<Client> | undefined;
   const begin = async () => {
-    const connected = (client = (await own.connect()) as Client);
-    const sendHere: Send = (statement) => sendOn(connected, dataSource, statement);
-    const query = own.query.bind(own);
-    // TypeORM would wait for each response. Its subscribers also send statements on this runner.
-    const replaced = (text: string, parameters?: unknown[], isStructured?: boolean) => {
-      const itself = () => sendHere({ text, values: [] });
-      switch (text) {
-        case 'START TRANSACTION':
-          return sendTogether(connected, itself, () => ends.begin?.(sendHere));
-        case 'COMMIT':
-          return sendTogether(connected, () => ends.end?.(sendHere, result), itself);
-        default:
-          return query(text, parameters, isStructured as true);
-      }
-    };
-    Object.assign(own, { query: replaced });
+    client = (await own.connect()) as Client;
+    sendEnds(own, client, ends, () => result);
     await own.startTransaction();
-    return connected;
+    return client;
   };
   const connect = async () => {
     if (runner.isReleased) {
@@ -128,6 +105,40 @@ export async function runTransaction<T>(
     callback();
   });
   return result;
+}
+
+/** Runs a savepoint of a transaction. */
+async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin, end }: TransactionEnds<T>): Promise<T> {
+  const onCommit: (() => void)[] = [];
+  const send = sendBy(outer.runner);
+  const nested = async () => {
+    await begin?.(send);
+    const result = await work();
+    await end?.(send, result);
+    return result;
+  };
+  const result = await transactions.run({ ...outer, onCommit }, () => outer.dataSource.transaction(nested));
+  outer.onCommit.push(...onCommit);
+  return result;
+}
+
+/** Makes the runner send the ends of a transaction together, where TypeORM would wait for each response. */
+function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: TransactionEnds<T>, resultOf: () => T): void {
+  const sendHere: Send = (statement) => sendOn(client, own.dataSource, statement);
+  const original = own.query.bind(own);
+  const query = (text: string, parameters?: unknown[], isStructured?: boolean) => {
+    const itself = () => sendHere({ text, values: [] });
+    switch (text) {
+      case 'START TRANSACTION':
+        return sendTogether(client, itself, () => begin?.(sendHere));
+      case 'COMMIT':
+        return sendTogether(client, () => end?.(sendHere, resultOf()), itself);
+      default:
+        // Of a subscriber.
+        return original(text, parameters, isStructured as true);
+    }
+  };
+  Object.assign(own, { query });
 }
 
 /** Sends two statements in one write, where TypeORM would wait for the response to the first. */
