@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Pool, PoolClient } from 'pg';
 import { hasUselessName, send, type Statement, streamOf } from './database-client.js';
+import { meaningOf } from './database-problem.js';
 
 /** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
 const LIFETIME = 30_000;
@@ -44,11 +45,14 @@ export class Lane {
       holdUntilEndOfTurn(streamOf(client));
       return await send(client, statement);
     } catch (error) {
-      if (statement.name === undefined || !hasUselessName(error)) {
+      // A new connection prepares its statements anew.
+      const isRepeated = statement.name !== undefined && hasUselessName(error);
+      if (isRepeated || meaningOf(error) === 'connection') {
+        this.leave(connection);
+      }
+      if (!isRepeated) {
         throw error;
       }
-      // A new connection prepares its statements anew.
-      this.leave(connection);
       return await this.send({ ...statement, name: undefined });
     } finally {
       connection.pending -= 1;

@@ -110,11 +110,11 @@ export async function runTransaction<T>(
 /** Runs a savepoint of a transaction. */
 async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin, end }: TransactionEnds<T>): Promise<T> {
   const onCommit: (() => void)[] = [];
-  const send = sendBy(outer.runner);
+  const sendHere = sendBy(outer.runner);
   const nested = async () => {
-    await begin?.(send);
+    await begin?.(sendHere);
     const result = await work();
-    await end?.(send, result);
+    await end?.(sendHere, result);
     return result;
   };
   const result = await transactions.run({ ...outer, onCommit }, () => outer.dataSource.transaction(nested));
