@@ -147,9 +147,14 @@ export interface Statement {
 /** Sends a statement. @returns the values of each row, in the order of the columns */
 export type Send = (statement: Statement) => Promise<unknown[][]>;
 
-/** Whether a prepared statement does not exist, exists already, or its table has changed. */
-export function hasUselessName(error: unknown): boolean {
-  return /^(?:0A000|26000|42P05)$/.test(sqlState(error));
+/** The same without its name, for connections on which a prepared statement is of no use. */
+export function unnamed(statement: Statement): Statement {
+  return { ...statement, name: undefined };
+}
+
+/** Whether a statement failed because it was prepared: it does not exist, exists already, or its table has changed. */
+export function failedByName({ name }: Statement, error: unknown): boolean {
+  return name !== undefined && /^(?:0A000|26000|42P05)$/.test(sqlState(error));
 }
 
 /** The interface between `pg` and its queries, which `pg-cursor` also uses and the types omit. */

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Pool, PoolClient } from 'pg';
-import { hasUselessName, send, type Statement, streamOf } from './database-client.js';
+import { failedByName, send, type Statement, streamOf, unnamed } from './database-client.js';
 import { meaningOf } from './database-problem.js';
 
 /** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
@@ -46,14 +46,14 @@ export class Lane {
       return await send(client, statement);
     } catch (error) {
       // A new connection prepares its statements anew.
-      const isRepeated = statement.name !== undefined && hasUselessName(error);
+      const isRepeated = failedByName(statement, error);
       if (isRepeated || meaningOf(error) === 'connection') {
         this.leave(connection);
       }
       if (!isRepeated) {
         throw error;
       }
-      return await this.send({ ...statement, name: undefined });
+      return await this.send(unnamed(statement));
     } finally {
       connection.pending -= 1;
     }

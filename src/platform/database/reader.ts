@@ -54,7 +54,11 @@ export const hasSessions = (dataSource: DataSource) => extraOf(dataSource)?.hasS
 
 type Settings = Readonly<Record<string, string | number>>;
 
-/** Of statements without a filter: no writes, no compilation, one processor. Waiting for a lock, which is no fault of the statement, ends earlier. */
+/**
+ * Of statements without a filter: no writes, no compilation, one processor.
+ *
+ * @param lockTimeout - earlier, because waiting for a lock is no fault of a statement
+ */
 function settingsFor(timeout: number, lockTimeout = timeout / 2): Settings {
   return {
     default_transaction_read_only: 'on',

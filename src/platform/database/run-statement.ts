@@ -1,11 +1,11 @@
 import type { PoolClient } from 'pg';
-import { type DataSource, type EntityManager, QueryFailedError } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { poolOf, readerOf } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 import { holdUntilEndOfTurn } from './lane.js';
-import { assignmentsOf, hasSessions, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
-import { hasUselessName, type Send, send, type Statement, streamOf } from './database-client.js';
-import { sendInTransaction } from './transactions.js';
+import { assignmentsOf, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
+import { failedByName, type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
+import { sendInTransaction, sendOn } from './transactions.js';
 
 /** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
 export async function runStatement(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
@@ -14,18 +14,17 @@ export async function runStatement(manager: EntityManager, statement: Statement)
     return sendHere(statement);
   }
   const { dataSource } = manager;
-  const unnamed = { ...statement, name: undefined };
   const client = await poolOf(dataSource).connect();
   let isUseless = false;
   try {
-    return await send(client, hasSessions(dataSource) ? statement : unnamed);
+    return await sendOn(client, dataSource, statement);
   } catch (error) {
-    const isRepeated = statement.name !== undefined && hasUselessName(error);
+    const isRepeated = failedByName(statement, error);
     isUseless = isRepeated || meaningOf(error) === 'connection';
     if (!isRepeated) {
       throw error;
     }
-    return await send(client, unnamed);
+    return await send(client, unnamed(statement));
   } finally {
     client.release(isUseless);
   }
@@ -69,9 +68,9 @@ export async function readAlone<T>(
 function beginWith(client: PoolClient, { timeout }: ReadOptions): Send {
   const text = `START TRANSACTION READ ONLY; ${assignmentsOf(settingsForFilters(timeout), 'LOCAL')}`;
   holdUntilEndOfTurn(streamOf(client));
-  const begun = client.query(text).catch((error: unknown) => {
-    throw new QueryFailedError(text, [], error as Error);
-  });
+  const begun = send(client, { text, values: [], isText: true });
+  // Also if no statement follows.
+  begun.catch(() => undefined);
   // Its error comes before those of the statements behind it.
   return (statement) => Promise.all([send(client, statement), begun]).then(([rows]) => rows);
 }

@@ -4,7 +4,7 @@ import type { Client, ClientBase } from 'pg';
 import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { holdUntilEndOfTurn } from './lane.js';
 import { hasSessions } from './reader.js';
-import { type Send, send, type Statement, streamOf } from './database-client.js';
+import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 
 interface Transaction {
   readonly dataSource: DataSource;
@@ -35,8 +35,8 @@ function sendBy(runner: QueryRunner): Send {
 }
 
 /** Sends a statement, by its name only if the connection is a session, which prepares it once. */
-function sendOn(client: ClientBase, dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
-  return send(client, hasSessions(dataSource) ? statement : { ...statement, name: undefined });
+export function sendOn(client: ClientBase, dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
+  return send(client, hasSessions(dataSource) ? statement : unnamed(statement));
 }
 
 /** What is sent together with the first and the last statement of a transaction. */

@@ -10,7 +10,7 @@ import { Database } from '../database/database.js';
 import { databaseBusy, meaningOf, sqlState } from '../database/database-problem.js';
 import { MOST_FILTERS, QUICK, sharesOf } from '../database/reader.js';
 import { readAlone, runStatement } from '../database/run-statement.js';
-import type { Send } from '../database/database-client.js';
+import { type Send, unnamed } from '../database/database-client.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { badRequest } from '../http/problem-types.js';
 import { invalidRequest, Problem } from '../http/problem.js';
@@ -106,7 +106,7 @@ export class ListReads {
     const reader = readerOf(manager.dataSource);
     const sendHere = sendInTransaction(manager);
     if (sendHere || !reader) {
-      return read(sendHere ? unnamed(sendHere) : (statement) => runStatement(manager, statement));
+      return read(sendHere ? withoutNames(sendHere) : (statement) => runStatement(manager, statement));
     }
     if (!this.paths.has(name)) {
       const lane = isWhole ? reader.pages : reader.quick;
@@ -181,7 +181,7 @@ export class ListReads {
     const sendHere = sendInTransaction(manager);
     try {
       return await (sendHere
-        ? read(unnamed(sendHere))
+        ? read(withoutNames(sendHere))
         : this.inTurn(manager, read, () => path?.isQuick || this.budget.requireTime(token)));
     } catch (error) {
       throw meaningOf(error) === 'timeout' ? this.tooSlow(metadata.name, expression) : error;
@@ -198,7 +198,7 @@ export class ListReads {
     const task = () => {
       signal?.throwIfAborted();
       requireTime?.();
-      return readAlone(manager.dataSource, signal, (send) => measured(unnamed(send)));
+      return readAlone(manager.dataSource, signal, (send) => measured(withoutNames(send)));
     };
     try {
       requireTime?.();
@@ -243,11 +243,11 @@ export class ListReads {
 /** The token that a filter counts for; on public routes, the address, or its network of IPv6. */
 const tokenOf = (request: Request | undefined) => request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
 
-/** For connections on which a prepared statement is of little use: in a transaction, it would fail after its table has changed. */
-const unnamed =
+/** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
+const withoutNames =
   (send: Send): Send =>
   (statement) =>
-    send({ ...statement, name: undefined });
+    send(unnamed(statement));
 
 /** Whether a statement exceeded a limit of time, alone or waiting for a lock. */
 const isTooLong = (error: unknown) => [CANCELED, LOCKED].includes(sqlState(error));
