@@ -14,6 +14,9 @@ const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 /** Rows that are inserted at once. */
 const PART = 20_000;
 
+/** The newest item that can be `reserved`. */
+const LAST_RESERVED = 970_000;
+
 /** Milliseconds since 1970 at which item 0 would have been created. */
 const FIRST = Date.UTC(2026, 0, 1);
 
@@ -112,7 +115,8 @@ export class Database {
 
 /**
  * A statement that makes items by their numbers. Their names share few words and differ in a number; `retired` is in the
- * oldest 20,000, `ancient` in the oldest 20: many and few matches that a walk from the newest row finds last.
+ * oldest 20,000, `ancient` in the oldest 20: many and few matches that a walk from the newest row finds last. `reserved` is in 10 % of all
+ * but the newest rows.
  */
 function itemsSql(first: number, last: number): string {
   const descriptionWords = Array.from({ length: 11 }, (_, i) => `words[1 + get_byte(hash, ${i}) % 64]`).join(', ');
@@ -120,7 +124,8 @@ function itemsSql(first: number, last: number): string {
     SELECT (lpad(to_hex(${FIRST} + n::bigint * 1000), 12, '0') || '7' || left(md5(n::text), 3) || to_hex(8 + n % 4)
              || right(md5(n::text), 15))::uuid AS id,
            concat_ws(' ', colours[1 + n % 10], nouns[1 + n / 10 % 10], n,
-             CASE WHEN n <= 20000 THEN 'retired' END, CASE WHEN n <= 20 THEN 'ancient' END) AS name,
+             CASE WHEN n <= 20000 THEN 'retired' END, CASE WHEN n <= 20 THEN 'ancient' END,
+             CASE WHEN n % 10 = 3 AND n <= ${LAST_RESERVED} THEN 'reserved' END) AS name,
            CASE WHEN n % 3 > 0 THEN concat_ws(' ', ${descriptionWords}) END AS description
     FROM (SELECT n, decode(md5(n::text), 'hex') AS hash FROM generate_series(${first}, ${last}) n) numbers,
          (SELECT string_to_array('${COLOURS}', ' ') AS colours, string_to_array('${NOUNS}', ' ') AS nouns,

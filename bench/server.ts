@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../test/support/free-port.ts';
@@ -40,6 +42,7 @@ export async function startServer(
   variables: Readonly<Record<string, string>> = HIGH_LIMIT,
 ): Promise<Server> {
   const port = await freePort();
+  const log = await openLog();
   const begun = performance.now();
   const child = spawn(process.execPath, [...program.command], {
     // From another directory, so that a developer's .env has no effect.
@@ -51,11 +54,11 @@ export async function startServer(
       PORT: String(port),
       METRICS_PORT: '0',
       SHUTDOWN_DELAY: '0',
-      LOG_LEVEL: 'error',
       ...variables,
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', log.fd, 'inherit'],
   });
+  await log.close();
   const url = `http://127.0.0.1:${port}/v1/items`;
   const stop = async () => {
     if (child.exitCode === null && child.signalCode === null && child.kill('SIGTERM')) {
@@ -69,6 +72,14 @@ export async function startServer(
     await stop();
     throw error;
   }
+}
+
+/** A file for the access log, as in an installation. Its space is free again when the server ends. */
+async function openLog(): Promise<FileHandle> {
+  const directory = await mkdtemp(join(tmpdir(), 'items-bench-'));
+  const log = await open(join(directory, 'log'), 'w');
+  await rm(directory, { recursive: true });
+  return log;
 }
 
 async function becomesReady({ name }: Program, child: ChildProcess, url: string, token: string): Promise<void> {

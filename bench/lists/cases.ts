@@ -41,6 +41,7 @@ export const CASES: readonly Case[] = [
   indexed('10,000 old by time', old),
   indexed('10,000 old by time, name contains, 10 %', `${old} && name.contains("bicycle")`),
   { name: '10,000 old by time, description contains, none', filter: `${old} && description.contains("zeppelin")` },
+  { name: 'contains, 10 % of all but the newest 30,000', filter: 'name.contains("reserved")', sql: like('reserved') },
   { name: 'contains, the oldest 2 %', filter: 'name.contains("retired")', sql: like('retired') },
   {
     name: 'two words that never meet',
