@@ -94,7 +94,7 @@ export class Database {
     const tokens = Array.from({ length: count }, generateToken);
     await this.client.query(
       `INSERT INTO access_tokens (id, name, digest, last_four, created_at)
-       SELECT id, 'bench', digest, last_four, now() FROM unnest($1::uuid[], $2::bytea[], $3::text[]) AS new (id, digest, last_four)`,
+       SELECT id, 'bench', decode(digest, 'hex'), last_four, now() FROM unnest($1::uuid[], $2::text[], $3::text[]) AS new (id, digest, last_four)`,
       [tokens.map(() => v7()), tokens.map(digestOf), tokens.map((token) => token.slice(-4))],
     );
     return tokens;

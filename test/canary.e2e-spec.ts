@@ -85,7 +85,7 @@ async function issueTokens(database: TestDatabase) {
   const { token: valid } = await service.newClient('canary');
   const { token: expired } = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
   const { token: revoked } = await service.newClient('to be revoked');
-  expect(await service.app.get(AccessTokensService).revoke({ digest: digestOf(revoked) }, TESTER)).toBeDefined();
+  expect(await service.app.get(AccessTokensService).revoke({ token: revoked }, TESTER)).toBeDefined();
   await service.stop();
   return { valid, expired, revoked };
 }
@@ -120,7 +120,7 @@ beforeAll(async () => {
   collector.fault = undefined;
 
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
-  const digest = digestOf(watchToken('digested token of the file')).toString('hex');
+  const digest = digestOf(watchToken('digested token of the file'));
   await writeFile(AUTH_TOKENS_FILE, `one:${credentials.inFile}\ntwo:${digest}:items:read\n`, { mode: 0o600 });
   const url = 'DATABASE_URL' in database.environment ? new URL(database.environment.DATABASE_URL) : undefined;
   if (url) url.password ||= password('the database');

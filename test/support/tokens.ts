@@ -27,8 +27,8 @@ export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string
 /** Issues many tokens at a time, in a migrated database. */
 export async function issueTokens(url: string, count: number): Promise<string[]> {
   const tokens = Array.from({ length: count }, generateToken);
-  const rows = 'unnest($1::uuid[], $2::bytea[]) AS tokens (id, digest)';
-  const statement = `INSERT INTO access_tokens (id, name, digest, created_at) SELECT id, 'test', digest, now() FROM ${rows}`;
+  const rows = 'unnest($1::uuid[], $2::text[]) AS tokens (id, digest)';
+  const statement = `INSERT INTO access_tokens (id, name, digest, created_at) SELECT id, 'test', decode(digest, 'hex'), now() FROM ${rows}`;
   await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf)]);
   return tokens;
 }

@@ -10,7 +10,7 @@ import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
-import { digestOf, fingerprintOf, generateToken } from './token-format.js';
+import { digestOf, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'familyId'>>;
 
@@ -82,8 +82,8 @@ export class AccessTokensService {
   }
 
   /** @returns the revoked token; undefined if there is no such token, or it was revoked before */
-  async revoke(which: { id: string } | { digest: Buffer }, by: Attribution): Promise<AccessToken | undefined> {
-    const active = { ...which, revokedAt: IsNull() };
+  async revoke(which: { id: string } | { token: string }, by: Attribution): Promise<AccessToken | undefined> {
+    const active = { ...('id' in which ? which : { digest: storedDigest(which.token) }), revokedAt: IsNull() };
     const token = await this.tokens.findOneBy(active);
     const { affected } = await this.tokens.update(active, { revokedAt: new Date() });
     if (!token || affected !== 1) {
@@ -95,7 +95,7 @@ export class AccessTokensService {
 
   /** Verifies a token and records the day of its last use. */
   async verify(token: string): Promise<Verdict> {
-    const row = await this.found.load(fingerprintOf(token));
+    const row = await this.found.load(digestOf(token));
     const refused = row ? endOf(row) : 'unknown';
     if (!row || refused) {
       return { refused: refused ?? 'unknown', tokenId: row?.id };
@@ -122,9 +122,11 @@ export class AccessTokensService {
 
 function newToken({ name, expiresAt = null, scopes = null, familyId = null }: NewToken) {
   const token = generateToken();
-  const stored = { id: newId(), digest: digestOf(token), lastFour: token.slice(-4), createdAt: new Date() };
+  const stored = { id: newId(), digest: storedDigest(token), lastFour: token.slice(-4), createdAt: new Date() };
   return { token, row: { ...stored, name, expiresAt, scopes, familyId } };
 }
+
+const storedDigest = (token: string) => Buffer.from(digestOf(token), 'hex');
 
 /** Details for the audit log. */
 function detailsOf({ id, name, expiresAt, scopes }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes'>) {

@@ -15,7 +15,7 @@ import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal, Verdict } from './principal.js';
-import { fingerprintOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
+import { digestOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
 
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
@@ -60,7 +60,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     if (credential === undefined) {
       return { refused: 'missing' };
     }
-    const key = fingerprintOf(credential);
+    const key = digestOf(credential);
     const declared = this.declared.tokens.get(key);
     // The file may contain the digest of any text, also of one that is easy to guess.
     const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
@@ -82,7 +82,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
 
   /** Looks up a credential. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
-    const key = fingerprintOf(credential);
+    const key = digestOf(credential);
     const run = () => this.lookUpInTurn(credential, key, clientAddress(request));
     return this.lookUps.getOrInsertComputed(key, () => traced('authenticate', run).finally(() => this.lookUps.delete(key)));
   }

@@ -10,15 +10,7 @@ import type { AccessToken } from './access-token.entity.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
 import { scopesOf } from './scopes.guard.js';
-import {
-  digestOf,
-  generateToken,
-  hideCredentials,
-  isTokenName,
-  isWellFormedToken,
-  TOKEN_NAME_RULE,
-  TOKEN_PREFIX,
-} from './token-format.js';
+import { generateToken, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
@@ -94,7 +86,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       .argument('<id|token>', 'id of the token, or the token; - reads it from standard input, where other users cannot see it'),
   ).action(async (given: string, by: Attribution) => {
     const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
-    const which = isWellFormedToken(text) ? { digest: digestOf(text) } : { id: tokenId(text) };
+    const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
     await withTokens(async (tokens) => {
       const revoked = await tokens.revoke(which, by);
       if (!revoked) {

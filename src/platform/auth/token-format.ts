@@ -20,13 +20,11 @@ export function isWellFormedToken(text: string): boolean {
   return FORMAT.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/** SHA-256 of a token, which is stored instead of it. A token has enough entropy to need neither salt nor a slow hash. */
-export function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
-}
-
-/** The same digest in hexadecimal, the key of credentials in memory. */
-export function fingerprintOf(credential: string): string {
+/**
+ * SHA-256 of a credential in hexadecimal, which is stored instead of it. A token has enough entropy to need neither salt nor a slow
+ * hash.
+ */
+export function digestOf(credential: string): string {
   return hash('sha256', credential);
 }
 

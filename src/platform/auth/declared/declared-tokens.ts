@@ -9,7 +9,7 @@ import { OperatorError } from '../../config/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
 import { isScope, type Principal } from '../principal.js';
-import { fingerprintOf, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { digestOf, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
 /** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;
@@ -21,7 +21,7 @@ export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:sc
 
 type DeclaredToken = Principal & { readonly name: string };
 
-/** The content of a tokens file: tokens by fingerprint, and errors, which never quote the file. */
+/** The content of a tokens file: tokens by digest, and errors, which never quote the file. */
 interface Declaration {
   readonly tokens: Map<string, DeclaredToken>;
   readonly faults: string[];
@@ -132,7 +132,7 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
   // Scopes contain colons.
   const [name = '', credential = '', ...rest] = line.split(':');
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
-  const fingerprint = isDigest ? credential.toLowerCase() : fingerprintOf(credential);
+  const digest = isDigest ? credential.toLowerCase() : digestOf(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
   const faults = [
     [name, ...scopes].some(isSecret) && 'has a token or a SHA-256 in the wrong field: write name:token:scopes',
@@ -140,12 +140,12 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
     !isDigest &&
       !isWellFormedToken(credential) &&
       'needs a token or the 64 hexadecimal digits of a SHA-256 after its first colon, without spaces',
-    tokens.has(fingerprint) && 'repeats the token of an earlier line: remove one of the two',
+    tokens.has(digest) && 'repeats the token of an earlier line: remove one of the two',
     rest.length > 0 && scopes.length === 0 && 'has no scopes after the second colon: remove this colon to grant all scopes',
     !scopes.every(isScope) && 'has an invalid scope: use visible ASCII characters except " and \\',
   ];
-  const id = v5(fingerprint, NAMESPACE);
-  tokens.set(fingerprint, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
+  const id = v5(digest, NAMESPACE);
+  tokens.set(digest, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
   return faults.find((fault) => fault !== false);
 }
 
