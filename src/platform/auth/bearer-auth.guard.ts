@@ -58,7 +58,7 @@ export class BearerAuthGuard extends AuthGuard() {
       // A message has no headers. The start refuses such a handler already.
       return false;
     }
-    const verdict = this.strategy.judge(request);
+    const verdict = this.strategy.knownVerdict(request);
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;
     }

@@ -6,11 +6,9 @@ import { LRUCache } from 'lru-cache';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { Configuration } from '../config/configuration.js';
-import { databaseBusy } from '../database/database-problem.js';
-import { Bulkhead } from '../database/bulkhead.js';
 import { traced } from '../tracing/tracing.js';
 import { AccessTokensService } from './access-tokens.service.js';
-import { clientAddress, networksOf } from './client-address.js';
+import { clientAddress } from './client-address.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
@@ -33,8 +31,6 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** Concurrent requests with one credential share one look-up. */
   private readonly lookUps = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
-  /** Limits concurrent look-ups of new credentials to the failures that their network has left. */
-  private readonly newcomers: Bulkhead;
 
   constructor(
     private readonly tokens: AccessTokensService,
@@ -46,24 +42,20 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     // Passport registers strategies by name for the whole process: each application needs its own name.
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
-    this.budget = new FailureBudget(configuration.AUTH_FAILURE_BURST, configuration.AUTH_FAILURE_RATE);
-    this.newcomers = new Bulkhead({
-      total: Infinity,
-      perKey: (network) => Math.max(1, this.budget.leftOf(network)),
-      wait: configuration.DATABASE_CONNECTION_TIMEOUT * 1000,
-    });
+    const { AUTH_FAILURE_BURST, AUTH_FAILURE_RATE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    this.budget = new FailureBudget(AUTH_FAILURE_BURST, AUTH_FAILURE_RATE, DATABASE_CONNECTION_TIMEOUT * 1000);
   }
 
-  /** Decides on requests that need no look-up; undefined for all others. */
-  judge(request: Request): Verdict | undefined {
+  /** The verdict on a request that needs no look-up; undefined for all others. */
+  knownVerdict(request: Request): Verdict | undefined {
     const credential = credentialOf(request);
     if (credential === undefined) {
       return { refused: 'missing' };
     }
-    const key = digestOf(credential);
-    const declared = this.declared.tokens.get(key);
+    const digest = digestOf(credential);
+    const declared = this.declared.tokens.get(digest);
     // The file may contain the digest of any text, also of one that is easy to guess.
-    const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(key);
+    const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(digest);
     if (principal) {
       return { principal };
     }
@@ -71,7 +63,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     if (isToken ? !isWellFormedToken(credential) : !this.jwt.keys || !JWT.test(credential)) {
       return { refused: isToken ? 'checksum' : 'malformed' };
     }
-    return !this.wasValid(key) && this.budget.isSpent(clientAddress(request)) ? { refused: 'budget' } : undefined;
+    return undefined;
   }
 
   /** Passes only the header to Passport: the library also accepts tokens in the query and the body. */
@@ -80,44 +72,33 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     super.authenticate({ headers, request } as unknown as Request);
   }
 
-  /** Looks up a credential. @throws the database's error if it is unavailable */
+  /** Called by Passport with a credential that needs a look-up. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
-    const key = digestOf(credential);
-    const run = () => this.lookUpInTurn(credential, key, clientAddress(request));
-    return this.lookUps.getOrInsertComputed(key, () => traced('authenticate', run).finally(() => this.lookUps.delete(key)));
+    const digest = digestOf(credential);
+    const address = clientAddress(request);
+    const lookUp = () => this.lookUp(credential, digest);
+    const wasValid = this.accepted.peek(digest, { allowStale: true }) !== undefined;
+    const run = wasValid ? lookUp : () => this.budget.run(address, lookUp);
+    // A refusal by the budget of one address does not concern others.
+    const shared = wasValid ? digest : `${digest} ${address}`;
+    return this.lookUps.getOrInsertComputed(shared, () => traced('authenticate', run).finally(() => this.lookUps.delete(shared)));
   }
 
-  /** Decides on a request without Passport. @throws the database's error if it is unavailable */
-  async decide(request: Request): Promise<Verdict> {
-    return this.judge(request) ?? this.validate({ request }, credentialOf(request) ?? '');
+  /** The same without Passport. @throws the database's error if it is unavailable */
+  async verify(request: Request): Promise<Verdict> {
+    return this.knownVerdict(request) ?? this.validate({ request }, credentialOf(request) ?? '');
   }
 
-  private wasValid(key: string): boolean {
-    return this.accepted.peek(key, { allowStale: true }) !== undefined;
-  }
-
-  private lookUpInTurn(credential: string, key: string, address: string): Promise<Verdict> {
-    if (this.wasValid(key)) {
-      return this.lookUp(credential, key, address);
-    }
-    const run = async (): Promise<Verdict> =>
-      this.budget.isSpent(address) ? { refused: 'budget' } : this.lookUp(credential, key, address);
-    // Requests wait for the smallest network first, so that they do not block other requests of the larger network.
-    const inTurn = (task: () => Promise<Verdict>, network: string) => () => this.newcomers.run(network, task, databaseBusy);
-    return networksOf(address).reduceRight(inTurn, run)();
-  }
-
-  private async lookUp(credential: string, key: string, address: string): Promise<Verdict> {
+  private async lookUp(credential: string, digest: string): Promise<Verdict> {
     const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
     // The entry's lifetime starts before the look-up, whose result may already be that old.
     const asked = Date.now();
     const verdict = await verifier.verify(credential);
     if ('principal' in verdict) {
       const until = Math.min(asked + this.configuration.TOKEN_CACHE_TTL * 1000, verdict.until ?? Infinity);
-      this.accepted.set(key, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
-    } else if (!this.accepted.delete(key) && verdict.refused !== 'jwt-key') {
-      // While the issuer's keys are not available, valid JWTs are refused, too: they must not lock out other credentials.
-      this.budget.spend(address);
+      this.accepted.set(digest, verdict.principal, { ttl: Math.max(1, until - Date.now()) });
+    } else {
+      this.accepted.delete(digest);
     }
     return verdict;
   }

@@ -1,41 +1,110 @@
 import { LRUCache } from 'lru-cache';
+import { databaseBusy } from '../database/database-problem.js';
 import { onceAMinute } from '../time/once-a-minute.js';
 import { audit } from './audit-log.js';
 import { networksOf } from './client-address.js';
+import type { Verdict } from './principal.js';
+
+interface Reservations {
+  readonly network: string;
+  /** Of look-ups that run. */
+  count: number;
+  /** Functions that say to waiting look-ups, oldest first, whether they have a reservation. */
+  readonly waiting: Set<(isReserved: boolean) => void>;
+}
 
 /** Limits the failed authentications of each network with a token bucket. Successful ones are free. */
 export class FailureBudget {
   /** When the bucket of a network is full again, by `performance.now()`. */
   private readonly fullAt = new LRUCache<string, number>({ max: 10_000 });
+  /** By network, while it has any. */
+  private readonly reservations = new Map<string, Reservations>();
   private readonly mayReport = onceAMinute(10_000);
 
-  /** @param rate - failures that are added each second, up to `burst` */
+  /**
+   * @param rate - failures that are added each second, up to `burst`
+   * @param wait - longest wait of a look-up, in milliseconds
+   */
   constructor(
     private readonly burst: number,
     private readonly rate: number,
+    private readonly wait: number,
   ) {}
 
-  /** Whether any network of the address has no failures left. Audited at most once a minute per network. */
-  isSpent(address: string): boolean {
-    const spent = networksOf(address).filter((network) => this.leftOf(network) < 1);
-    for (const actor of spent.filter(this.mayReport)) {
-      const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
-      audit('authentication.refused-by-budget', { actor, reason });
-    }
-    return spent.length > 0;
+  /**
+   * Runs a look-up with a failure reserved in each network of its address. While look-ups that may still succeed have reserved all that
+   * are left, it waits.
+   *
+   * @returns a refusal without a look-up if no failures are left
+   * @throws Problem 503 after too long a wait, or the error of the look-up, which is no failure
+   */
+  run(address: string, lookUp: () => Promise<Verdict>): Promise<Verdict> {
+    // The smallest network first, so that those that wait for it reserve nothing in the larger one.
+    return networksOf(address).reduceRight((task, network) => () => this.runIn(network, task), lookUp)();
   }
 
-  /** Failures that a network has left; below 1 when none is left. Concurrent look-ups can make it negative. */
-  leftOf(network: string): number {
+  private async runIn(network: string, lookUp: () => Promise<Verdict>): Promise<Verdict> {
+    const reservations = this.reservations.getOrInsertComputed(network, () => ({ network, count: 0, waiting: new Set() }));
+    if (!(await this.reserve(reservations))) {
+      this.report(network);
+      return { refused: 'budget' };
+    }
+    let hasFailed = false;
+    try {
+      const verdict = await lookUp();
+      // While the issuer's keys are not available, valid JWTs are refused, too: they must not lock out other credentials.
+      hasFailed = 'refused' in verdict && !['budget', 'jwt-key'].includes(verdict.refused);
+      return verdict;
+    } finally {
+      if (hasFailed) {
+        const start = Math.max(performance.now(), this.fullAt.get(network) ?? 0);
+        this.fullAt.set(network, start + 1000 / (this.rate * sizeOf(network)));
+      }
+      reservations.count -= 1;
+      this.advance(reservations);
+    }
+  }
+
+  /** @returns false if no failures are left */
+  private async reserve(reservations: Reservations): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const { waiting } = reservations;
+    const timer = setTimeout(() => {
+      waiting.delete(resolve);
+      reject(databaseBusy());
+    }, this.wait);
+    waiting.add(resolve);
+    this.advance(reservations);
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  /** Lets in those that wait while failures are left, and refuses them once none can become left. */
+  private advance(reservations: Reservations): void {
+    const { network, waiting } = reservations;
+    for (const resolve of waiting) {
+      const isLeft = this.leftOf(network) - reservations.count >= 1;
+      if (!isLeft && reservations.count > 0) {
+        return;
+      }
+      reservations.count += Number(isLeft);
+      waiting.delete(resolve);
+      resolve(isLeft);
+    }
+    if (reservations.count === 0) {
+      this.reservations.delete(network);
+    }
+  }
+
+  private leftOf(network: string): number {
     const missing = Math.max(0, (this.fullAt.get(network) ?? 0) - performance.now()) / 1000;
     return (this.burst - missing * this.rate) * sizeOf(network);
   }
 
-  /** Counts a failure. */
-  spend(address: string): void {
-    for (const network of networksOf(address)) {
-      const start = Math.max(performance.now(), this.fullAt.get(network) ?? 0);
-      this.fullAt.set(network, start + 1000 / (this.rate * sizeOf(network)));
+  /** Audits a refusal, at most once a minute per network. */
+  private report(actor: string): void {
+    if (this.mayReport(actor)) {
+      const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
+      audit('authentication.refused-by-budget', { actor, reason });
     }
   }
 }

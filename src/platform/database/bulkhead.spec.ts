@@ -47,15 +47,4 @@ describe('a bulkhead', () => {
     expect(started).toEqual([0, 5, 1, 2, 3, 4]);
     expect(bulkhead.pendingOf('a')).toBe(0);
   });
-
-  it('starts more tasks when the limit of a key grows', async () => {
-    let most = 1;
-    const { started, ends } = tasks(new Bulkhead({ total: Infinity, perKey: () => most, wait: 60_000 }), 'aaaa');
-    await turn();
-    expect(started).toEqual([0]);
-    most = 3;
-    ends[0]?.();
-    await turn();
-    expect(started).toEqual([0, 1, 2, 3]);
-  });
 });

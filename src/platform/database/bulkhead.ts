@@ -62,7 +62,6 @@ export class Bulkhead {
       reject(refuse());
     }, this.limits.wait);
     tasks.waiting.add(resolve);
-    this.startNext(tasks);
     await promise.finally(() => clearTimeout(timer));
   }
 
@@ -84,8 +83,7 @@ export class Bulkhead {
     if (!this.isFree) {
       return;
     }
-    // Without a total limit, other keys do not depend on this one.
-    const turns = this.limits.total === Infinity ? new Set([changed]) : this.ranked();
+    const turns = this.ranked();
     for (const tasks of turns) {
       const [start] = tasks.waiting;
       if (start && this.takeSlot(tasks)) {
