@@ -4,8 +4,12 @@ import DataLoader from 'dataloader';
 import { In, IsNull, Repository } from 'typeorm';
 import { Configuration, logsInfo } from '../config/configuration.js';
 import { OperatorError } from '../config/operator-error.js';
+import { readerOf } from '../database/app-data-source.js';
+import type { Statement } from '../database/database-client.js';
+import { meaningOf } from '../database/database-problem.js';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
+import { runStatement } from '../database/run-statement.js';
 import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
@@ -13,6 +17,9 @@ import type { Verdict } from './principal.js';
 import { digestOf, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'familyId'>>;
+
+/** Milliseconds without look-ups on the connections of pages after one that was too slow for them. */
+const PAUSE = 1000;
 
 /** Issues, verifies, lists, rotates and revokes access tokens. */
 @Injectable()
@@ -24,6 +31,7 @@ export class AccessTokensService {
     maxBatchSize: 100,
     batchScheduleFn: setImmediate,
   });
+  private pausedUntil = 0;
 
   constructor(
     @InjectRepository(AccessToken) private readonly tokens: Repository<AccessToken>,
@@ -106,7 +114,19 @@ export class AccessTokensService {
 
   /** @param digests - in hexadecimal */
   private async findAll(digests: readonly string[]): Promise<(AccessToken | undefined)[]> {
-    const rows = await this.tokens.findBy({ digest: In(digests.map((digest) => Buffer.from(digest, 'hex'))) });
+    // While the database is not ready, this throws.
+    const { tablePath, columns, dataSource } = this.tokens.metadata;
+    const selected = columns.map(({ databaseName }) => databaseName).join(', ');
+    // One text for any number of tokens, which is prepared once.
+    const text = `SELECT ${selected} FROM ${tablePath} WHERE digest = ANY($1)`;
+    const found = await this.read({ name: tablePath, text, values: [digests.map((digest) => Buffer.from(digest, 'hex'))] });
+    const rows = found.map((values) => {
+      const row = new AccessToken();
+      columns.forEach((column, index) => {
+        column.setEntityValue(row, dataSource.driver.prepareHydratedValue(values[index], column));
+      });
+      return row;
+    });
     const today = new Date().toISOString().slice(0, 10);
     const used = rows.filter((row) => !endOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
     if (used.length > 0) {
@@ -117,6 +137,23 @@ export class AccessTokensService {
     }
     const byDigest = new Map(rows.map((row) => [row.digest.toString('hex'), row]));
     return digests.map((digest) => byDigest.get(digest));
+  }
+
+  /** Reads on a connection of pages, so that look-ups do not wait for writes, or on the pool if its table is locked. */
+  private async read(statement: Statement): Promise<unknown[][]> {
+    const { manager } = this.tokens;
+    const pages = performance.now() < this.pausedUntil ? undefined : readerOf(manager.dataSource)?.pages;
+    if (pages) {
+      try {
+        return await pages.send(statement);
+      } catch (error) {
+        if (!/^(?:timeout|conflict)$/.test(meaningOf(error) ?? '')) {
+          throw error;
+        }
+        this.pausedUntil = performance.now() + PAUSE;
+      }
+    }
+    return runStatement(manager, statement);
   }
 }
 
