@@ -8,7 +8,7 @@ import { Database } from './platform/database/database.js';
 try {
   const app = await startApp(readConfiguration(loadEnvironment()));
   process.off('unhandledRejection', reportFailure).on('unhandledRejection', endAfterRejection);
-  await app.get(Database).started();
+  await app.get(Database).started;
 } catch (error) {
   reportFailure(error);
 }

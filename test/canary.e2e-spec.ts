@@ -124,7 +124,8 @@ beforeAll(async () => {
   await writeFile(AUTH_TOKENS_FILE, `one:${credentials.inFile}\ntwo:${digest}:items:read\n`, { mode: 0o600 });
   const url = 'DATABASE_URL' in database.environment ? new URL(database.environment.DATABASE_URL) : undefined;
   if (url) url.password ||= password('the database');
-  const environment = url ? { DATABASE_URL: url.href } : database.environment;
+  const replica = `postgres://user:${password('a replica that refuses')}@127.0.0.1:${await refusingPostgres()}/items`;
+  const environment = url ? { DATABASE_URL: url.href, DATABASE_READ_URL: replica } : database.environment;
   const service = await ServiceProcess.startReady({
     ...environment,
     AUTH_TOKENS_FILE,
@@ -139,6 +140,7 @@ beforeAll(async () => {
   for (const credential of Object.values(credentials)) await send(service.origin, list(credential));
   keep('doctor', await runCli(['doctor', '--json'], { ...environment, ...provider.environment, LOG_LEVEL: 'trace' }));
   if (url) {
+    await eventually(() => service.has('replica not ready'));
     // The error of a statement that looks a token up has its digest among its parameters.
     await query(url.href, 'ALTER TABLE access_tokens RENAME TO hidden_tokens');
     await send(service.origin, list(watchToken('unknown token')));
@@ -171,7 +173,7 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const urls = {
     DATABASE_URL: databaseUrl('the database away', postgres),
     DATABASE_DIRECT_URL: databaseUrl('the direct way', 1),
-    DATABASE_REPLICA_URLS: [databaseUrl('a replica', postgres), databaseUrl('a replica away', 1)].join(),
+    DATABASE_READ_URL: databaseUrl('a replica', postgres),
     REDIS_URL: `redis://user:${password('Redis away')}@127.0.0.1:${await refusingRedis()}`,
     ...tracing('the collector that refuses'),
   };
@@ -179,7 +181,7 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   outputs.set('print-outs', `${inspect(configuration, { showHidden: true })} ${JSON.stringify({ configuration })}`);
 
   const away = await ServiceProcess.start({ ...urls, LOG_LEVEL: 'trace' });
-  const failures = ['database not ready', 'replica not ready', 'Redis unavailable, counting per process'];
+  const failures = ['database not ready', 'Redis unavailable, counting per process'];
   await eventually(() => failures.every((message) => away.has(message)));
   for (const credential of credentials) await send(away.origin, list(credential));
   await endAfterAll('the service without its database', away);
@@ -189,7 +191,8 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const wrong = password('what leads nowhere');
   const invalid = {
     DATABASE_URL: `mysql://user:${wrong}@host/items`,
-    DATABASE_REPLICA_URLS: `postgres://user:${wrong}@host`,
+    DATABASE_READ_URL: `postgres://user:${wrong}@host`,
+    DATABASE_REPLICA_URLS: `postgres://user:${wrong}@host/items`,
     REDIS_URL: `redis://user:${wrong}@host?sentinelPassword=${wrong}`,
     AUTH_JWT_ISSUER: `https://user:${wrong}@host/`,
     TRUSTED_PROXIES: wrong,

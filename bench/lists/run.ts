@@ -124,7 +124,7 @@ async function reportByName(): Promise<void> {
   const app = await createApp(readConfiguration({ DATABASE_URL: database.url, LOG_LEVEL: 'error' }));
   try {
     await app.init();
-    await app.get(ServiceDatabase).started();
+    await app.get(ServiceDatabase).started;
     const items = app.get(DataSource).getRepository(Item);
     const find = (after?: Position) => app.get(Lists).findPage(items, { limit: 20, ...(after && { cursor: after }) }, { order });
     const { scope = '' } = decodeCursor((await find()).nextCursor ?? '', '') ?? {};

@@ -69,7 +69,28 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^fail database\.writable: read-only: default_transaction_read_only is on → .*default_transaction_read_only to off\.$/,
   ],
   ['a standby', () => ({ DATABASE_URL: standby.url }), /^fail database\.writable: standby → Set DATABASE_URL to the primary.*$/],
-  ['a replica away', () => ({ DATABASE_REPLICA_URLS: `postgres://${AWAY}/x` }), /^warn database\.replica\.1: .*ECONNREFUSED.*$/],
+  ['a replica away', () => ({ DATABASE_READ_URL: `postgres://${AWAY}/x` }), /^warn database\.replica: .*ECONNREFUSED.*$/],
+  [
+    'another database for a replica',
+    async () => ({ DATABASE_READ_URL: await create('stranger') }),
+    /^warn database\.replica\.origin: DATABASE_READ_URL must lead to streaming replicas .*$/,
+  ],
+  [
+    'a pooler in front of a replica',
+    async () => ({ DATABASE_READ_URL: await startPgBouncer(standby.url, 1) }),
+    /^warn database\.replica: .*unsupported startup parameter: .*$/,
+  ],
+  [
+    'a pooler in front of a replica that ignores limits',
+    async () => ({
+      DATABASE_READ_URL: await startPgBouncer(
+        standby.url,
+        1,
+        `ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout`,
+      ),
+    }),
+    /^warn database\.replica\.origin: .* not through a pooler\. → .*$/,
+  ],
   [
     'a role that may not migrate',
     async () => ({ DATABASE_URL: (await create('elsewhere')).replace('postgres@', 'barred@') }),
@@ -141,7 +162,8 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
 
 it('finds nothing wrong where nothing is, changes nothing, and its checks are those of the handbook', async () => {
   const empty = await create('empty');
-  const others = { DATABASE_DIRECT_URL: primary.url, DATABASE_REPLICA_URLS: standby.url, REDIS_URL: redis.url };
+  const copy = Object.assign(new URL(standby.url), { pathname: 'pooled' }).href;
+  const others = { DATABASE_DIRECT_URL: primary.url, DATABASE_READ_URL: copy, REDIS_URL: redis.url };
   const reports = await Promise.all([
     doctor({ DATABASE_URL: primary.url }),
     doctor({ DATABASE_URL: pooled, ...others }),
@@ -157,8 +179,8 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
     'database.migrations': 'nothing to apply',
   });
   const [, handbook = ''] = (await readFile('docs/operations.md', 'utf8')).split(/^## (?=Doctor$|Metrics$)/m);
-  const documented = [...handbook.matchAll(/^\| `([a-z.-]+)(?:\.N)?` +\|/gm)].map(([, name = '']) => name);
-  const names = new Set(['data-directory', ...reports.flatMap((report) => report.names)].map((name) => name.replace('.1', '')));
+  const documented = [...handbook.matchAll(/^\| `([a-z.-]+)` +\|/gm)].map(([, name = '']) => name);
+  const names = new Set(['data-directory', ...reports.flatMap((report) => report.names)]);
   expect(documented.toSorted()).toEqual([...names].toSorted());
 });
 
@@ -166,11 +188,11 @@ it('ends though no server responds', async () => {
   const silent = `user:canary@127.0.0.1:${await silentServer()}`;
   const urls = {
     DATABASE_URL: `postgres://${silent}/x`,
-    DATABASE_REPLICA_URLS: `postgres://${silent}/x`,
+    DATABASE_READ_URL: `postgres://${silent}/x`,
     REDIS_URL: `redis://${silent}`,
   };
   const { faults } = await doctor({ ...urls, AUTH_JWT_ISSUER: `http://${silent.slice(12)}`, AUTH_JWT_AUDIENCE: 'items' });
   expect(faults).toMatch(
-    /^fail auth\.issuer-keys: .*\nfail limiter\.connection: .*\nfail database\.connection: .*\nwarn database\.replica\.1: .*$/,
+    /^fail auth\.issuer-keys: .*\nfail limiter\.connection: .*\nfail database\.connection: .*\nwarn database\.replica: .*$/,
   );
 });

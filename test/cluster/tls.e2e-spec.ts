@@ -71,11 +71,10 @@ it('doctor says of each connection whether it is encrypted and the server verifi
     expect(await found(at(address, parameters))).toEqual([text, warning('tls', text)]);
   }
   expect(await found(at('localhost'))).toEqual(['not encrypted, to this machine', '']);
-  expect(await found(verified, { DATABASE_REPLICA_URLS: `${verified},${at(address)}` })).toEqual([
-    'encrypted, certificate verified',
+  expect(await found(verified, { DATABASE_READ_URL: at(address) })).toEqual([
     'encrypted, certificate verified',
     'not encrypted',
-    warning('tls.replica.2', 'not encrypted'),
+    warning('tls.replica', 'not encrypted'),
   ]);
   const pooled = await startPgBouncer(server.url, 1, 'server_tls_sslmode = require');
   const { found: behind } = await doctor({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: verified });

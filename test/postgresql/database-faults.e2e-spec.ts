@@ -1,7 +1,5 @@
-import { Database } from '../../src/platform/index.js';
 import type { ProblemBody } from '../support/api.js';
 import { connectTo } from '../support/connect.js';
-import { startMeasured } from '../support/scrape.js';
 import { eventually, startService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
@@ -87,18 +85,4 @@ it('responds 503 to statements that wait for a lock, with and without a filter, 
   expect(Number(rows[0]?.count)).toBeLessThanOrEqual(5);
   await blocker.query('ROLLBACK');
   expect((await service.api.list()).status).toBe(200);
-});
-
-it('lists from the primary while all connections to the replica are taken', async () => {
-  const urls = { DATABASE_URL: databaseUrlOf(database), DATABASE_REPLICA_URLS: databaseUrlOf(database) };
-  const limits = { DATABASE_CONNECTION_TIMEOUT: '1', DATABASE_STATEMENT_TIMEOUT: '60', FILTER_TIMEOUT: '60' };
-  const reading = await startMeasured({ ...urls, ...limits, DATABASE_POOL_SIZE: '1' });
-  await eventually(async () => (await reading.scrape()).sum('items_database_replica_ready') === 1);
-  const taking = reading.app.get(Database).fromReplica((manager) => manager.query('SELECT pg_sleep(60)'));
-  const taken = expect(taking).rejects.toThrow();
-  for (const parameters of [{}, { filter: 'name == "x"' }]) expect((await reading.api.list(parameters)).status).toBe(200);
-  const admin = await connectTo(databaseUrlOf(database));
-  await admin.query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'");
-  await reading.stop();
-  await taken;
 });

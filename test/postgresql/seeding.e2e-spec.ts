@@ -49,7 +49,7 @@ it('keeps the service from becoming ready if it fails', async () => {
     readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', ...database.environment }),
     FailingModule,
   );
-  await expect(app.get(Database).started()).rejects.toMatchObject({ cause: new Error('no seeds') });
+  await expect(app.get(Database).started).rejects.toMatchObject({ cause: new Error('no seeds') });
   const { port } = app.getHttpServer().address() as { port: number };
   expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
   await app.close();

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 import { HttpClient } from './http-client.js';
+import { query } from './query.js';
 import { ServiceProcess } from './process.js';
 
 /** Starts HAProxy, set so that it hides no failure: no retries, and any idle connection for any request. @param ports - of its servers */
@@ -46,6 +47,31 @@ ${ports.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}
   };
   await new Child('haproxy', ['-db', '-f', file]).becomes(async () => (await up()).length === wanted);
   return { origin: `http://127.0.0.1:${port}`, up };
+}
+
+/** Starts HAProxy in front of databases, as the one address of all. @returns the URL of one, with its address */
+export async function startDatabaseBalancer(urls: readonly string[]): Promise<string> {
+  const [port, file] = [await freePort(), join(serverDirectory('haproxy'), 'haproxy.cfg')];
+  const servers = urls.map((url) => new URL(url).host);
+  writeFileSync(
+    file,
+    `
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+listen databases
+  bind 127.0.0.1:${port}
+  balance roundrobin
+  option redispatch
+  default-server inter 100ms fall 1 rise 1 check
+${servers.map((server, index) => `  server database${index} ${server}`).join('\n')}
+`,
+  );
+  const url = Object.assign(new URL(urls[0] ?? ''), { port }).href;
+  await new Child('haproxy', ['-db', '-f', file]).becomes(async () => (await query(url, 'SELECT 1')).length === 1);
+  return url;
 }
 
 /** Replicas of the service behind a load balancer. */

@@ -74,7 +74,8 @@ describe('the configuration', () => {
 
   it.each([
     ['DATABASE_DIRECT_URL needs DATABASE_URL', { DATABASE_DIRECT_URL: 'postgres://db/items' }],
-    ['DATABASE_REPLICA_URLS needs DATABASE_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
+    ['DATABASE_READ_URL needs DATABASE_URL', { DATABASE_READ_URL: 'postgres://db/items' }],
+    ['DATABASE_REPLICA_URLS must be replaced by DATABASE_READ_URL', { DATABASE_REPLICA_URLS: 'postgres://db/items' }],
     ['RATE_LIMIT_REPLICAS must not exceed RATE_LIMIT', { RATE_LIMIT: '2', RATE_LIMIT_REPLICAS: '3' }],
     ['SHUTDOWN_DELAY must be shorter than', { SHUTDOWN_DELAY: '9', SHUTDOWN_TIMEOUT: '10' }],
   ])('knows what goes together: %s', (message, environment) => {
@@ -90,8 +91,7 @@ describe('the configuration', () => {
     ['DATABASE_URL', 'mysql://user:hunter2@db/items postgres://db/ postgres://us%er@db/items db'],
     ['DATABASE_URL', ['SSLMODE=require', 'sslMode=require', 'ssl-mode=require', 'sslmode'].map(withParameter).join(' ')],
     ['DATABASE_URL', ['sslmode=requre', 'sslmode=', 'sslmode=REQUIRE', 'a=b&ssl_mode=x'].map(withParameter).join(' ')],
-    ['DATABASE_REPLICA_URLS', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],
-    ['DATABASE_REPLICA_URLS', 'postgres://db/items, mysql://db/items'],
+    ['DATABASE_READ_URL', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],
     ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
     ['MIGRATE_ON_START', 'yes TRUE 1'],
     ['REDIS_URL', 'http://cache redis://a,b'],

@@ -31,7 +31,7 @@ export class Configuration {
 
   @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
   @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
-  @ListOf('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_REPLICA_URLS: readonly string[] = [];
+  @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_READ_URL: string | undefined = undefined;
   readonly DATA_DIR: string = './data';
   @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;

@@ -41,6 +41,9 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   const instances = [...classes].map((type) => instanceOf(type, environment));
   const errors = instances.flatMap((instance) => validateSync(instance, { forbidUnknownValues: false }));
   const lines = new Set(faultsOf(errors).map(({ path, detail }) => `  ${path.join('.')} ${detail}`));
+  if (environment['DATABASE_REPLICA_URLS']?.trim()) {
+    lines.add('  DATABASE_REPLICA_URLS must be replaced by DATABASE_READ_URL: one address of all read replicas');
+  }
   if (lines.size > 0) {
     const unknown = similarNames(environment).map((name) => `  unknown: ${name}`);
     throw new OperatorError(['The configuration is not valid:', ...lines, ...unknown, 'See .env.example.'].join('\n'));

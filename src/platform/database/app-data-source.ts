@@ -12,7 +12,7 @@ import {
 import { OperatorError } from '../config/operator-error.js';
 import { currentRequest } from '../http/express.js';
 import { databaseUnavailable } from './database-problem.js';
-import { Reader, readOptionsOf } from './reader.js';
+import { NO_CONNECTIONS, Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';
 import { transactionOf } from './transactions.js';
 
@@ -109,7 +109,7 @@ export class AppDataSource extends DataSource {
       // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
       const options = readOptionsOf(this);
-      this.reader = options?.shares && new Reader(poolOf(this).options, options, options.shares);
+      this.reader = options?.shares && new Reader(poolOf(this).options, options.timeout, options.shares);
       const [pending] = await pendingMigrations(this);
       if (pending && !migrate) {
         throw new MigrationsPendingError(`The database lacks migrations, such as ${pending}: run "migrate".`);
@@ -153,16 +153,11 @@ export class AppDataSource extends DataSource {
     return super.query<T>(...statement);
   }
 
-  /** Numbers of open connections, of those without work, and of requests that wait for one. */
+  /** Numbers as of a `Reader`, of all connections. */
   connections() {
-    const { reader } = this;
-    const pools = [poolOf(this), ...(reader?.pools ?? [])];
-    const sum = (countOf: (pool: Pool) => number) => pools.reduce((total, pool) => total + countOf(pool), 0);
-    return {
-      total: sum(({ totalCount }) => totalCount),
-      idle: poolOf(this).idleCount + (reader?.idleCount ?? 0),
-      waiting: sum(({ waitingCount }) => waitingCount),
-    };
+    const { totalCount, idleCount, waitingCount } = poolOf(this);
+    const { total, idle, waiting } = this.reader?.connections() ?? NO_CONNECTIONS;
+    return { total: total + totalCount, idle: idle + idleCount, waiting: waiting + waitingCount };
   }
 
   /** Runs work that may use the database before it is ready. */

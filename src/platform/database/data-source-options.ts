@@ -2,15 +2,14 @@ import { Logger } from '@nestjs/common';
 import { Pool, type PoolConfig } from 'pg';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
-import { DatabaseClient } from './database-client.js';
+import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import type { DatabaseMetrics } from './database-metrics.js';
-import { type PoolExtra, sharesOf } from './reader.js';
+import { type PoolExtra, QUICK, type ReadOptions, sharesOf } from './reader.js';
 
-/** A server, its streaming replica, or a pooler in front of it (PgBouncer in transaction mode). */
+/** A server, or a pooler in front of it (PgBouncer in transaction mode). */
 interface ServerLocation {
   readonly url: string;
   readonly isPooled?: boolean;
-  readonly isReplica?: boolean;
 }
 
 /** Location of a database: a server, or in this process with the options that `pg` needs for it. */
@@ -18,6 +17,9 @@ export type DatabaseLocation = ServerLocation | PoolConfig;
 
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;
+
+/** Fewest connections of which lists get some of their own. */
+const FEWEST = 5;
 
 const logger = new Logger('Database');
 
@@ -27,14 +29,13 @@ export function dataSourceOptions(
   metrics: DatabaseMetrics,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
-  const server = 'url' in location ? location : undefined;
-  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location) : location;
+  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location.isPooled) : location;
   return {
     type: 'postgres',
-    ...(server && { url: server.url }),
+    ...('url' in location && { url: location.url }),
     applicationName: SERVICE_NAME,
     poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
-    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * (server?.isReplica ? REPLICA_SHARE : 1) * 1000,
+    connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
     // TypeORM needs nothing else of `pg`.
     driver: { Pool },
     poolErrorHandler: (error: unknown) => {
@@ -50,23 +51,42 @@ export function dataSourceOptions(
   };
 }
 
-function serverOptions(
-  { DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT }: Configuration,
-  { isPooled = false, isReplica = false }: ServerLocation,
-): PoolConfig & PoolExtra {
-  const slowest = Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT);
-  // Replicas serve only lists.
-  const timeout = isReplica ? slowest : DATABASE_STATEMENT_TIMEOUT;
+/** Options of the pools for `DATABASE_READ_URL`. */
+export function replicaOptions(configuration: Configuration, metrics: DatabaseMetrics): PoolConfig & DatabaseClientConfig {
+  const wait = configuration.DATABASE_CONNECTION_TIMEOUT * REPLICA_SHARE * 1000;
+  return {
+    ...serverOptions(configuration),
+    connectionString: configuration.DATABASE_READ_URL,
+    application_name: SERVICE_NAME,
+    connectionTimeoutMillis: wait,
+    query_timeout: Math.max(wait, 4 * QUICK),
+    Client: DatabaseClient,
+    metrics,
+  };
+}
+
+function serverOptions(configuration: Configuration, isPooled = false): PoolConfig & PoolExtra {
+  const { DATABASE_STATEMENT_TIMEOUT: timeout } = configuration;
   return {
     keepAlive: true,
     // For a server that is gone: otherwise the server itself ends the statement earlier.
-    query_timeout: (timeout + (isReplica ? 0.5 : 1)) * 1000,
+    query_timeout: (timeout + 1) * 1000,
     // For a `Lane`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
     // would wait behind the one without a response.
     pipeline: true,
-    reads: { shares: isPooled ? undefined : sharesOf(DATABASE_POOL_SIZE), timeout: slowest * 1000 },
+    reads: readOptions(configuration),
     // Poolers reject startup parameters: set them on the role there.
     ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
+  };
+}
+
+/** How lists are read from the primary. */
+export function readOptions(configuration: Configuration): ReadOptions {
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
+  const isServer = DATABASE_URL !== undefined && DATABASE_DIRECT_URL === undefined;
+  return {
+    shares: isServer && DATABASE_POOL_SIZE >= FEWEST ? sharesOf(DATABASE_POOL_SIZE) : undefined,
+    timeout: Math.min(DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT) * 1000,
   };
 }
 

@@ -4,6 +4,7 @@ import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { AppDataSource } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
+import { NO_CONNECTIONS, type Reader, sharesOf } from './reader.js';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
 const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
@@ -47,16 +48,14 @@ export class DatabaseMetrics {
     };
   }
 
-  /** Measures the pools of the primary and of the servers in `DATABASE_REPLICA_URLS`. */
-  watch(primary: AppDataSource, replicas: readonly AppDataSource[]): void {
+  /** Measures the pools of the primary and of `DATABASE_READ_URL`. */
+  watch(primary: AppDataSource, replica: { readonly reader: Reader | undefined } | undefined): void {
     const { DATABASE_URL, DATABASE_POOL_SIZE } = this.configuration;
-    const dataSources = new Map(
-      [primary, ...replicas].map((each, index) => [index === 0 ? 'primary' : `replica-${index}`, each]),
-    );
-    const names = [...dataSources.keys()];
+    const { others } = sharesOf(DATABASE_POOL_SIZE);
+    const names = replica ? ['primary', 'replica'] : ['primary'];
     const connectionsOf = (name: string) => {
-      const dataSource = dataSources.get(name);
-      return dataSource?.isReady ? dataSource.connections() : { total: 0, idle: 0, waiting: 0 };
+      const source = name === 'primary' ? primary.isReady && primary : replica?.reader;
+      return source ? source.connections() : NO_CONNECTIONS;
     };
     const help = 'Open connections of this process, by state';
     this.metrics.gauge(
@@ -66,17 +65,16 @@ export class DatabaseMetrics {
         return state === 'idle' ? idle : total - idle;
       },
     );
-    this.metrics.gauge(
-      { name: 'items_database_pool_limit', help: 'Maximum connections: DATABASE_POOL_SIZE', labels: { pool: names } },
-      () => (DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE),
+    this.metrics.gauge({ name: 'items_database_pool_limit', help: 'Maximum connections', labels: { pool: names } }, ({ pool }) =>
+      DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE - (pool === 'replica' ? others : 0),
     );
     this.metrics.gauge(
       { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection', labels: { pool: names } },
       ({ pool }) => connectionsOf(pool).waiting,
     );
-    const ready = 'Whether lists are read from the replica (1), or it is unavailable or lacks migrations (0)';
-    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, ({ pool }) =>
-      Number(dataSources.get(pool)?.isReady),
+    const ready = 'Whether lists are read from the replica (1), or it is unavailable (0)';
+    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, () =>
+      Number(replica?.reader !== undefined),
     );
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource, EntityManager, MigrationInterface } from 'typeorm';
+import type { DataSource, MigrationInterface } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../observability/describe-error.js';
 import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
@@ -11,7 +11,7 @@ import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { applyMigrations, MIGRATIONS } from './migrations.js';
-import { ReadReplicas } from './read-replicas.js';
+import { ReadReplica } from './read-replica.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
 /** Key of the advisory lock of an instance that runs callbacks before it is ready. */
@@ -20,12 +20,14 @@ const READY_LOCK = 7_235_915_402_218;
 /** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
+  /** For lists. */
+  replica: ReadReplica | undefined;
+  /** Settled when the database is ready or the service stops. Rejected with errors that no retry fixes: a migration or entity that fails. */
+  started: Promise<void> | undefined;
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
   private readonly callbacks: (() => Promise<void>)[] = [];
   private embedded: EmbeddedDatabase | undefined;
-  private connecting: Promise<void> | undefined;
-  private replicas: ReadReplicas | undefined;
   /** Logs its causes, during an outage. */
   private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
 
@@ -58,17 +60,6 @@ export class Database implements OnApplicationShutdown {
     } else {
       callback();
     }
-  }
-
-  /**
-   * Reads, possibly slightly stale data, from the next of `DATABASE_REPLICA_URLS`; from the primary in a transaction or if no
-   * replica is available.
-   *
-   * @param read - must not write; called again with another manager if it fails on a replica
-   */
-  fromReplica<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const here = () => read(this.dataSource.manager);
-    return this.replicas && !transactionOf(this.dataSource) ? this.replicas.read(read, here) : here();
   }
 
   /** Adds a check that runs after the migrations. Its OperatorError stops the start. */
@@ -105,22 +96,16 @@ export class Database implements OnApplicationShutdown {
 
   /** Connects to the embedded database, or to a server in the background with retries. */
   async start(): Promise<void> {
-    const { DATABASE_REPLICA_URLS: replicas } = this.configuration;
+    const { dataSource, configuration, metrics } = this;
     const { signal } = this.shutdown;
-    const dataSources = replicas.map((url) => new AppDataSource(this.optionsFor({ url, isReplica: true })));
-    this.metrics.watch(this.dataSource, dataSources);
-    this.replicas = dataSources.length > 0 ? new ReadReplicas(dataSources, signal) : undefined;
-    this.dataSource.setOptions(await this.options());
-    this.addCheck(() => this.dataSource.prepare(() => this.runCallbacks()));
-    this.connecting = this.connectWithRetries(signal);
-    // `started` reports the error.
-    this.connecting.catch(() => undefined);
-    await (this.isEmbedded && this.connecting);
-  }
-
-  /** Resolves when the database is ready or the service stops. @throws errors that no retry fixes: a migration or entity that fails */
-  async started(): Promise<void> {
-    await this.connecting;
+    this.replica = configuration.DATABASE_READ_URL ? new ReadReplica(dataSource, configuration, metrics, signal) : undefined;
+    metrics.watch(dataSource, this.replica);
+    dataSource.setOptions(await this.options());
+    this.addCheck(() => dataSource.prepare(() => this.runCallbacks()));
+    this.started = this.connectWithRetries(signal);
+    // Who waits for it gets the error.
+    this.started.catch(() => undefined);
+    await (this.isEmbedded && this.started);
   }
 
   /** Connects once, without applying migrations. */
@@ -150,9 +135,16 @@ export class Database implements OnApplicationShutdown {
     return this.optionsFor(this.embedded.poolOptions());
   }
 
+  /** The same for another location. */
+  optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
+    const { entities = [] } = this.dataSource.options;
+    const migrations = this.modules.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();
+    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: [...new Set(migrations)] };
+  }
+
   async onApplicationShutdown(): Promise<void> {
     this.shutdown.abort();
-    await Promise.allSettled([this.connecting, this.replicas?.stop()]);
+    await Promise.allSettled([this.started, this.replica?.stop()]);
     await this.dataSource.destroy();
     await this.embedded?.close();
   }
@@ -183,11 +175,5 @@ export class Database implements OnApplicationShutdown {
     if (this.dataSource.isReady) {
       this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
     }
-  }
-
-  private optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    const { entities = [] } = this.dataSource.options;
-    const migrations = this.modules.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();
-    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: [...new Set(migrations)] };
   }
 }

@@ -1,5 +1,6 @@
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
+import { streamOf } from './database-client.js';
 import { NO_CONNECTION } from './database-problem.js';
 import { Lane } from './lane.js';
 
@@ -19,6 +20,12 @@ const CHECK_INTERVAL = 100;
 /** Connections with pipelined statements beyond which more are of no use. */
 const MOST_PIPELINED = 4;
 
+/** Seconds after which a connection for slow statements is replaced, as those of a `Lane`. */
+const LIFETIME = 30;
+
+/** Milliseconds for which a statement may exceed its time limit before its server counts as gone. */
+const GRACE = 500;
+
 /** How the connections of a process are divided. */
 type Shares = Readonly<Record<'pages' | 'quick' | 'slow' | 'others', number>>;
 
@@ -30,12 +37,11 @@ export interface ReadOptions {
   readonly timeout: number;
 }
 
-/** Divides connections: at least two fifths are left to TypeORM, for writes and for what features do. */
-export function sharesOf(poolSize: number): Shares | undefined {
-  const slow = Math.floor(poolSize / 5);
+/** Divides connections: of 5 or more, at least two fifths are left to TypeORM, for writes and for what features do. */
+export function sharesOf(poolSize: number): Shares {
+  const slow = Math.max(1, Math.floor(poolSize / 5));
   const most = Math.min(slow, MOST_PIPELINED);
-  const shares = { pages: most, quick: most, slow, others: poolSize - slow - 2 * most };
-  return slow > 0 ? shares : undefined;
+  return { pages: most, quick: most, slow, others: poolSize - slow - 2 * most };
 }
 
 /** What the options of the pool have beside those of `pg`. */
@@ -51,6 +57,8 @@ const extraOf = ({ options }: DataSource) => options.extra as PoolExtra | undefi
 export const readOptionsOf = (dataSource: DataSource) => extraOf(dataSource)?.reads;
 
 export const hasSessions = (dataSource: DataSource) => extraOf(dataSource)?.hasSessions === true;
+
+export const NO_CONNECTIONS = { total: 0, idle: 0, waiting: 0 };
 
 type Settings = Readonly<Record<string, string | number>>;
 
@@ -91,35 +99,68 @@ export class Reader {
   /** For filters. */
   readonly quick: Lane;
   /** For what is slow, each on a connection of its own. */
-  readonly slow: Pool;
-  readonly pools: readonly Pool[];
+  private readonly slow: Pool;
+  private readonly pools: readonly Pool[];
+  private readonly clients = new Set<PoolClient>();
 
-  /** @param options - as of TypeORM's pool */
-  constructor(options: PoolConfig, { timeout }: ReadOptions, shares: Shares) {
-    this.pages = new Lane(openPool({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)), MOST_PAGES);
-    this.quick = new Lane(openPool({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
-    this.slow = openPool({ ...options, max: shares.slow }, settingsForFilters(timeout));
+  /**
+   * @param options - as of TypeORM's pool
+   * @param timeout - of slow statements, in milliseconds
+   * @param check - of a replica: a statement that fails on a server that must not be used
+   */
+  constructor(
+    options: PoolConfig,
+    timeout: number,
+    shares: Shares,
+    private readonly check = '',
+  ) {
+    this.pages = new Lane(this.open({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)), MOST_PAGES);
+    this.quick = new Lane(this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
+    const slow = { max: shares.slow, query_timeout: timeout + GRACE, maxLifetimeSeconds: LIFETIME };
+    this.slow = this.open({ ...options, ...slow }, settingsForFilters(timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 
-  get idleCount(): number {
-    return this.pages.idleCount + this.quick.idleCount + this.slow.idleCount;
+  /** Takes a connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone. */
+  async connect(): Promise<PoolClient> {
+    if (this.check !== '') {
+      await this.pages.send({ text: 'SELECT 1', values: [] });
+    }
+    return this.slow.connect();
+  }
+
+  /** Numbers of open connections, of those without a statement, and of requests that wait for one. */
+  connections() {
+    const sum = (countOf: (pool: Pool) => number) => this.pools.reduce((total, pool) => total + countOf(pool), 0);
+    return {
+      total: sum(({ totalCount }) => totalCount),
+      idle: this.pages.idleCount + this.quick.idleCount + this.slow.idleCount,
+      waiting: sum(({ waitingCount }) => waitingCount),
+    };
   }
 
   async end(): Promise<void> {
     await Promise.all([this.pages.end(), this.quick.end(), this.slow.end()]);
   }
-}
 
-function openPool(options: PoolConfig, settings: Settings): Pool {
-  const pool = new Pool({
-    ...options,
-    verify: (client, done) => {
-      client.query(assignmentsOf(settings, 'SESSION'), (cause: Error | null) => {
-        done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
-      });
-    },
-  });
-  // Its client has an own listener; a statement that needs the connection fails.
-  return pool.on('error', () => undefined);
+  /** Closes the connections at once, also those on which statements wait. */
+  async destroy(): Promise<void> {
+    this.clients.forEach((client) => streamOf(client).destroy());
+    await this.end();
+  }
+
+  private open(options: PoolConfig, settings: Settings): Pool {
+    const text = `${assignmentsOf(settings, 'SESSION')}; ${this.check}`;
+    const pool = new Pool({
+      ...options,
+      verify: (client, done) => {
+        client.query(text, (cause: Error | null) => {
+          done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
+        });
+      },
+    });
+    pool.on('connect', (client) => this.clients.add(client)).on('remove', (client) => this.clients.delete(client));
+    // Its client has an own listener; a statement that needs the connection fails.
+    return pool.on('error', () => undefined);
+  }
 }

@@ -6,7 +6,7 @@ import { readAlone } from './run-statement.js';
 const end = Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' });
 
 /** Reads behind a pooler whose connection ends at the first statement. @returns the error, and how the connection was released */
-async function readWhileLost(read: Parameters<typeof readAlone>[2]) {
+async function readWhileLost(read: Parameters<typeof readAlone>[3]) {
   const released: unknown[] = [];
   const client = {
     connection: { stream: new PassThrough() },
@@ -15,7 +15,7 @@ async function readWhileLost(read: Parameters<typeof readAlone>[2]) {
   };
   const pool = { connect: () => Promise.resolve(client) };
   const dataSource = { options: { extra: { reads: { timeout: 1000 } } }, driver: { master: pool } } as unknown as DataSource;
-  const error: unknown = await readAlone(dataSource, undefined, read).catch((reason: unknown) => reason);
+  const error: unknown = await readAlone(dataSource, undefined, undefined, read).catch((reason: unknown) => reason);
   await new Promise(setImmediate);
   return { error, released };
 }

@@ -1,9 +1,9 @@
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { poolOf, readerOf } from './app-data-source.js';
+import { poolOf } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 import { holdUntilEndOfTurn } from './lane.js';
-import { assignmentsOf, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
+import { assignmentsOf, type Reader, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
 import { failedByName, type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 import { sendInTransaction, sendOn } from './transactions.js';
 
@@ -33,17 +33,18 @@ export async function runStatement(manager: EntityManager, statement: Statement)
 /**
  * Reads on a connection of its own, read-only and with the time limit of slow statements.
  *
+ * @param reader - undefined to take a connection of TypeORM's pool
  * @param signal - closes the connection, to cancel the statement
  * @throws QueryFailedError, or the pool's error
  */
 export async function readAlone<T>(
   dataSource: DataSource,
+  reader: Reader | undefined,
   signal: AbortSignal | undefined,
   read: (send: Send) => Promise<T>,
 ): Promise<T> {
-  const slow = readerOf(dataSource)?.slow;
-  const options = slow ? undefined : readOptionsOf(dataSource);
-  const client = await (slow ?? poolOf(dataSource)).connect();
+  const options = reader ? undefined : readOptionsOf(dataSource);
+  const client = await (reader ?? poolOf(dataSource)).connect();
   const cancel = () => streamOf(client).destroy(signal?.reason as Error);
   let isLost = false;
   try {
@@ -52,6 +53,8 @@ export async function readAlone<T>(
     return await read(options ? beginWith(client, options) : (statement) => send(client, statement));
   } catch (error) {
     isLost = meaningOf(error) === 'connection';
+    // The server is not at fault.
+    signal?.throwIfAborted();
     throw error;
   } finally {
     signal?.removeEventListener('abort', cancel);

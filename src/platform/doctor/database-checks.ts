@@ -6,13 +6,14 @@ import { pendingMigrations, poolOf } from '../database/app-data-source.js';
 import { sessionLimits } from '../database/data-source-options.js';
 import { streamOf } from '../database/database-client.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
+import { originCheck } from '../database/read-replica.js';
 import { quotedTable } from '../lists/sources.js';
 import { reasonOf } from '../observability/describe-error.js';
 import type { Check, Finding } from './check.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
-  const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_REPLICA_URLS: replicas } = settings;
+  const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = settings;
   const migrations = (dataSource: DataSource) => [migrationsCheck(dataSource, settings)];
   if (DATABASE_URL === undefined) {
     return [dataDirectoryCheck(settings, async () => migrations(await open()))];
@@ -34,8 +35,8 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
     ...(direct ? [direct] : migrations(dataSource)),
   ];
   // While a replica is unavailable, lists are read from the primary.
-  const others = replicas.map((url, index) => connection(`replica.${index + 1}`, 'warn', () => [], url));
-  return [connection('connection', 'fail', primary), ...others];
+  const replica = readUrl && connection('replica', 'warn', (dataSource) => [originCheckOf(dataSource, open)], readUrl);
+  return [connection('connection', 'fail', primary), ...(replica ? [replica] : [])];
 }
 
 /** Whether others in the network could read or change what is sent. Beyond a pooler, the server sees another connection. */
@@ -56,6 +57,19 @@ async function tlsCheck(name: string, dataSource: DataSource): Promise<Check> {
     `${isVerified || isLocal} AS fine, concat('${state}', '${isLocal ? ', to this machine' : ''}',
       CASE WHEN ssl <> ${encrypted} THEN '${beyond}' END) AS found FROM pg_stat_ssl WHERE pid = pg_backend_pid()`,
   );
+}
+
+/** Whether a replica is one of the database in `DATABASE_URL`. */
+function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Check {
+  return {
+    name: 'database.replica.origin',
+    severity: 'warn',
+    advice: 'Set DATABASE_READ_URL to the address of the replicas, or of a TCP load balancer in front of them.',
+    run: async () => {
+      await replica.query(await originCheck(await open()));
+      return { fine: true, found: 'a copy of the primary' };
+    },
+  };
 }
 
 /** Checks that select a {@link Finding} with SQL. */

@@ -45,7 +45,7 @@ async function diagnose(createContext: CreateContext): Promise<Result[]> {
     app = await createContext(settings);
     const database = app.get(Database);
     const open = async (url?: string) =>
-      new DataSource({ ...(await database.options()), ...(url !== undefined && { url }) }).initialize();
+      new DataSource(url === undefined ? await database.options() : database.optionsFor({ url })).initialize();
     const misspelled = misspelledVariables(settings);
     const names: Check = {
       name: 'configuration.names',

@@ -1,6 +1,6 @@
-import type { Repository } from 'typeorm';
 import { QUICK } from '../database/reader.js';
 import type { Send, Statement } from '../database/database-client.js';
+import type { ListRead } from './list-read.js';
 import type { AccessPath, ListReads } from './list-reads.js';
 import { firstOf } from './rows.js';
 import type { Sources } from './sources.js';
@@ -12,17 +12,17 @@ import type { Sources } from './sources.js';
  * limit. What was found out is cached.
  */
 export async function findFiltered<Entity extends { id: string }>(
-  repository: Repository<Entity>,
+  list: ListRead<Entity>,
   sources: Sources,
-  name: string,
   expression: string,
   reads: ListReads,
 ): Promise<unknown[][]> {
+  const { repository, name } = list;
   const { limit } = sources.planned;
   const statementFor = (path: AccessPath | undefined) => firstOf(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   const wasQuick = known?.isQuick;
-  let found = await reads.quickly(repository.manager, known, (send) => send(statementFor(known)));
+  let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
   if (found && isComplete(found, limit, known)) {
     if (!known) {
       reads.paths.set(name, { first: 'planned', isQuick: true });
@@ -31,24 +31,29 @@ export async function findFiltered<Entity extends { id: string }>(
   }
   // Once a filter is not quick any more, for example on a later page, it may need another path.
   let path = known?.isQuick === wasQuick ? known : undefined;
-  return reads.alone(repository, expression, path, async (send) => {
-    if (!path) {
-      path = pathFor(await explain(send, statementFor(undefined)));
-      reads.paths.set(name, path);
-    }
-    const start = performance.now();
-    found ??= await send(statementFor(path));
-    path.isQuick = performance.now() - start < QUICK;
-    if (isComplete(found, limit, path)) {
-      return found;
-    }
-    path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
-    if (path.isIndexed) {
-      return send(firstOf(repository, sources.keyed));
-    }
-    reads.paths.set(name, { first: 'planned', isQuick: false });
-    return send(statementFor(undefined));
-  });
+  return reads.slow.filter(
+    list,
+    expression,
+    () => path?.isQuick === true,
+    async (send) => {
+      if (!path) {
+        path = pathFor(await explain(send, statementFor(undefined)));
+        reads.paths.set(name, path);
+      }
+      const start = performance.now();
+      found ??= await send(statementFor(path));
+      path.isQuick = performance.now() - start < QUICK;
+      if (isComplete(found, limit, path)) {
+        return found;
+      }
+      path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
+      if (path.isIndexed) {
+        return send(firstOf(repository, sources.keyed));
+      }
+      reads.paths.set(name, { first: 'planned', isQuick: false });
+      return send(statementFor(undefined));
+    },
+  );
 }
 
 /** Whether no other source has more rows for the page. */

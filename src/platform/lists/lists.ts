@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import type { EntityManager, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { Database } from '../database/database.js';
 import { newId } from '../database/id.js';
 import { invalidRequest } from '../http/problem.js';
@@ -9,11 +9,12 @@ import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
 import { ALL_ROWS, type ListScope, scopeOf } from './list-scope.js';
+import type { ListRead } from './list-read.js';
 import { ListReads } from './list-reads.js';
 import { CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
-import { firstOf, type Found, pageOf } from './rows.js';
+import { firstOf, type Found, pageOf, statementsOf } from './rows.js';
 import { sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds rows to them. */
@@ -58,10 +59,7 @@ export class Lists {
     if (after && after.scope !== scope.id) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const read = (from: Repository<Entity>) => this.find(from, query, scope);
-    const readFirst = (manager: EntityManager) => read(manager.getRepository<Entity>(repository.target));
-    // On a replica that lags behind, later pages could miss rows.
-    const { items, last } = await (after ? read(repository) : this.database.fromReplica(readFirst));
+    const { items, last } = await this.find(repository, query, scope);
     if (!last) {
       return { items };
     }
@@ -88,12 +86,15 @@ export class Lists {
     { limit, cursor: after, filter }: PageQuery<Entity>,
     scope: ListScope,
   ): Promise<Found<Entity>> {
-    const { manager, metadata } = repository;
+    const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, scope);
     const name = `${metadata.tablePath} ${scope.id} ${filter?.expression ?? ''}`;
+    // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
+    const mayLag = !after && statementsOf(repository) !== undefined;
+    const list: ListRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
-      ? await findFiltered(repository, sources, name, filter.expression, this.reads)
-      : await this.reads.page(manager, name, scope === ALL_ROWS, (send) => send(firstOf(repository, sources.planned)));
+      ? await findFiltered(list, sources, filter.expression, this.reads)
+      : await this.reads.page(list, scope === ALL_ROWS, (send) => send(firstOf(repository, sources.planned)));
     return pageOf(repository, found, sources.planned);
   }
 }

@@ -1,0 +1,31 @@
+import type { ObjectLiteral, Repository } from 'typeorm';
+import { readerOf } from '../database/app-data-source.js';
+import { type Send, unnamed } from '../database/database-client.js';
+import type { ReadReplica } from '../database/read-replica.js';
+import type { Reader } from '../database/reader.js';
+
+/** A page to read. */
+export interface ListRead<Entity extends ObjectLiteral = ObjectLiteral> {
+  readonly repository: Repository<Entity>;
+  /** Of the list, with its filter. */
+  readonly name: string;
+  /** Undefined if the page must not lag behind. */
+  readonly replica: ReadReplica | undefined;
+}
+
+/** Reads with one or several statements. */
+export type Read<T> = (send: Send) => Promise<T>;
+
+/** Reads from the replica if the page may lag behind, and otherwise, or if that fails, from the primary, which may have no reader. */
+export function onReplicaOrPrimary<T>(
+  { repository, replica }: ListRead,
+  read: (reader: Reader | undefined) => Promise<T>,
+): Promise<T> {
+  const onPrimary = () => read(readerOf(repository.manager.dataSource));
+  return replica ? replica.read(read, onPrimary) : onPrimary();
+}
+
+/** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
+export function withoutNames(send: Send): Send {
+  return (statement) => send(unnamed(statement));
+}

@@ -1,0 +1,69 @@
+import type { Request } from 'express';
+import { clientAddress, networksOf } from '../auth/client-address.js';
+import type { Configuration } from '../config/configuration.js';
+import { Bulkhead } from '../database/bulkhead.js';
+import { readOptions } from '../database/data-source-options.js';
+import { databaseBusy } from '../database/database-problem.js';
+import { MOST_FILTERS } from '../database/reader.js';
+import type { Problem } from '../http/problem.js';
+import type { Metrics } from '../observability/metrics.js';
+import { FilterBudget } from './filter-budget.js';
+
+/** Maximum concurrent statements of one token that are slow, and of those that should be quick. */
+const MOST_SLOW_OF_TOKEN = 2;
+const MOST_QUICK_OF_TOKEN = 4;
+
+/** Lets tokens take turns on the connections of filters and of what is slow, and limits the time of each. */
+export class ListTurns {
+  readonly budget: FilterBudget;
+  private readonly slow: Bulkhead;
+  /** Those of {@link slow} without a filter, of a table that is locked. */
+  private readonly slowPages: Bulkhead;
+  private readonly quick: Bulkhead;
+  private readonly rejections;
+
+  constructor(configuration: Configuration, metrics: Metrics) {
+    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    const { slow, quick } = readOptions(configuration).shares ?? { slow: Math.ceil(DATABASE_POOL_SIZE / 2), quick: 1 };
+    const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
+    // As if each pending filter took a second, because those of a new token have not taken any time yet.
+    const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);
+    const rank = (token: string) => this.budget.usedBy(token) + pendingOf(token) * 1000;
+    this.budget = new FilterBudget(configuration, metrics);
+    this.slow = new Bulkhead({ total: slow, perKey: () => MOST_SLOW_OF_TOKEN, wait, rank });
+    this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: () => MOST_SLOW_OF_TOKEN, wait });
+    this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: () => MOST_QUICK_OF_TOKEN, wait, rank });
+    this.rejections = metrics.counter({
+      name: 'items_filter_rejections_total',
+      help: 'Lists rejected with 503 because earlier lists with a filter took too long',
+    });
+    metrics.gauge(
+      { name: 'items_filters_running', help: 'Lists with a filter that run on a separate connection' },
+      () => this.slow.running,
+    );
+    metrics.gauge(
+      { name: 'items_filters_waiting', help: 'Lists with a filter in the queue' },
+      () => this.slow.queued + this.quick.queued,
+    );
+  }
+
+  /** Runs what has its turn in one of the queues. @throws Problem 503 if it waited too long for that */
+  run<T>(queue: 'quick' | 'slow' | 'slowPages', token: string, task: () => Promise<T>): Promise<T> {
+    return this[queue].run(token, task, this.refuse);
+  }
+
+  /** Whether a new filter of a token may be tried where it should be quick. */
+  mayTry(token: string): boolean {
+    return this.budget.hasTime(token) && this.slow.pendingOf(token) < MOST_SLOW_OF_TOKEN;
+  }
+
+  private readonly refuse = (): Problem => {
+    this.rejections.inc({});
+    return databaseBusy();
+  };
+}
+
+/** The token that a list counts for; on public routes, the address, or its network of IPv6. */
+export function tokenOf(request: Request | undefined): string {
+  return request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
+}

@@ -1,0 +1,120 @@
+import { Logger } from '@nestjs/common';
+import { readOptions } from '../database/data-source-options.js';
+import type { Configuration } from '../config/configuration.js';
+import type { Send } from '../database/database-client.js';
+import { meaningOf } from '../database/database-problem.js';
+import { QUICK } from '../database/reader.js';
+import { readAlone } from '../database/run-statement.js';
+import { sendInTransaction } from '../database/transactions.js';
+import { currentRequest } from '../http/express.js';
+import { badRequest } from '../http/problem-types.js';
+import { invalidRequest, Problem } from '../http/problem.js';
+import type { Metrics } from '../observability/metrics.js';
+import { type ListRead, onReplicaOrPrimary, type Read, withoutNames } from './list-read.js';
+import { type ListTurns, tokenOf } from './list-turns.js';
+
+/** Reads lists on connections of their own, in turns, and those with a filter within the time of their token. */
+export class SlowReads {
+  private readonly logger = new Logger('Filters');
+  /** Of a filter, in seconds. */
+  private readonly timeout: number;
+  private readonly timeouts;
+
+  constructor(
+    private readonly turns: ListTurns,
+    private readonly isEmbedded: boolean,
+    configuration: Configuration,
+    metrics: Metrics,
+  ) {
+    this.timeout = readOptions(configuration).timeout / 1000;
+    this.timeouts = metrics.counter({
+      name: 'items_filter_timeouts_total',
+      help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
+    });
+  }
+
+  /** Reads a page without a filter from the primary. */
+  page<T>(list: ListRead, read: Read<T>): Promise<T> {
+    const task = () => this.inTurn({ ...list, replica: undefined }, read);
+    return this.turns.run('slowPages', tokenOf(currentRequest()), task);
+  }
+
+  /**
+   * Reads with a filter, in a transaction with a statement of that.
+   *
+   * @param isQuick - for one that needs no time of the token
+   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited too long for a
+   *   connection
+   */
+  filter<T>(list: ListRead, expression: string, isQuick: () => boolean, read: Read<T>): Promise<T> {
+    const { manager, metadata } = list.repository;
+    const token = tokenOf(currentRequest());
+    const bounded: Read<T> = async (send) => {
+      try {
+        return await read(send);
+      } catch (error) {
+        throw meaningOf(error) === 'timeout' ? this.tooSlow(metadata.name, expression) : error;
+      }
+    };
+    const sendHere = sendInTransaction(manager);
+    if (sendHere) {
+      return bounded(withoutNames(sendHere));
+    }
+    const requireTime = () => {
+      if (!isQuick()) {
+        this.turns.budget.requireTime(token);
+      }
+    };
+    return this.inTurn(list, this.isEmbedded ? bounded : this.charged(token, bounded), requireTime);
+  }
+
+  /**
+   * The connection is closed if the client disconnects, to cancel the statement.
+   *
+   * @param requireTime - throws if the token has no time left
+   */
+  private async inTurn<T>(list: ListRead, read: Read<T>, requireTime?: () => void): Promise<T> {
+    const request = currentRequest();
+    // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
+    const signal = this.isEmbedded ? undefined : request?.signal;
+    const { dataSource } = list.repository.manager;
+    const task = () => {
+      signal?.throwIfAborted();
+      requireTime?.();
+      return onReplicaOrPrimary(list, (reader) => readAlone(dataSource, reader, signal, (send) => read(withoutNames(send))));
+    };
+    try {
+      requireTime?.();
+      return await this.turns.run('slow', tokenOf(request), task);
+    } catch (error) {
+      throw signal?.aborted ? new Problem(badRequest, 'The client closed its connection before the response.') : error;
+    }
+  }
+
+  /** Charges the time of a filter to its token, unless it waited for a lock. The embedded database has no limits of time. */
+  private charged<T>(token: string, read: Read<T>): Read<T> {
+    const signal = currentRequest()?.signal;
+    return async (send: Send) => {
+      const start = performance.now();
+      let hasWaited = false;
+      try {
+        return await read(send);
+      } catch (error) {
+        hasWaited = meaningOf(error) === 'conflict';
+        throw error;
+      } finally {
+        const elapsed = performance.now() - start;
+        if (!hasWaited && (elapsed >= QUICK || signal?.aborted)) {
+          this.turns.budget.charge(token, elapsed);
+        }
+      }
+    };
+  }
+
+  private tooSlow(entity: string, expression: string): Problem {
+    this.timeouts.inc({});
+    this.logger.warn({ msg: 'filter took too long', entity, seconds: this.timeout });
+    const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the start of a text`;
+    return invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
+  }
+}
