@@ -4,9 +4,11 @@ import { Repository } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Database } from '../database/database.js';
 import type { Send } from '../database/database-client.js';
+import { databaseBusy } from '../database/database-problem.js';
 import { Problem } from '../http/problem.js';
 import { defineProblemType } from '../http/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
+import { within } from '../time/duration.js';
 import { StoredResponse } from './stored-response.entity.js';
 
 type KeyedRequest = Pick<StoredResponse, 'ownerId' | 'key' | 'digest'>;
@@ -81,9 +83,11 @@ export class StoredResponses implements OnApplicationShutdown {
    */
   async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<HandlerResponse & { isReplay: boolean }> {
     const name = `${request.ownerId} ${request.key}`;
-    // Requests of the same process wait without a connection.
+    // Requests of the same process wait without a connection, but no longer than for one: each that fails may have taken long.
+    const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
-      await other.catch(() => undefined);
+      const settled = Promise.allSettled([other]);
+      await within(Math.max(0, deadline - performance.now()), settled).catch(() => Promise.reject(databaseBusy()));
     }
     const outcome = this.runUnlessTaken(request, handle).finally(() => this.running.delete(name));
     this.running.set(name, outcome);
