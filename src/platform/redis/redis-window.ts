@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import { SERVICE_NAME } from '../config/configuration.js';
 import type { WindowState } from '../throttling/sliding-window.js';
@@ -8,9 +10,10 @@ export type RedisConnection = Redis | Cluster;
 /** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
 const TIMES = { retry: 250, connect: 500, response: 1000 };
 
-const retry = () => TIMES.retry;
+/** Of ioredis, which would look up names again while earlier look-ups have no response. */
+const never = () => null;
 
-/** Creates a client, which `connect()` starts and ioredis reconnects. While it is disconnected, commands fail at once without retry. */
+/** Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry. */
 export function createRedis({ kind, nodes, tls, options }: RedisLocation): RedisConnection {
   const server: RedisOptions = {
     lazyConnect: true,
@@ -20,7 +23,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
     connectionName: SERVICE_NAME,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    retryStrategy: retry,
+    retryStrategy: never,
     // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to it.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
     ...options,
@@ -31,7 +34,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
       lazyConnect: true,
       enableOfflineQueue: false,
       redisOptions: server,
-      clusterRetryStrategy: retry,
+      clusterRetryStrategy: never,
       retryDelayOnClusterDown: 0,
       retryDelayOnFailover: 0,
       slotsRefreshTimeout: TIMES.connect,
@@ -45,10 +48,34 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
   return new Redis({
     ...server,
     sentinels: nodes,
-    sentinelRetryStrategy: retry,
+    sentinelRetryStrategy: never,
     sentinelCommandTimeout: TIMES.connect,
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
   });
+}
+
+/** Look-ups without a response yet, by name. */
+const lookUps = new Map<string, Promise<unknown>>();
+
+function lookUp({ host }: RedisLocation['nodes'][number]): Promise<unknown> {
+  return lookUps.getOrInsertComputed(host, () => lookup(host).finally(() => lookUps.delete(host)));
+}
+
+/**
+ * Connects again after each end of the connection, until the signal aborts, once a name was looked up. A name has one look-up at a
+ * time: while a DNS server does not respond, each occupies one of the threads that the database needs for its own, long after the
+ * attempt to connect has timed out.
+ */
+export function keepConnected(connection: RedisConnection, { nodes }: RedisLocation, signal: AbortSignal): void {
+  const reconnect = async () => {
+    await delay(TIMES.retry, undefined, { signal, ref: false });
+    // A name that does not exist is reported by the connection.
+    await Promise.any(nodes.map(lookUp)).catch(() => undefined);
+    signal.throwIfAborted();
+    await connection.connect();
+  };
+  // A failed attempt ends the connection again.
+  connection.on('end', () => void reconnect().catch(() => undefined));
 }
 
 /**

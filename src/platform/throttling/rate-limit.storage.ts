@@ -56,6 +56,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   /** `Infinity` while Redis is not used. */
   private backSince = Infinity;
   private probing: NodeJS.Timeout | undefined;
+  private readonly shutdown = new AbortController();
 
   constructor(
     private readonly configuration: Configuration,
@@ -92,10 +93,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     // Loaded only when used.
-    const { createRedis, RedisWindow } = await import('../redis/redis-window.js');
+    const { createRedis, keepConnected, RedisWindow } = await import('../redis/redis-window.js');
     const connection = createRedis(location)
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
+    keepConnected(connection, location, this.shutdown.signal);
     this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
     this.backSince = -Infinity;
     await within(TIMES.connect, connection.connect()).catch(this.leave);
@@ -111,6 +113,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   onApplicationShutdown(): void {
     clearInterval(this.probing);
+    this.shutdown.abort();
     this.failedKey ??= '';
     this.redis?.connection.disconnect();
   }
