@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
@@ -66,6 +66,14 @@ export class PostgresServer {
 
   async stop(mode: keyof typeof STOP_SIGNALS): Promise<void> {
     await this.server?.end(STOP_SIGNALS[mode]);
+  }
+
+  /** @param signal - for all its processes. `SIGSTOP`: connections stay open, and new ones are accepted by the kernel, without a response until `SIGCONT` */
+  signal(signal: NodeJS.Signals): void {
+    const pid = this.server?.child.pid ?? 0;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    // The first one is the last to go on, because it ends others.
+    for (const each of signal === 'SIGCONT' ? [...children, pid] : [pid, ...children]) process.kill(each, signal);
   }
 
   /** Waits until a standby has replayed everything that its primary had written at the time of the call. */

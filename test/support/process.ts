@@ -23,8 +23,8 @@ export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = '
 }
 
 /** Starts a command of the built command-line interface that need not come to its own end. */
-export function spawnCli(args: string[], environment: NodeJS.ProcessEnv): Child {
-  return new Built('dist/cli.js', args, environment);
+export function spawnCli(args: string[], environment: NodeJS.ProcessEnv, under?: readonly string[]): Child {
+  return new Built('dist/cli.js', args, environment, { under });
 }
 
 /** Runs the built service until it ends by itself, for starts that must fail. */
@@ -36,15 +36,19 @@ interface BuiltOptions {
   /** File that gets its standard output. */
   readonly log?: string | undefined;
   readonly directory?: string | undefined;
+  /** Command that runs it, such as `nice` with its options. */
+  readonly under?: readonly string[] | undefined;
 }
 
 /** A file of the build in a process of its own. */
 class Built extends Child {
   /** @param directory - by default one from which a developer's .env and ./data stay out of it */
-  constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, { log, directory }: BuiltOptions = {}) {
+  constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, options: BuiltOptions = {}) {
+    const { log, directory, under = [] } = options;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     // The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
-    super(process.execPath, ['--wasm-tiering-budget=1000000000', resolve(script), ...args], {
+    const [program = '', ...rest] = [...under, process.execPath, '--wasm-tiering-budget=1000000000', resolve(script), ...args];
+    super(program, rest, {
       env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },
       cwd: directory ?? testDirectory(),
       stdio: ['pipe', log === undefined ? 'pipe' : openSync(log, 'a'), 'pipe'],
@@ -54,8 +58,8 @@ class Built extends Child {
 
 export class ServiceProcess extends Built {
   /** Starts it and waits for nothing. @param log - file that gets its standard output */
-  static spawn(environment: NodeJS.ProcessEnv, log?: string): ServiceProcess {
-    return new ServiceProcess('dist/main.js', [], { ...serverDefaults, ...environment }, { log });
+  static spawn(environment: NodeJS.ProcessEnv, log?: string, under?: readonly string[]): ServiceProcess {
+    return new ServiceProcess('dist/main.js', [], { ...serverDefaults, ...environment }, { log, under });
   }
 
   /** Starts it and waits until it listens. */

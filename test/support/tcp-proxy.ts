@@ -22,6 +22,8 @@ export class TcpProxy {
   terminateAfter: string | undefined;
   /** Drops the first matching statement, as the protocol wraps it, or its response, and everything after it. */
   trap: Trap | undefined;
+  /** Milliseconds by which it delays what a client sends. */
+  delay = 0;
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
   private port = 0;
@@ -101,7 +103,7 @@ export class TcpProxy {
         met = this.trap;
         this.trap = undefined;
       }
-      if (passes('before')) upstream.write(message);
+      if (passes('before')) setTimeout(() => upstream.write(message), this.delay);
     });
     upstream.on('data', (answer) => {
       if (passes('after')) client.write(answer);
