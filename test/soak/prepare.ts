@@ -43,7 +43,7 @@ export async function prepare(revocable: number, logs?: string): Promise<Prepare
     INSTANCES,
     {
       DATABASE_URL: database.url,
-      DATABASE_REPLICA_URLS: database.replicaUrl,
+      DATABASE_READ_URL: database.replicaUrl,
       DATABASE_POOL_SIZE: String(POOL_SIZE),
       REDIS_URL: redis.url,
       RATE_LIMIT_REPLICAS: String(MOST_INSTANCES),
