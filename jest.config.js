@@ -7,6 +7,7 @@ const needs = {
   cluster: ['TEST_DATABASE_URL', 'TEST_REDIS_URL'],
   browser: ['TEST_BROWSER'],
   deploy: ['TEST_KUBECTL'],
+  generators: ['TEST_GENERATORS'],
   guide: ['TEST_GUIDE'],
   observability: ['TEST_PROMETHEUS'],
 };
