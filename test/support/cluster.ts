@@ -8,7 +8,11 @@ import { HttpClient } from './http-client.js';
 import { query } from './query.js';
 import { ServiceProcess } from './process.js';
 
-/** Starts HAProxy, set so that it hides no failure: no retries, and any idle connection for any request. @param ports - of its servers */
+/**
+ * Starts HAProxy, set so that it hides no failure: no retries, and any idle connection for any request. It strips `/catalogue/`.
+ *
+ * @param ports - of its servers
+ */
 export async function startHaproxy(ports: readonly number[], wanted = ports.length) {
   const directory = serverDirectory('haproxy');
   const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];
@@ -31,6 +35,9 @@ defaults
 listen items
   bind 127.0.0.1:${port}
   balance roundrobin
+  option forwardfor
+  http-request redirect code 301 location /catalogue/ if { path /catalogue }
+  http-request set-path %[path,regsub(^/catalogue/,/)]
   option httpchk
   http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host items
   http-check expect status 200
@@ -38,15 +45,17 @@ listen items
 ${ports.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}
 `;
   writeFileSync(file, configuration);
-  /** Ports of the servers that it sends requests to now. */
-  const up = async () => {
+  /** A column of its statistics for each server that it sends requests to now. */
+  const statistics = async (column: string) => {
     const table = await text(createConnection(socket).end('show stat -1 4 -1\n')).catch(() => '');
     const [header = [], ...rows] = table.split('\n').map((line) => line.split(','));
-    const [status, name] = [header.indexOf('status'), header.indexOf('svname')];
-    return rows.filter((row) => row[status] === 'UP').map((row) => Number(row[name]));
+    const [status, at] = [header.indexOf('status'), header.indexOf(column)];
+    return rows.filter((row) => row[status] === 'UP').map((row) => Number(row[at]));
   };
+  /** Ports of the servers that it sends requests to now. */
+  const up = () => statistics('svname');
   await new Child('haproxy', ['-db', '-f', file]).becomes(async () => (await up()).length === wanted);
-  return { origin: `http://127.0.0.1:${port}`, up };
+  return { origin: `http://127.0.0.1:${port}`, statistics, up };
 }
 
 /** Starts HAProxy in front of databases, as the one address of all. @returns the URL of one, with its address */

@@ -5,7 +5,7 @@ const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
 const LONG =
-  /\/test\/(?:cli|canary|declared|durability|failed|issuer|filter-oracle|promises|shutdown|start|cluster\/(?:doctor|fault-matrix|migrators|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk)|browser\/console)/;
+  /\/test\/(?:cli|canary|declared|durability|failed|issuer|filter-oracle|promises|shutdown|start|cluster\/(?:doctor|fault-matrix|migrators|proxies|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk)|browser\/console)/;
 
 const rankOf = (/** @type {string} */ path) => (TIMED.test(path) ? 0 : LONG.test(path) ? 1 : 2);
 
