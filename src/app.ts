@@ -90,8 +90,10 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   app.enableShutdownHooks(signals, { useProcessExit: true });
   try {
     const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
-    // A start that fails must not create the embedded database first.
-    await take('PORT', configuration.PORT, tryToListen);
+    // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is tried.
+    if (configuration.DATABASE_URL === undefined) {
+      await take('PORT', configuration.PORT, tryToListen);
+    }
     await app.init();
     if (app.get(Drain).hasBegun) {
       return app;

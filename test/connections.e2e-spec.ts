@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { Module } from '@nestjs/common';
 import { startApp } from '../src/app.js';
 import { AppModule } from '../src/app.module.js';
@@ -9,7 +9,8 @@ import { readConfiguration } from '../src/platform/config/read-configuration.js'
 import { open } from './support/flood.js';
 import { freePort } from './support/free-port.js';
 import { answerTo } from './support/http-client.js';
-import { ServiceProcess } from './support/process.js';
+import { listen } from './support/listen.js';
+import { runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
 
 /** None of these requests needs a database. */
@@ -55,6 +56,24 @@ describe('clients that disconnect before they read', () => {
     expect(new Set(service.linesOf('request').map(({ route }) => route))).toEqual(new Set(['/docs/assets/:name']));
     expect(await liveFrom('127.0.0.1', service)).toBe(200);
     await service.end('SIGKILL');
+  });
+});
+
+describe('a start with a database server', () => {
+  it('listens once, so that it accepts no connection that it does not serve', async () => {
+    const PORT = String(await freePort());
+    const service = await ServiceProcess.start({ ...AWAY, PORT, NODE_DEBUG: 'net' });
+    expect(service.output.stderr.match(new RegExp(`setupListenHandle \\S+ ${PORT}\\b`, 'g'))).toHaveLength(1);
+    await service.end('SIGKILL');
+  });
+
+  it('says that its port is in use', async () => {
+    const PORT = String(await listen(createServer()));
+    const { code, stderr } = await runServiceToEnd({ ...AWAY, PORT });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(`^Port ${PORT} is in use\\. .* choose another port with PORT\\.\n$`),
+    ]);
   });
 });
 
