@@ -4,11 +4,21 @@ import { creationTime } from '../../src/platform/database/id.js';
 import { COLORS, type SampleRow, SIZES } from './samples.js';
 
 /**
- * Characters that have a meaning in SQL, LIKE, CEL or JSON, and some that have two cases. None is between U+E000 and U+FFFF:
- * the oracle orders those after the ones beyond, as JavaScript does, and not by code point.
+ * Characters that have a meaning in SQL, LIKE, CEL or JSON; that have two cases, or another length in the other one; that combine; and
+ * around the surrogates, where the orders by code point and by UTF-16 differ.
  */
-const CHARACTERS = [...Array.from('abAB%_*\\"\' éÉß😀\n\u200B;'), '$1', ':a'];
-const newTexts = fc.string({ unit: fc.constantFrom(...CHARACTERS), maxLength: 4 });
+const CHARACTERS = [
+  ...Array.from('abAB%_*\\"\' éÉß😀\n\u200B;'),
+  '$1',
+  ':a',
+  ...Array.from('İıſKΣςẞ\u0301\uD7FF\uE000\uFFFD\u{10FFFF}'),
+];
+const unit = fc.constantFrom(...CHARACTERS);
+/** Of up to 255 code points, as names of items. */
+const newTexts = fc.oneof(
+  { weight: 9, arbitrary: fc.string({ unit, maxLength: 4 }) },
+  { weight: 1, arbitrary: fc.string({ unit, minLength: 120, maxLength: 127 }) },
+);
 
 const INTS = [0, 1, -1, 2, 3, 32_767, -32_768];
 const DOUBLES = [0, -0, 1, -1, 0.1, -0.1, 2.5, 3, 5e-324, 1e21, -1e300, 1.7976931348623157e308, NaN, Infinity, -Infinity];
