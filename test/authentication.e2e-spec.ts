@@ -1,6 +1,7 @@
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
+import { Api, type ProblemBody } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { request, sendRaw } from './support/raw-http.js';
 import { eventually, startService, TESTER } from './support/service.js';
@@ -129,12 +130,20 @@ async function expectAnswers({ headers = [], query = '', body, mediaType = 'appl
 }
 
 it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
-  ['no header', () => [{}], 'missing'],
+  ['no header [token-required] [challenge-without-token]', () => [{}], 'missing'],
   ['no token behind the scheme', values('', '   ', 'Bearer', 'Bearer   '), 'missing'],
   ['no scheme, or no blank behind it', values('$', 'Bearer$', 'Bearer:$', 'Bearer\t$', 'Bear $'), 'missing'],
   ['another scheme', values('Basic $', 'Token $', 'DPoP $', 'Basic Bearer $'), 'missing'],
-  ['another header', sections(['X-Access-Token: $'], ['Proxy-Authorization: Bearer $'], ['Cookie: access_token=$']), 'missing'],
-  ['another spelling of the same', values('bearer $', 'BEARER $', 'Bearer    $', '  Bearer $  '), ACCEPTED],
+  [
+    'another header [token-header-only]',
+    sections(['X-Access-Token: $'], ['Proxy-Authorization: Bearer $'], ['Cookie: access_token=$']),
+    'missing',
+  ],
+  [
+    'another spelling of the same [scopes-all-by-default]',
+    values('bearer $', 'BEARER $', 'Bearer    $', '  Bearer $  '),
+    ACCEPTED,
+  ],
   ['the token and more', values('Bearer $ x', 'Bearer $, realm="items"', 'Bearer $, Bearer $', 'Bearer $\u00e9'), 'invalid'],
   ['something around the token', values('Bearer "$"', 'Bearer <$>', 'Bearer token=$', 'Bearer $=='), 'invalid'],
   ['another text', values('Bearer x', 'Bearer undefined', 'Bearer __proto__', `Bearer ${'x'.repeat(8000)}`), 'invalid'],
@@ -142,46 +151,76 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ['a control character', values('Bearer $\u0000'), [400, 400, 400]],
   ['another prefix', tokensOf(({ good }) => ['', 'other_', 'ITEMS_'].map((prefix) => prefix + good.slice(6))), 'invalid'],
   ['another length', tokensOf(({ good }) => ['items_', good.slice(0, -1), `${good}0`]), 'invalid'],
-  ['a wrong checksum', tokensOf(({ good }) => [good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')]), 'invalid'],
-  ['a token that was never issued', tokensOf(() => [generateToken()]), 'invalid'],
+  [
+    'a wrong checksum [refusal-says-no-reason]',
+    tokensOf(({ good }) => [good.slice(0, -1) + (good.endsWith('0') ? '1' : '0')]),
+    'invalid',
+  ],
+  ['a token that was never issued [token-required] [challenge-invalid-token]', tokensOf(() => [generateToken()]), 'invalid'],
   ['the digest', tokensOf(({ good }) => [digestOf(good)]), 'invalid'],
-  ['a token that is over', tokensOf(({ expired, revoked, rotated }) => [expired, revoked, rotated]), 'invalid'],
-  ['a token in use', tokensOf(({ overlapping, replacement }) => [overlapping, replacement]), ACCEPTED],
-  ['a token for reading', tokensOf(({ reader }) => [reader]), READS],
-  ['a token for writing', tokensOf(({ writer }) => [writer]), WRITES],
+  [
+    'a token that is over [challenge-invalid-token] [refusal-says-no-reason]',
+    tokensOf(({ expired, revoked, rotated }) => [expired, revoked, rotated]),
+    'invalid',
+  ],
+  ['a token in use [rotation-overlap]', tokensOf(({ overlapping, replacement }) => [overlapping, replacement]), ACCEPTED],
+  ['a token for reading [token-required] [scopes-only-named]', tokensOf(({ reader }) => [reader]), READS],
+  ['a token for writing [scopes-only-named]', tokensOf(({ writer }) => [writer]), WRITES],
   ['the header twice', sections(['Authorization: Bearer $', 'Authorization: Bearer $']), 'invalid'],
   ['a good one behind another', sections(['Authorization: Basic dTpw', 'Authorization: Bearer $']), 'invalid'],
   ['a good one before a bad one', sections(['Authorization: Bearer $', 'Authorization: Bearer x']), 'invalid'],
   ['Basic twice', sections(['Authorization: Basic dTpw', 'Authorization: Basic dTpw']), 'missing'],
-  ['the query', () => ['', '[]'].map((name) => ({ query: `?access_token${name}=${credentials.good}` })), 'missing'],
-  ['the query, beside a good header', () => [{ ...bearer(credentials.good), query: '?access_token=x' }], [400, 400, 404]],
-  ['a JSON body', () => [{ body: JSON.stringify({ name: 'x', access_token: credentials.good }) }], 'missing'],
   [
-    'a form',
+    'the query [token-header-only]',
+    () => ['', '[]'].map((name) => ({ query: `?access_token${name}=${credentials.good}` })),
+    'missing',
+  ],
+  ['the query, beside a good header', () => [{ ...bearer(credentials.good), query: '?access_token=x' }], [400, 400, 404]],
+  ['a JSON body [token-header-only]', () => [{ body: JSON.stringify({ name: 'x', access_token: credentials.good }) }], 'missing'],
+  [
+    'a form [token-header-only]',
     () => [{ body: `name=x&access_token=${credentials.good}`, mediaType: 'application/x-www-form-urlencoded' }],
     'missing',
   ],
-  ['a malformed or large body and no token', () => [{ body: '{"name":' }, { body: 'x'.repeat(100_000) }], 'missing'],
-  ['JWTs of each algorithm', jwts([ALL], [ALL, { alg: 'ES256' }], [ALL, { alg: 'EdDSA' }]), ACCEPTED],
-  ['a JWT for access, by its type', jwts([ALL, { typ: 'at+jwt' }], [ALL, { typ: 'application/AT+JWT' }]), ACCEPTED],
-  ['a JWT for something else, by its type', jwts([ALL, { typ: 'logout+jwt' }], [ALL, { typ: 'id+jwt' }]), 'invalid'],
+  [
+    'a malformed or large body and no token [refused-before-body]',
+    () => [{ body: '{"name":' }, { body: 'x'.repeat(100_000) }],
+    'missing',
+  ],
+  ['JWTs of each algorithm [jwt-algorithms]', jwts([ALL], [ALL, { alg: 'ES256' }], [ALL, { alg: 'EdDSA' }]), ACCEPTED],
+  ['a JWT for access, by its type [jwt-type]', jwts([ALL, { typ: 'at+jwt' }], [ALL, { typ: 'application/AT+JWT' }]), ACCEPTED],
+  ['a JWT for something else, by its type [jwt-type]', jwts([ALL, { typ: 'logout+jwt' }], [ALL, { typ: 'id+jwt' }]), 'invalid'],
   [
     'a JWT for several audiences, of 12,000 characters',
     jwts([{ ...ALL, aud: ['another', 'items-api'], groups: 'x'.repeat(8500) }]),
     ACCEPTED,
   ],
-  ['a JWT for reading', jwts([{ scope: 'openid items:read' }]), READS],
+  ['a JWT for reading [scopes-only-named]', jwts([{ scope: 'openid items:read' }]), READS],
   ['a JWT for writing, in scp', jwts([{ scp: ['items:write'] }]), WRITES],
-  ['a JWT with other scopes, or none', jwts([{ scope: 'openid profile' }], [{ scope: '' }], []), NEITHER],
-  ['a JWT that has expired, or is of another issuer', jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]), 'invalid'],
+  ['a JWT with other scopes, or none [jwt-default-scopes]', jwts([{ scope: 'openid profile' }], [{ scope: '' }], []), NEITHER],
+  [
+    'a JWT that has expired, or is of another issuer [jwt-of-issuer-only]',
+    jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]),
+    'invalid',
+  ],
 ])('%s', async (_name, send, expected) => {
   for (const sent of await send()) await expectAnswers(sent, expected);
 });
 
-it.each(['DELETE /v1/items', 'OPTIONS /v1/items', 'GET /nothing', 'POST /'])('%s is refused without a token', async (line) => {
-  const [method = '', path = ''] = line.split(' ');
-  const { status, headers } = await service.api.send(method, path);
-  expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="items"']);
+it.each(['DELETE /v1/items', 'OPTIONS /v1/items', 'GET /nothing', 'POST /'])(
+  '%s is refused without a token [token-required]',
+  async (line) => {
+    const [method = '', path = ''] = line.split(' ');
+    const { status, headers } = await service.api.send(method, path);
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="items"']);
+  },
+);
+
+it('names the scopes that a token lacks [challenge-scopes]', async () => {
+  const { status, headers, body } = await new Api(service.api.origin, credentials.reader).create<ProblemBody>({ name: 'x' });
+  const challenge = 'Bearer realm="items", error="insufficient_scope", scope="items:write"';
+  expect([status, headers.get('www-authenticate')]).toEqual([403, challenge]);
+  expect(body.detail).toContain('items:write');
 });
 
 it('counts authenticated requests by kind of credential', async () => {
@@ -193,7 +232,7 @@ it('counts authenticated requests by kind of credential', async () => {
 });
 
 describe('an access token', () => {
-  it('is refused after it has expired, even if it was in use', async () => {
+  it('is refused after it has expired, even if it was in use [expiry-at-once]', async () => {
     let client = service.api;
     let lifetime = 1000;
     // On a busy machine, the first ones have expired before they are used.
@@ -205,7 +244,7 @@ describe('an access token', () => {
     await eventually(async () => (await client.list()).status === 401);
   });
 
-  it('is refused within the time of the cache after it was revoked', async () => {
+  it('is refused within the time of the cache after it was revoked [revocation-time]', async () => {
     const client = await service.newClient('to be revoked');
     expect((await client.list()).status).toBe(200);
     const which = { id: await idOf('to be revoked') };
@@ -229,6 +268,13 @@ describe('an access token', () => {
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');
   });
 
+  it('is revoked alone: the one that it replaced stays valid for its overlap [revoke-one-token]', async () => {
+    const replaced = await service.newClient('replaced');
+    const { token, row } = await tokens.rotate(await idOf('replaced'), { overlap: 3_600_000 }, TESTER);
+    await tokens.revoke({ id: row.id }, TESTER);
+    expect([(await new Api(replaced.origin, token).list()).status, (await replaced.list()).status]).toEqual([401, 200]);
+  });
+
   it('gets its own verdict when it is looked up together with others', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
     const issued = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
@@ -240,7 +286,7 @@ describe('an access token', () => {
     expect(refusals).toEqual(['unknown', ...names.map((name) => (name === 'at once 3' ? 'revoked' : undefined))]);
   });
 
-  it('is stored as a digest, with the day of its last use', async () => {
+  it('is stored as a digest, with the day of its last use [tokens-stored-hashed]', async () => {
     const today = new Date().toISOString().slice(0, 10);
     await eventually(async () => (await tokens.list()).some(({ name, lastUsedOn }) => name === 'test' && lastUsedOn === today));
     expect(JSON.stringify(await tokens.list())).not.toContain(credentials.good.slice(6));
@@ -248,12 +294,12 @@ describe('an access token', () => {
 });
 
 describe('authentication', () => {
-  it('responds with 401 before the body has arrived', async () => {
+  it('responds with 401 before the body has arrived [refused-before-body]', async () => {
     const head = 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{';
     expect((await sendRaw(service.port, head)).status).toBe(401);
   });
 
-  it('does not ask a client that waits for 100 Continue for its body', async () => {
+  it('does not ask a client that waits for 100 Continue for its body [refused-before-body]', async () => {
     const head = (headers: string) =>
       `POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\nExpect: 100-continue\r\n${headers}\r\n`;
     const refused = await sendRaw(service.port, head(''));

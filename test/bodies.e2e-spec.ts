@@ -89,7 +89,7 @@ describe('a declared body', () => {
       'x',
       { pointer: '', code: 'media_type', detail: expect.stringContaining('application/pdf or image/*') },
     ],
-  ])('is refused precisely: %s %s', async (path, type, body, fault) => {
+  ])('is refused precisely: %s %s [declared-body-documented] [array-body-pointers]', async (path, type, body, fault) => {
     expect(await send(path, type, body)).toMatchObject({
       status: 400,
       body: { type: '/docs/problems#invalid-body', errors: [fault] },
@@ -114,7 +114,7 @@ describe('a declared body', () => {
     ['any', JSON_TYPE, 64 * 1024],
     ['csv', 'text/csv', 1024 * 1024],
     ['bytes', 'image/png', 64 * 1024],
-  ])('has the limit of its route: %s', async (path, type, limit) => {
+  ])('has the limit of its route: %s [declared-body-size]', async (path, type, limit) => {
     const { status, body } = await send(path, type, 'x'.repeat(limit + 1));
     expect([status, body.detail]).toEqual([413, `The body may have at most ${limit} bytes.`]);
   });
@@ -134,7 +134,7 @@ describe('a declared body', () => {
     expect(statuses).toEqual([201, 201, 422]);
   });
 
-  it('is documented with its media types and limit', async () => {
+  it('is documented with its media types and limit [declared-body-documented]', async () => {
     const contract = await Contract.read(service.api.origin);
     expect(await contract.validate()).toEqual({ valid: true });
     const operations = Object.entries(contract.document.paths).filter(([path]) => /imports|webhooks/.test(path));
@@ -173,7 +173,7 @@ describe('a webhook', () => {
       headers: { 'Content-Type': JSON_TYPE, 'X-Signature': createHmac('sha256', SECRET).update(signed).digest('hex') },
     });
 
-  it('sees the bytes that were signed and the parsed body', async () => {
+  it('sees the bytes that were signed and the parsed body [raw-body]', async () => {
     expect((await deliver('{ "id" : "first" }')).status).toBe(204);
     expect((await deliver('{"id":"forged"}', '{"id":"other"}')).status).toBe(401);
     expect((await deliver('{"id":"not whole')).status).toBe(400);
@@ -181,7 +181,7 @@ describe('a webhook', () => {
   });
 });
 
-it('is not awaited by a handler that does not take it', async () => {
+it('is not awaited by a handler that does not take it [get-without-body]', async () => {
   const headers = [`Authorization: Bearer ${service.api.token}`, `Content-Type: ${JSON_TYPE}`, 'Content-Length: 100'];
   for (const method of ['GET', 'HEAD', 'DELETE']) {
     expect([method, (await sendRaw(service.port, request(`${method} /v1/quiet`, headers))).status]).toEqual([method, 200]);

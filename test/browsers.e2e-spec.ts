@@ -35,7 +35,7 @@ it.each(['/v1/theme', '/v1/items', '/v1/nothing'])('allows browsers to send a re
   expect(other.headers).not.toHaveProperty('access-control-allow-origin');
 });
 
-it('shows errors to browsers of that origin, and to no others', async () => {
+it('shows errors to browsers of that origin, and to no others [cors-errors]', async () => {
   const client = (await service.newClient()).authorization;
   const requests = [
     ['GET', '/v1/items', {}, 401],
@@ -59,7 +59,7 @@ it('shows errors to browsers of that origin, and to no others', async () => {
   expect(headers).not.toHaveProperty('access-control-allow-origin');
 });
 
-it('reads cookies, which are no token', async () => {
+it('reads cookies, which are no token [cookies-no-token]', async () => {
   const { api } = service;
   for (const [Cookie, theme] of [
     ['theme=dark', 'dark'],

@@ -290,12 +290,12 @@ describe('secrets', () => {
     }
   });
 
-  it('are in no line, response, metric, trace, document, report or output', () => {
+  it('are in no line, response, metric, trace, document, report or output [no-secrets-shown]', () => {
     const found = [...outputs].flatMap(([place, text]) => canaries.findIn(text).map((sighting) => `${place}: ${sighting}`));
     expect(found).toEqual([]);
   });
 
-  it('are not stored, except idempotency keys and the SHA-256 of tokens', () => {
+  it('are not stored, except idempotency keys and the SHA-256 of tokens [tokens-stored-hashed]', () => {
     const found = canaries.findUndigestedIn(stored);
     expect(found.filter((sighting) => !sighting.startsWith('password of an idempotent request: '))).toEqual([]);
     for (const token of Object.values(tokens)) expect(stored).toContain(sha256(token).toString('hex'));
@@ -314,7 +314,7 @@ it.each([
   ['a rejection', 'Promise.reject(error);', { message: 'provoked', cause: expect.objectContaining({ message: 'several' }) }],
   ['no error', 'Promise.reject({ message: error.parameters[0] });', { type: 'object', message: '[object Object]' }],
 ])(
-  'an unhandled error ends the process and is reported with its causes, without other properties: %s',
+  'an unhandled error ends the process and is reported with its causes, without other properties: %s [unhandled-rejection]',
   async (_case, fail, err) => {
     const secret = generateToken();
     const variables = { DATABASE_URL: 'postgres://127.0.0.1:1/items', ...preload(failing(fail, secret)) };

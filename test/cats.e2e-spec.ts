@@ -32,7 +32,7 @@ describe('an ordinary module', () => {
   const create = async (rest: object = {}) =>
     (await call<Cat>('POST', '', { name: `Cat ${(count += 1)}`, age: 3, ...rest })).body;
 
-  it('creates, lists, reads, changes and deletes', async () => {
+  it('creates, lists, reads, changes and deletes [module-for-free]', async () => {
     const cat = await create({ breed: 'Maine Coon', nicknames: ['Momo', 'M'] });
     expect(cat).toEqual({ id: expect.any(Number), name: 'Cat 1', age: 3, breed: 'Maine Coon', nicknames: ['Momo', 'M'] });
     const other = await create();
@@ -65,7 +65,7 @@ describe('an ordinary module', () => {
     ],
     ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
     ['GET', '?colour=red&colour=blue', undefined, ['colour repeated']],
-  ])('reports every error of %s %s %j', async (method, path, body, faults) => {
+  ])('reports every error of %s %s %j [all-errors] [pipe-whitelist]', async (method, path, body, faults) => {
     const { status, body: problem } = await call(method, path, body);
     const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);
     expect([status, found?.toSorted()]).toEqual([400, faults]);
@@ -98,7 +98,7 @@ describe('an ordinary module', () => {
     expect([status, body.name]).toEqual([201, 'Puss in red']);
   });
 
-  it('responds 409 to a name that exists', async () => {
+  it('responds 409 to a name that exists [database-conflict] [database-errors-mapped]', async () => {
     const { name } = await create();
     expect((await call('POST', '', { name, age: 1 })).body).toMatchObject({ status: 409, type: '/docs/problems#conflict' });
   });
@@ -113,7 +113,7 @@ describe('an ordinary module', () => {
     expect(warnings).toEqual([warning('CatsController.create'), warning('CatsController.createClothed')]);
   });
 
-  it('is limited, guarded and documented like every module', async () => {
+  it('is limited, guarded and documented like every module [module-for-free]', async () => {
     expect((await service.api.send('GET', '/v1/cats')).status).toBe(401);
     const stranger = await service.newClient('stranger', { scopes: ['items:read'] });
     expect((await stranger.call('GET', '/v1/cats')).status).toBe(403);

@@ -35,7 +35,7 @@ describe('token', () => {
   const given = { revoked: '', reader: '', next: '' };
   const ids = { revoked: '', reader: '', next: '' };
 
-  it('issue prints the token alone, and list shows all but it', async () => {
+  it('issue prints the token alone, and list shows all but it [audit-any-level]', async () => {
     const variables = { ...environment, LOG_LEVEL: 'error' };
     const issued = await runCli(['token', 'issue', '--name', 'ci', '--expires', '90d'], variables);
     expect(issued).toMatchObject(PRINTED);
@@ -69,8 +69,8 @@ describe('token', () => {
     expect(reader.stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
 
-  it('rotate gives a token in place of another, which goes on working for the overlap', async () => {
-    const rotated = await cli('token', 'rotate', ids.reader, '--overlap', '24h', '--actor', 'alice', '--reason', 'yearly');
+  it('rotate gives a token in place of another, which goes on working for the overlap [rotation-keeps-scopes] [rotation-overlap-default] [audit-actor]', async () => {
+    const rotated = await cli('token', 'rotate', ids.reader, '--actor', 'alice', '--reason', 'yearly');
     expect(rotated).toMatchObject(PRINTED);
     given.next = rotated.stdout.trim();
     const [event] = auditOf(rotated);
@@ -86,7 +86,7 @@ describe('token', () => {
     expect(rotated.stderr).toMatch(new RegExp(`^${issued} ${replaced}$`, 'm'));
   });
 
-  it('revoke takes an id, and says when there is nothing to revoke', async () => {
+  it('revoke takes an id, and says when there is nothing to revoke [audit-actor]', async () => {
     const revoked = await cli('token', 'revoke', ids.revoked, '--actor', 'bob', '--reason', 'found in a log');
     expect(revoked).toMatchObject({ code: 0, stdout: '' });
     const event = { msg: 'token.revoked', actor: 'bob', reason: 'found in a log', name: 'ci', scopes: 'all' };
@@ -106,13 +106,13 @@ describe('token', () => {
     expect(refusals).toEqual([{ reason: 'revoked', tokenId: ids.revoked, address: '127.0.0.1' }]);
   });
 
-  it('revoke takes a token from standard input', async () => {
+  it('revoke takes a token from standard input [revoke-from-input]', async () => {
     const outcome = await runCli(['token', 'revoke', '-'], environment, `${given.reader}\n`);
     expect(outcome.code).toBe(0);
     expect(auditOf(outcome)).toEqual([expect.objectContaining({ msg: 'token.revoked', name: 'reader' })]);
   });
 
-  it('list --json shows what became of every token', async () => {
+  it('list --json shows what became of every token [rotation-keeps-scopes]', async () => {
     const { stdout } = await cli('token', 'list', '--json');
     const time = expect.stringMatching(/Z$/);
     const today = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
@@ -158,7 +158,7 @@ describe('token', () => {
 });
 
 describe('migrate', () => {
-  it('alone changes the schema: other commands say that it must run, and it says what it did at any level of the log', async () => {
+  it('alone changes the schema: other commands say that it must run, and it says what it did at any level of the log [doctor-changes-nothing]', async () => {
     const database = await createTestDatabase('empty');
     const unmigrated = { ...database.environment, AUTH_TOKENS_FILE: '/none', LOG_LEVEL: 'silent' };
     for (const args of [['list'], ['issue', '--name', 'x'], ['revoke', misplaced]]) {

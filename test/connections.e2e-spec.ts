@@ -78,7 +78,7 @@ describe('a start with a database server', () => {
 });
 
 describe('MAX_CONNECTIONS_PER_ADDRESS', () => {
-  it('leaves the service to other addresses when one opens 1,500 connections', async () => {
+  it('leaves the service to other addresses when one opens 1,500 connections [connections-of-address]', async () => {
     const service = await ServiceProcess.start(AWAY);
     const sockets = await openMany(service, 1500);
     for (const socket of sockets) socket.resume();
@@ -91,7 +91,7 @@ describe('MAX_CONNECTIONS_PER_ADDRESS', () => {
     await service.end('SIGKILL');
   });
 
-  it('does not apply to trusted proxies', async () => {
+  it('does not apply to trusted proxies [connections-of-address]', async () => {
     const limits = { MAX_CONNECTIONS_PER_ADDRESS: '3', TRUSTED_PROXIES: '10.0.0.0/8,127.0.0.1' };
     const service = await ServiceProcess.start({ ...AWAY, ...limits });
     await openMany(service, 50);
@@ -101,8 +101,21 @@ describe('MAX_CONNECTIONS_PER_ADDRESS', () => {
   });
 });
 
+it('closes a connection that is idle for KEEP_ALIVE_TIMEOUT, and says so before [idle-connection-closed]', async () => {
+  const service = await ServiceProcess.start({ ...AWAY, KEEP_ALIVE_TIMEOUT: '1' });
+  const socket = await open(Number(new URL(service.origin).port));
+  let received = '';
+  socket.on('data', (data: Buffer) => (received += data.toString()));
+  socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+  await eventually(() => received.includes('\r\n\r\n'));
+  expect(received).toContain('\r\nKeep-Alive: timeout=1\r\n');
+  await eventually(() => isClosed(socket), 10);
+  socket.destroy();
+  await service.end('SIGKILL');
+});
+
 describe('the probes on METRICS_PORT', () => {
-  it('fail until the API listens', async () => {
+  it('fail until the API listens [probes-on-metrics-port] [metrics-without-database]', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     @Module({ imports: [AppModule], providers: [{ provide: 'slow', useValue: { onApplicationBootstrap: () => promise } }] })
     class SlowModule {}
@@ -118,7 +131,7 @@ describe('the probes on METRICS_PORT', () => {
     await expect(statusOf('/livez')).rejects.toThrow();
   });
 
-  it('answer like those of the API while MAX_CONNECTIONS is used up', async () => {
+  it('answer like those of the API while MAX_CONNECTIONS is used up [probes-on-metrics-port]', async () => {
     const service = await ServiceProcess.start({ ...AWAY, MAX_CONNECTIONS: '3' });
     const probe = async (origin: string, path: string) => {
       const response = await fetch(origin + path, { headers: { Connection: 'close', 'X-Request-Id': 'probe' } });

@@ -56,7 +56,7 @@ it('detects statements that a distributed table cannot run', async () => {
   }
 });
 
-it('sends none of them', async () => {
+it('sends none of them [distributed-statements]', async () => {
   const { api } = service;
   const key = { 'Idempotency-Key': 'once' };
   const answers = [await api.create({ name: 'red bicycle' })];
@@ -97,7 +97,7 @@ it('sends none of them', async () => {
   expect(faults.filter(([, found]) => found.length > 0)).toEqual([]);
 });
 
-it('has tables without sequences or references, whose unique constraints include the distribution column', async () => {
+it('has tables without sequences or references, whose unique constraints include the distribution column [distributed-statements]', async () => {
   for (const [table, column] of Object.entries(DISTRIBUTED)) {
     const unique = await query<{ columns: string[] }>(
       `SELECT ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = indrelid AND attnum = ANY(indkey)) AS columns

@@ -14,7 +14,7 @@ beforeAll(async () => {
   DATA_DIR = join(await mkdtemp(join(testDirectory(), 'doctor-')), 'not', 'there');
 });
 
-it('prints a line for each check, or JSON, and nothing else; its exit code says what was found', async () => {
+it('prints a line for each check, or JSON, and nothing else; its exit code says what was found [doctor-exit-code] [doctor-json]', async () => {
   const shared = { DATA_DIR, PORT: '0', METRICS_PORT: '0', RATE_LIMIT_REPLICAS: '3' };
   const [lenient, strict] = await Promise.all([runCli(['doctor'], shared), doctor(shared, '--strict')]);
   expect(strict.outcome).toEqual([1, 'warn', '']);
@@ -83,7 +83,7 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
   expect([during.faults, after.faults]).toEqual(['', '']);
 });
 
-it('reads a file .env with a byte order mark, and refuses one that is not text in UTF-8', async () => {
+it('reads a file .env with a byte order mark, and refuses one that is not text in UTF-8 [env-file-checked]', async () => {
   const directory = await mkdtemp(join(testDirectory(), 'env-'));
   const read = async (file: Buffer | string, encoding: BufferEncoding = 'utf8') => {
     await writeFile(join(directory, '.env'), file, encoding);

@@ -34,7 +34,7 @@ describe('kill -9 during creates', () => {
 });
 
 describe('a copy of the data directory of a stopped service', () => {
-  it('contains the same database, when made and restored as in docs/operations.md', async () => {
+  it('contains the same database, when made and restored as in docs/operations.md [embedded-copy]', async () => {
     const database = await createEmbedded();
     const { DATA_DIR } = database.environment;
     const { token, variables } = await declareToken();

@@ -46,7 +46,7 @@ it('sends all rows of a query in its order, as they are read', async () => {
   );
 });
 
-it('frees the connection when the client is gone', async () => {
+it('frees the connection when the client is gone [stream-of-gone-client]', async () => {
   await fill(30_000);
   for (let time = 0; time < 5; time += 1) {
     const response = await exported();
@@ -61,7 +61,7 @@ it('frees the connection when the client is gone', async () => {
   });
 });
 
-it('rejects a query that fails, before a response', async () => {
+it('rejects a query that fails, before a response [stream-error]', async () => {
   const failing = readings.createQueryBuilder('r').select('1 / (r.id - r.id)').stream();
   await expect(failing).rejects.toThrow('division by zero');
   expect(await readings.count()).toBeGreaterThan(0);

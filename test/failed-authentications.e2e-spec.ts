@@ -51,7 +51,7 @@ describe('a flood of bad tokens', () => {
 
   const refusals = async (reason: string) => (await service.scrape()).sum('items_authentication_refusals_total', { reason });
 
-  it('with wrong checksums costs no look-up, and affects no other client', async () => {
+  it('with wrong checksums costs no look-up, and affects no other client [checksum-without-query]', async () => {
     const valid = (await service.newClient()).token;
     const began = performance.now();
     const { bad, valid: beside } = await flood(mistyped, '192.0.2.1', valid, 300);
@@ -61,7 +61,7 @@ describe('a flood of bad tokens', () => {
     expect(lookUps.mock.calls.length).toBeLessThanOrEqual((performance.now() - began) / 500 + 1);
   });
 
-  it('with valid checksums costs no more look-ups than the budget, and affects no client that was authenticated before', async () => {
+  it('with valid checksums costs no more look-ups than the budget, and affects no client that was authenticated before [failures-without-query] [guessing-locks-nobody-out] [failures-refuse-new-ones]', async () => {
     const { token: valid } = await service.newClient();
     expect(await statusOf(valid, '192.0.2.2')).toBe(200);
     lookUps.mock.calls.length = 0;
@@ -139,7 +139,7 @@ describe('a flood of bad tokens', () => {
   });
 });
 
-it('verifies no more forged JWTs than the budget, and lets in those that were valid before', async () => {
+it('verifies no more forged JWTs than the budget, and lets in those that were valid before [guessing-locks-nobody-out]', async () => {
   const provider = await IdentityProvider.start([await SigningKey.generate('RS256')]);
   const limits = { AUTH_FAILURE_BURST: String(BURST), AUTH_FAILURE_RATE: String(RATE) };
   const service = await startMeasured({ ...limits, ...provider.environment });
@@ -180,7 +180,7 @@ it('does not count JWTs while the keys of their issuer are not available, as val
   await service.stop();
 });
 
-it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once', async () => {
+it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once [audit-budget-once]', async () => {
   const database = await createTestDatabase();
   const known = await issueToken(database.environment);
   const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });

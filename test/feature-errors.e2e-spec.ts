@@ -119,12 +119,12 @@ interface Problematic {
 const call = async (method: string, path: string, body?: object) =>
   (await service.api.callWith<Problematic>(method, `/v1/drafts${path}`, body)).body;
 
-it('a row that findOneOrFail does not find is 404, and names neither table nor criteria', async () => {
+it('a row that findOneOrFail does not find is 404, and names neither table nor criteria [database-errors-mapped]', async () => {
   const { status, type, detail } = await call('PUT', `/${newId()}`, { version: 1 });
   expect([status, type, detail]).toEqual([404, '/docs/problems#not-found', 'The resource does not exist.']);
 });
 
-it('a version that has changed is 409', async () => {
+it('a version that has changed is 409 [database-errors-mapped]', async () => {
   const { id } = await call('POST', '', { title: 'a', author: 'b' });
   expect(await call('PUT', `/${id}`, { version: 1 })).toBeUndefined();
   const { status, type, detail } = await call('PUT', `/${id}`, { version: 2 });
@@ -137,11 +137,14 @@ it.each([
   ['', { title: null, author: 'b' }, '/title'],
   ['', { title: 'a', author: null }, '/author/name'],
   ['/marks', {}, '/draft_mark'],
-])('null in a column that is not null is 400 and names the property: POST %s %j', async (path, body, pointer) => {
-  const { status, type, detail, errors } = await call('POST', path, body);
-  expect([status, type, detail]).toEqual([400, '/docs/problems#invalid-value', `${pointer} is missing or null.`]);
-  expect(errors).toEqual([{ pointer, code: 'required', detail: 'is missing or null' }]);
-});
+])(
+  'null in a column that is not null is 400 and names the property: POST %s %j [database-errors-mapped]',
+  async (path, body, pointer) => {
+    const { status, type, detail, errors } = await call('POST', path, body);
+    expect([status, type, detail]).toEqual([400, '/docs/problems#invalid-value', `${pointer} is missing or null.`]);
+    expect(errors).toEqual([{ pointer, code: 'required', detail: 'is missing or null' }]);
+  },
+);
 
 it.each([
   ['caused', 'gravity'],

@@ -36,7 +36,7 @@ const expectedKeys = (filter: string) =>
     .toSorted((a, b) => (a < b ? 1 : -1));
 
 it(
-  `matches the same items as another implementation of CEL, for ${FILTERS} random filters`,
+  `matches the same items as another implementation of CEL, for ${FILTERS} random filters [filter-null] [filter-comparison] [filter-logic]`,
   async () => {
     const differences: object[] = [];
     let matched = 0;
@@ -84,7 +84,7 @@ it(
 
 const CODES = ['syntax', 'limit', 'unknown_field', 'type', 'value', 'unsupported'];
 
-it(`responds to ${FILTERS} hostile filters, none of which reaches the database as SQL`, async () => {
+it(`responds to ${FILTERS} hostile filters, none of which reaches the database as SQL [input-never-sql]`, async () => {
   const wrong: object[] = [];
   const counts: Record<string, number> = {};
   const filters = hostileFilters(randomFilters(samples), Object.keys(sampleFilter.fields));

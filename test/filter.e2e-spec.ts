@@ -66,7 +66,7 @@ async function expectFound(path: 'items' | 'samples', filter: string, letters: s
 /** 311 nodes: three lists of 100 with `in`, a field and brackets each, and two times `||`. */
 const NODES_311 = Array.from({ length: 3 }, () => `name in [${Array(100).fill('"x"').join()}]`).join(' || ');
 
-describe('a filter of items matches', () => {
+describe('a filter of items matches [filter-contains] [filter-starts-ends] [filter-logic] [filter-blank] [filter-code-point] [filter-membership] [filter-no-wildcards] [filter-icontains] [filter-lower-ascii] [filter-null] [filter-literals] [filter-size] [filter-conditions] [filter-comparison]', () => {
   it.each([
     ['', ALL],
     [' \n\t', ALL],
@@ -83,6 +83,11 @@ describe('a filter of items matches', () => {
     [`name in [${Array.from({ length: 100 }, (_, index) => (index === 50 ? '"x"' : '"y"')).join()}]`, 'l'],
     // No character is a wildcard
     ['name.contains("%") || description.contains("_") || description.contains("*")', 'de'],
+    // Texts
+    ['name.contains("bicycle")', 'abc'],
+    ['name.startsWith("Blue")', 'a'],
+    ['name.endsWith("wool")', 'de'],
+    ['name.startsWith("bicycle") || name.endsWith("Blue")', ''],
     // Case
     ['name.icontains("école")', 'g'],
     ['name.lowerAscii() == "École"', 'g'],
@@ -209,7 +214,7 @@ const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice:
   ['samples', '¦size < "small"¦', 'type', 'compares size by order, but it has none: use `==`, `!=` or `in`'],
 ];
 
-describe('a filter is refused with its position and the fix:', () => {
+describe('a filter is refused with its position and the fix: [filter-error-position] [filter-unsupported] [filter-size] [filter-conditions]', () => {
   it.each(REFUSED)('%s %s', async (path, marked, code, advice) => {
     const [before = '', part = '', after = ''] = marked.split('¦');
     const start = Array.from(before).length;
@@ -233,7 +238,7 @@ describe('a filter is refused with its position and the fix:', () => {
     expect(body.errors?.map(({ parameter }) => parameter)).toEqual(['filter']);
   });
 
-  it('reports its errors together with those of other parameters', async () => {
+  it('reports its errors together with those of other parameters [all-errors]', async () => {
     const { body } = await service.api.list<ProblemBody>({ limit: '0', filter: 'nam == "x"' });
     expect(body.errors?.map(({ parameter, code }) => `${parameter} ${code}`).toSorted()).toEqual([
       'filter unknown_field',
@@ -243,7 +248,7 @@ describe('a filter is refused with its position and the fix:', () => {
 });
 
 describe('paging through a filter', () => {
-  it('continues after the last page, for the same filter only', async () => {
+  it('continues after the last page, for the same filter only [cursor-one-filter] [cursor-only-if-more]', async () => {
     const filter = 'name.contains("bicycle") || description == null';
     const first = await service.api.list({ filter, limit: '3' });
     expect(first.body.items.map(({ id }) => id)).toEqual([idOf('h'), idOf('c'), idOf('b')]);

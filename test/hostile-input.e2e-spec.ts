@@ -121,7 +121,7 @@ function bytesOf(row: string | Buffer | Row): Buffer {
 }
 
 describe('hostile input', () => {
-  it.each(cases)('gets %d without a leak: %s', async (expected, _name, row) => {
+  it.each(cases)('gets %d without a leak: %s [header-size]', async (expected, _name, row) => {
     const { status, headers, body } = await sendRaw(service.port, bytesOf(row), 'whole');
     expect(status).toBe(expected);
     expect(body).not.toMatch(LEAKS);
@@ -171,12 +171,12 @@ describe('hostile input', () => {
     ['names', Array.from({ length: 51 }, (_, index) => `a${index}`)],
     ['times the same name', Array.from({ length: 51 }, () => 'limit=1')],
     ['names that cannot be decoded', Array.from({ length: 51 }, () => 'a=%')],
-  ])('may have at most 50 query parameters: %s', async (_name, pairs) => {
+  ])('may have at most 50 query parameters: %s [query-parameters-limit]', async (_name, pairs) => {
     const { errors } = (await service.api.call('GET', `/v1/items?${pairs.join('&')}`)).body;
     expect(errors).toEqual([{ parameter: '', code: 'too_many', detail: 'must have at most 50 parameters' }]);
   });
 
-  it('is not amplified: hundreds of errors give a short response', async () => {
+  it('is not amplified: hundreds of errors give a short response [errors-limit]', async () => {
     const names = Object.fromEntries(Array.from({ length: 350 }, (_, index) => [`a${index}`, 1]));
     const { body } = await service.api.create<ProblemBody>(names);
     expect([body.errors?.length, body.detail]).toEqual([100, 'The request has 351 errors: see "errors".']);
@@ -192,7 +192,7 @@ describe('a body', () => {
     ['elements', (count) => `{"name":[${elements(count - 1)}]}`],
     ['names and elements on two levels', (count) => `{"name":"x","b":[${elements(200)}],"c":{${names(count - 203)}}}`],
     ['names in __proto__', (count) => `{"__proto__":{${names(count - 1)}}}`],
-  ])('may have at most 400 names and elements: %s', async (_name, bodyOf) => {
+  ])('may have at most 400 names and elements: %s [body-size]', async (_name, bodyOf) => {
     const within = await service.api.post(bodyOf(400));
     expect(within.body.errors?.map(({ code }) => code)).not.toContain('too_many');
     // Neither is parsed: the second is no JSON.
@@ -236,7 +236,7 @@ describe('a body', () => {
       'a path below a long name',
       (text: string) => `{"${text.slice(0, 30_000)}":[${elements(300).replaceAll('1', '"\\u0000"')}]}`,
     ],
-  ])('is not repeated at length: %s', async (_name, bodyOf) => {
+  ])('is not repeated at length: %s [errors-limit]', async (_name, bodyOf) => {
     const { token } = service.api;
     for (const text of ['x'.repeat(60_000), '~/'.repeat(30_000), `a/${token}.${token}/${'b'.repeat(240)}/${token}`.repeat(400)]) {
       const { status, body } = await service.api.post(bodyOf(text));
@@ -251,7 +251,7 @@ describe('a body', () => {
     }
   });
 
-  it('has its name whole in a pointer of up to 256 characters', async () => {
+  it('has its name whole in a pointer of up to 256 characters [errors-limit]', async () => {
     const name = '😀'.repeat(127);
     const pointers = await Promise.all(
       [`${name}x`, `${name}xx`].map(

@@ -124,7 +124,7 @@ function expectReplay(answer: Answer<unknown>, original: Answer<unknown>): void 
 }
 
 describe('a key', () => {
-  it('creates one item for repeated requests, and repeats the response', async () => {
+  it('creates one item for repeated requests, and repeats the response [key-once]', async () => {
     const key = newKey();
     const original = await create(key, { name: 'once', description: 'a "description"\n' });
     expect([original.status, original.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -135,13 +135,13 @@ describe('a key', () => {
     expect((await service.api.list({ limit: '1' })).body.items).toEqual([original.body]);
   });
 
-  it('ignores the order of properties in the JSON', async () => {
+  it('ignores the order of properties in the JSON [key-canonical]', async () => {
     const key = newKey();
     const original = await create(key, '{"name":"same","description":"x"}');
     expectReplay(await create(key, '{ "description": "\\u0078", "name": "same" }'), original);
   });
 
-  it('responds 422 to another request, without an effect', async () => {
+  it('responds 422 to another request, without an effect [key-reused]', async () => {
     const key = newKey();
     await create(key, { name: 'first' });
     for (const item of [{ name: 'second' }, { name: 'first', description: 'more' }, { name: 'first', description: null }]) {
@@ -151,7 +151,7 @@ describe('a key', () => {
     expect([await countItems('first'), await countItems('second')]).toEqual([1, 0]);
   });
 
-  it('belongs to one token', async () => {
+  it('belongs to one token [key-per-token]', async () => {
     const key = newKey();
     const other = await service.newClient();
     const answers = [await create(key, { name: 'mine' }), await create(key, { name: 'mine' }, other)];
@@ -162,7 +162,7 @@ describe('a key', () => {
     expect(await countItems('mine')).toBe(2);
   });
 
-  it('is shared with the token that replaces its token by rotation', async () => {
+  it('is shared with the token that replaces its token by rotation [key-survives-rotation]', async () => {
     const key = newKey();
     const old = await service.newClient('to be rotated');
     const original = await create(key, { name: 'rotated' }, old);
@@ -177,16 +177,19 @@ describe('a key', () => {
     expect(await countItems('rotated')).toBe(1);
   });
 
-  it('is not taken by a request that is refused', async () => {
+  it('is not taken by a request that is refused [key-not-taken]', async () => {
     const key = newKey();
     expect((await create(key, { name: '' })).status).toBe(400);
     expect((await create(key, { name: 'valid' })).status).toBe(201);
   });
 
-  it.each(['!', '~'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "';DROP-TABLE-items;--"])('may be %s', async (key) => {
-    const original = await create(key, { name: 'x' });
-    expectReplay(await create(key, { name: 'x' }), original);
-  });
+  it.each(['!', '~'.repeat(255), '"8e03978e-40d5-43dd-bc93-6894a57f9324"', "';DROP-TABLE-items;--"])(
+    'may be %s [key-form]',
+    async (key) => {
+      const original = await create(key, { name: 'x' });
+      expectReplay(await create(key, { name: 'x' }), original);
+    },
+  );
 
   it('belongs to a request with nested values, which differs in their types and in the order of arrays', async () => {
     const take = (labels: object[]) =>
@@ -199,10 +202,13 @@ describe('a key', () => {
     }
   });
 
-  it.each(['', 'x'.repeat(256), 'a b', 'é'])('is refused when it is empty, too long, or not visible ASCII: %j', async (key) => {
-    const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
-    expect([status, body.errors]).toEqual([400, [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'key' })]]);
-  });
+  it.each(['', 'x'.repeat(256), 'a b', 'é'])(
+    'is refused when it is empty, too long, or not visible ASCII: %j [key-form]',
+    async (key) => {
+      const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
+      expect([status, body.errors]).toEqual([400, [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'key' })]]);
+    },
+  );
 
   it('has no effect on routes without @Idempotent()', async () => {
     const { status, headers } = await service.api.call('GET', '/v1/items', { headers: { 'Idempotency-Key': 'a b' } });
@@ -211,7 +217,7 @@ describe('a key', () => {
 });
 
 describe('the stored response', () => {
-  it('contains neither the token nor the request', async () => {
+  it('contains neither the token nor the request [key-stores-digest]', async () => {
     const key = newKey();
     await create(key, { name: 'kept' });
     const { digest, ...rest } = await service.app.get(DataSource).getRepository(StoredResponse).findOneByOrFail({ key });
@@ -244,7 +250,7 @@ describe('the stored response', () => {
 describe('with a time to live of 1 second', () => {
   const shortLived = useService(() => startService({ IDEMPOTENCY_TTL: '1' }));
 
-  it('expires, so that the key can be used again, and is deleted', async () => {
+  it('expires, so that the key can be used again, and is deleted [key-expires]', async () => {
     let key = '';
     let id = '';
     // On a busy machine, the first ones have expired before they are used again.
@@ -267,7 +273,7 @@ describe("another module's handler", () => {
   const countReceipts = () => service.app.get(DataSource).getRepository(Item).countBy({ name: 'receipt' });
 
   it.each(['throws', 'ignores a failed statement', 'fails in part'] as const)(
-    'writes nothing when it %s, and runs again',
+    'writes nothing when it %s, and runs again [key-not-taken]',
     async (outcome) => {
       const key = outcome.replaceAll(' ', '-');
       const before = await countReceipts();
@@ -316,7 +322,7 @@ describe("another module's handler", () => {
     expect(await countItems('slow')).toBe(40);
   });
 
-  it('needs a different key for each path', async () => {
+  it('needs a different key for each path [key-one-path]', async () => {
     ReceiptsController.outcome = 'answers';
     await write('path');
     expect((await service.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);

@@ -14,22 +14,24 @@ beforeAll(() => {
   api = service.api;
 });
 
+it('returns an empty list without a cursor [absent-left-out]', async () => {
+  expect((await api.list()).body).toEqual({ items: [] });
+});
+
 describe('paging, without other items', () => {
   const created: string[] = [];
 
-  it('returns an empty list without a cursor', async () => {
-    expect((await api.list()).body).toEqual({ items: [] });
-  });
-
-  it('returns 20 items by default, newest first, and a cursor only if more follow', async () => {
-    for (let index = 0; index < 20; index += 1) {
+  beforeAll(async () => {
+    for (let index = 0; index < 21; index += 1) {
       created.unshift((await api.create({ name: `item ${index}` })).body.id);
     }
-    const full = (await api.list()).body;
+  });
+
+  it('returns 20 items by default, newest first, and a cursor only if more follow [newest-first] [cursor-only-if-more] [cursor-form]', async () => {
+    const full = (await api.list({ limit: '21' })).body;
     expect(full).toEqual({ items: expect.any(Array) });
     expect(full.items.map(({ id }) => id)).toEqual(created);
 
-    created.unshift((await api.create({ name: 'one more' })).body.id);
     const first = (await api.list()).body;
     expect(first.items.map(({ id }) => id)).toEqual(created.slice(0, 20));
     expect(first.nextCursor).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
@@ -38,18 +40,33 @@ describe('paging, without other items', () => {
     expect(second.nextCursor).toBeUndefined();
   });
 
-  it.each([1, 2, 7, 20, 21, 100])('returns each item once with a limit of %d', async (limit) => {
+  it.each([1, 2, 7, 20, 21, 100])('returns each item once with a limit of %d [walk-exactly-once]', async (limit) => {
     expect((await api.walk({ limit: String(limit) })).map(({ id }) => id)).toEqual(created);
   });
 
-  it('accepts another limit between pages, and a cursor again', async () => {
+  it('accepts another limit between pages, and a cursor again [limit-may-change] [cursor-never-expires]', async () => {
     const { nextCursor = '' } = (await api.list({ limit: '3' })).body;
     const next = (await api.list({ limit: '5', cursor: nextCursor })).body;
     expect(next.items.map(({ id }) => id)).toEqual(created.slice(3, 8));
     expect((await api.list({ limit: '5', cursor: nextCursor })).body).toEqual(next);
   });
 
-  it('rejects a cursor with any one character changed, removed or added', async () => {
+  it('accepts a cursor from any time, with every token and with no other credential [cursor-never-expires] [cursor-grants-nothing]', async () => {
+    // Of 2024, made in 2026.
+    const cursor = 'AQGQFj2GlHObrqWWbCb4rZGYhQbbe1xIENrt7xCB_Jm4';
+    expect(await api.list({ cursor })).toMatchObject({ status: 200, body: { items: [] } });
+    const { nextCursor = '' } = (await api.list({ limit: '3' })).body;
+    const [writer, reader] = await Promise.all(
+      [['items:write'], ['items:read']].map((scopes) => service.newClient('other', { scopes })),
+    );
+    expect([
+      (await writer?.list({ cursor: nextCursor }))?.status,
+      (await api.send('GET', `/v1/items?cursor=${nextCursor}`)).status,
+    ]).toEqual([403, 401]);
+    expect((await reader?.list({ cursor: nextCursor, limit: '3' }))?.body.items.map(({ id }) => id)).toEqual(created.slice(3, 6));
+  });
+
+  it('rejects a cursor with any one character changed, removed or added [cursor-unchanged]', async () => {
     const { nextCursor = '' } = (await api.list({ limit: '3' })).body;
     const changed = Array.from(nextCursor).map(
       (character, index) => nextCursor.slice(0, index) + (character === 'A' ? 'B' : 'A') + nextCursor.slice(index + 1),
@@ -63,15 +80,16 @@ describe('paging, without other items', () => {
 });
 
 describe('POST /v1/items', () => {
-  it('responds 201 with the created item', async () => {
+  it('responds 201 with the created item [item-representation] [request-id-sent]', async () => {
     const { status, body, headers } = await api.create({ name: 'Bicycle', description: 'Blue' });
     expect(status).toBe(201);
     expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect(body).toEqual({ id: expect.any(String), name: 'Bicycle', description: 'Blue', createdAt: expect.any(String) });
     expect((await api.list({ limit: '1' })).body.items).toEqual([body]);
   });
 
-  it('assigns a lower-case UUIDv7 whose milliseconds are createdAt', async () => {
+  it('assigns a lower-case UUIDv7 whose milliseconds are createdAt [id-uuid-v7] [created-at-in-id]', async () => {
     const { id, createdAt } = (await api.create({ name: 'x' })).body;
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -79,10 +97,28 @@ describe('POST /v1/items', () => {
     expect(Math.abs(Date.parse(createdAt) - Date.now())).toBeLessThan(60_000);
   });
 
+  it('stores the longest texts, and any characters, exactly as they were sent [text-lengths] [text-unchanged]', async () => {
+    for (const item of [
+      { name: '😀'.repeat(255), description: 'x'.repeat(4096) },
+      { name: 'x', description: '' },
+      { name: ' \u00a0e\u0301 \u00e9\ufeff\u0001\u007f\uffff\r\n\t ', description: '\u2028{"a":"\\\\"} %00 \u202e' },
+    ]) {
+      const { status, body } = await api.create(item);
+      expect([status, body]).toEqual([201, expect.objectContaining(item)]);
+      expect((await api.list({ limit: '1' })).body.items).toEqual([body]);
+    }
+  });
+
+  it('accepts a name that exists [names-not-unique]', async () => {
+    const created = [await api.create({ name: 'Twin' }), await api.create({ name: 'Twin' })];
+    expect(created.map(({ status }) => status)).toEqual([201, 201]);
+    expect(new Set((await api.list({ filter: 'name == "Twin"' })).body.items.map(({ id }) => id)).size).toBe(2);
+  });
+
   it.each([
     ['left out', { name: 'x' }],
     ['null', { name: 'x', description: null }],
-  ])('omits the description from responses when it is %s', async (_case, item) => {
+  ])('omits the description from responses when it is %s [absent-left-out] [null-is-absent]', async (_case, item) => {
     const { status, body } = await api.create(item);
     expect(status).toBe(201);
     expect(Object.keys(body)).toEqual(['id', 'name', 'createdAt']);
@@ -101,7 +137,7 @@ describe('POST /v1/items', () => {
     ['/colour', 'unknown', [{ name: 'x', colour: 'red' }]],
     ['/id', 'unknown', [{ name: 'x', id: 'y' }]],
     ['/a~1b~0c', 'unknown', [{ name: 'x', 'a/b~c': 1 }]],
-  ])('responds 400 for %s: %s', async (pointer, code, items) => {
+  ])('responds 400 for %s: %s [unknown-property] [text-lengths] [text-characters]', async (pointer, code, items) => {
     for (const item of items) {
       const { status, body } = await api.create<ProblemBody>(item);
       expect([status, body.type]).toEqual([400, '/docs/problems#invalid-body']);
@@ -123,7 +159,7 @@ describe('POST /v1/items', () => {
     expect(await items.countBy({ name: In(names) })).toBe(2 * names.length - 1);
   });
 
-  it('rejects a query', async () => {
+  it('rejects a query [unknown-parameter]', async () => {
     const { status, body } = await api.call('POST', '/v1/items?dry=1', { body: '{}' });
     expect([status, body.errors]).toEqual([400, [{ parameter: 'dry', code: 'unknown', detail: expect.any(String) }]]);
   });
@@ -149,7 +185,7 @@ describe('the body of POST /v1/items', () => {
     ['too_deep', {}, [nested(20_000), nested(32)]],
     // As deep as it may be.
     ['type', {}, [nested(31)]],
-  ])('gets 400 with the code %s, %j', async (code, headers, bodies) => {
+  ])('gets 400 with the code %s, %j [body-codes]', async (code, headers, bodies) => {
     for (const body of bodies) {
       const answer = await api.post(body, headers);
       expect([answer.status, answer.body.type]).toEqual([400, '/docs/problems#invalid-body']);
@@ -157,7 +193,7 @@ describe('the body of POST /v1/items', () => {
     }
   });
 
-  it('uses the last value of a repeated name, as JSON.parse does', async () => {
+  it('uses the last value of a repeated name, as JSON.parse does [last-name-counts]', async () => {
     const { status, body } = await api.post<ItemBody>('{"name":"x","n\\u0061me":"y"}');
     expect([status, body.name]).toEqual([201, 'y']);
   });
@@ -167,7 +203,7 @@ describe('the body of POST /v1/items', () => {
     async (type) => expect((await api.post(valid, { 'Content-Type': type })).status).toBe(201),
   );
 
-  it('may have up to 64 KiB', async () => {
+  it('may have up to 64 KiB [body-size] [body-too-large]', async () => {
     const bodyOf = (bytes: number) => valid + ' '.repeat(bytes - valid.length);
     expect((await api.post(bodyOf(65_536))).status).toBe(201);
     const { status, body } = await api.post(bodyOf(65_537));
@@ -175,7 +211,7 @@ describe('the body of POST /v1/items', () => {
     expect(body.type).toBe('/docs/problems#content-too-large');
   });
 
-  it('may not exceed that without a Content-Length', async () => {
+  it('may not exceed that without a Content-Length [body-too-large]', async () => {
     const body = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.alloc(16_384, 0x20)) });
     const headers = { 'Content-Type': 'application/json' };
     const response = await api.call('POST', '/v1/items', { headers, body, duplex: 'half' });
@@ -198,15 +234,18 @@ describe('GET /v1/items', () => {
       'unknown',
       [`${name}=1`],
     ]),
-  ])('responds 400 for %s: %s', async (parameter, code, queries) => {
-    for (const query of queries) {
-      const { status, body } = await api.call('GET', `/v1/items?${query}`);
-      expect([query, status, body.type]).toEqual([query, 400, '/docs/problems#invalid-parameters']);
-      expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
-    }
-  });
+  ])(
+    'responds 400 for the parameter %s: %s [unknown-parameter] [repeated-parameter] [limit-canonical]',
+    async (parameter, code, queries) => {
+      for (const query of queries) {
+        const { status, body } = await api.call('GET', `/v1/items?${query}`);
+        expect([query, status, body.type]).toEqual([query, 400, '/docs/problems#invalid-parameters']);
+        expect(body.errors).toEqual([{ parameter, code, detail: expect.any(String) }]);
+      }
+    },
+  );
 
-  it('responds to HEAD as to GET, without a body', async () => {
+  it('responds to HEAD as to GET, without a body [head-like-get]', async () => {
     const { status, body, headers } = await api.call<undefined>('HEAD', '/v1/items');
     expect({ status, body }).toEqual({ status: 200, body: undefined });
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
@@ -214,7 +253,7 @@ describe('GET /v1/items', () => {
 });
 
 describe('reading all pages during writes', () => {
-  it('returns each of 2,000 existing items exactly once, with and without a filter', async () => {
+  it('returns each of 2,000 existing items exactly once, with and without a filter [walk-exactly-once]', async () => {
     const filters = [
       '',
       'name.startsWith("before") || description.icontains("BEFORE")',

@@ -84,7 +84,7 @@ const send = async (method: string, path: string, withToken = true) => {
   return { status, text: await response.text(), headers: response.headers };
 };
 
-it('applies middleware to the routes of a controller', async () => {
+it('applies middleware to the routes of a controller [middleware-works]', async () => {
   for (const path of ['/v1/shelves', '/v1/shelves/7']) {
     const { status, headers } = await send('GET', path);
     expect([status, headers.get('x-seen')]).toEqual([200, 'yes']);
@@ -92,11 +92,11 @@ it('applies middleware to the routes of a controller', async () => {
   expect((await send('GET', '/v1/items')).headers.get('x-seen')).toBeNull();
 });
 
-it('prefers the more specific route, in whatever order a controller declares them', async () => {
+it('prefers the more specific route, in whatever order a controller declares them [specific-routes-first]', async () => {
   expect([(await send('GET', '/v1/shelves/count')).text, (await send('GET', '/v1/shelves/7')).text]).toEqual(['count', 'by id']);
 });
 
-it('serves what a library maps after the controllers, with a token only', async () => {
+it('serves what a library maps after the controllers, with a token only [library-routes-guarded]', async () => {
   expect((await send('POST', '/graphql', false)).status).toBe(401);
   expect((await send('GET', '/static/logo.txt', false)).status).toBe(401);
   const { status, text, headers } = await send('POST', '/graphql');
@@ -105,7 +105,7 @@ it('serves what a library maps after the controllers, with a token only', async 
   expect(await send('GET', '/static/logo.txt')).toMatchObject({ status: 200, text: 'a logo' });
 });
 
-it('opens to all what a module declares as a public path, and no controller', async () => {
+it('opens to all what a module declares as a public path, and no controller [public-path]', async () => {
   expect(await send('GET', '/open', false)).toMatchObject({ status: 200, text: '{"caller":"undefined"}' });
   expect((await send('GET', '/v1/shelves', false)).status).toBe(401);
   // What is below it, and nothing beside it.
@@ -113,7 +113,7 @@ it('opens to all what a module declares as a public path, and no controller', as
   expect((await send('GET', '/opened', false)).status).toBe(401);
 });
 
-it('opens no file beside a public path', async () => {
+it('opens no file beside a public path [public-path]', async () => {
   expect(await send('GET', '/static/public/terms.txt', false)).toMatchObject({ status: 200, text: 'the terms' });
   for (const path of ['../logo.txt', '%2e%2e/logo.txt', 'x%2f..%2f..%2flogo.txt', '..%5clogo.txt', '../../openapi.json']) {
     // Other clients would normalize the path.

@@ -72,7 +72,7 @@ it.each<[string, unknown[], string]>([
   }
 });
 
-it('responds with a documented problem of the module to a name that is taken', async () => {
+it('responds with a documented problem of the module to a name that is taken [problem-of-constraint]', async () => {
   const create = (headers = {}) =>
     service.api.callWith('POST', '/v1/widgets', { name: 'Taken', price: 1250, size: 'small' }, headers);
   await create();
@@ -85,7 +85,7 @@ it('responds with a documented problem of the module to a name that is taken', a
 });
 
 describe('the loans of a book', () => {
-  it('are listed only under that book, for any input', async () => {
+  it('are listed only under that book, for any input [where-not-widened]', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
     for (let number = 0; number < 7; number += 1) await lend(one, `reader ${number}`);
     await lend(other, 'somebody else');
@@ -101,7 +101,7 @@ describe('the loans of a book', () => {
     expect(await walk(`/v1/books/${other}/loans`)).toHaveLength(1);
   });
 
-  it('have cursors that no other list accepts', async () => {
+  it('have cursors that no other list accepts [cursor-one-list]', async () => {
     const [one, other] = [await addBook('One', 100), await addBook('Other', 100)];
     for (const book of [one, one, one, other]) await lend(book, 'Ada');
     const { body } = await service.api.list({ limit: '1' }, `/v1/books/${one}/loans`);
@@ -117,7 +117,7 @@ describe('the loans of a book', () => {
     expect((await service.api.call('GET', `/v1/books/${one}/loans?cursor=${ofItems}`)).status).toBe(400);
   });
 
-  it('are written together with the book, or not at all: once for each key, and not beyond its copies', async () => {
+  it('are written together with the book, or not at all: once for each key, and not beyond its copies [key-concurrent] [transaction-repositories]', async () => {
     const dataSource = service.app.get(DataSource);
     const book = await addBook('Rare', 3);
     const send = (key: string) =>
@@ -130,7 +130,7 @@ describe('the loans of a book', () => {
     expect(await dataSource.getRepository(Book).findOneBy({ id: book })).toMatchObject({ lent: 3 });
   });
 
-  it('keep their book from being removed', async () => {
+  it('keep their book from being removed [foreign-key-conflict]', async () => {
     const [free, lent] = [await addBook('Free'), await addBook('Lent')];
     await lend(lent, 'Ada');
     const remove = async (id: string) => (await service.api.call('DELETE', `/v1/books/${id}`)).status;
@@ -160,7 +160,7 @@ it('lists only rows of the caller, also after the token was rotated', async () =
   expect([await mine(again ?? ada), await mine(carol ?? ada)]).toEqual([[fourth], []]);
 });
 
-it('lists rows by a column of another table, page by page, and a changed value at once', async () => {
+it('lists rows by a column of another table, page by page, and a changed value at once [view-listed]', async () => {
   const api = await service.newClient();
   const [emma, other] = [await addBook('Emma', 100), await addBook('Ivanhoe', 100)];
   for (const borrower of ['a', 'b', 'c', 'd', 'e']) await lend(borrower === 'c' ? other : emma, borrower, api);

@@ -11,7 +11,7 @@ import { declareToken } from './support/tokens.js';
 
 const AWAY = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
 
-it('writes one JSON line per request, without token, query or body', async () => {
+it('writes one JSON line per request, without token, query or body [refusal-reason-logged] [problem-in-log] [request-id-in-log] [refusal-in-log]', async () => {
   const { environment } = await createTestDatabase();
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...environment, ...variables });
@@ -114,7 +114,7 @@ it('continues when its log cannot be written, counts dropped lines, and reports 
   expect(service.output.stderr).toBe('Log lines are dropped: Error: ENOSPC: no space left on device, write\n');
 });
 
-it('cuts paths of 15 KB in the log and in problems, also if they are encoded', async () => {
+it('cuts paths of 15 KB in the log and in problems, also if they are encoded [path-length-shown]', async () => {
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.start({ ...AWAY, ...variables });
   const port = Number(new URL(service.origin).port);

@@ -194,7 +194,7 @@ it('the process reports its versions and resources', async () => {
   expect(scrape.sum('nodejs_heap_size_used_bytes')).toBeLessThan(scrape.sum('nodejs_heap_size_limit_bytes'));
 });
 
-it('a feature can add metrics, with a series for each label value from the start', async () => {
+it('a feature can add metrics, with a series for each label value from the start [metric-labels]', async () => {
   const metrics = service.app.get(Metrics);
   const labels = { size: ['small', 'large'] } as const;
   const sold = metrics.counter({ name: 'items_widgets_sold_total', help: 'Widgets sold', labels });

@@ -262,7 +262,7 @@ const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined,
 
 const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
 
-it('supports interceptors, guards, headers and parameter pipes', async () => {
+it('supports interceptors, guards, headers and parameter pipes [http-exception-problem]', async () => {
   const { headers, body } = await call<object>('GET', 'wrapped');
   expect([headers.get('x-everywhere'), headers.get('x-part'), body]).toEqual(['yes', 'wrapped', { data: 7 }]);
   expect((await call<object>('GET', 'wrapped?size=8')).body).toEqual({ data: 8 });
@@ -279,7 +279,7 @@ it.each(['/livez', '/readyz', '/openapi.json', '/docs', '/robots.txt'])(
   },
 );
 
-it('warns of what a module binds globally, and of creates that cannot be retried', async () => {
+it('warns of what a module binds globally, and of creates that cannot be retried [start-warnings]', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
   await (await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), WithParts)).close();
   const warnings = warn.mock.calls.map(([message]) => message as string);
@@ -296,7 +296,7 @@ it('warns of what a module binds globally, and of creates that cannot be retried
   ]);
 });
 
-it('does not start with a global interceptor that is created for each request', async () => {
+it('does not start with a global interceptor that is created for each request [start-request-scope]', async () => {
   @Injectable({ scope: Scope.REQUEST })
   class ScopedInterceptor extends EverywhereInterceptor {
     constructor(@Inject(REQUEST) readonly request: Request) {
@@ -322,7 +322,7 @@ it.each([
   expect((await client.call<boolean>('GET', '/v1/parts/admin')).body).toBe(expected);
 });
 
-it('supports @SkipThrottle and @Throttle', async () => {
+it('supports @SkipThrottle and @Throttle [throttle-per-route]', async () => {
   expect((await call('GET', 'unlimited')).headers.get('ratelimit')).toBeNull();
   const client = await service.newClient();
   const answers = [await client.call('GET', '/v1/parts/rare'), await client.call('GET', '/v1/parts/rare'), await client.list()];
@@ -398,7 +398,7 @@ describe('a transaction', () => {
     items = dataSource.getRepository(Item);
   });
 
-  it('includes statements of every way of writing', async () => {
+  it('includes statements of every way of writing [transaction-repositories] [data-source-transaction]', async () => {
     const outer = database.transaction(async () => {
       await items.insert(named('outer'));
       await dataSource.transaction((manager) => manager.insert(Item, named('inner')));
@@ -449,7 +449,7 @@ describe('a transaction', () => {
     observed.mockRestore();
   });
 
-  it('may contain savepoints, of which one is rolled back, and calls back after its commit', async () => {
+  it('may contain savepoints, of which one is rolled back, and calls back after its commit [transaction-savepoint] [after-commit]', async () => {
     const called: string[] = [];
     const write = async (name: string) => {
       await items.insert(named(name));

@@ -82,7 +82,7 @@ describe('openapi.json', () => {
     }
   });
 
-  it('lists the codes of errors, as its page of problems does', async () => {
+  it('lists the codes of errors, as its page of problems does [error-codes-listed]', async () => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
     const listed = [...page.matchAll(/<dt><code>(\w+)<\/code><\/dt><dd>(.+)\.<\/dd>/g)].map(([, code]) => code);
     expect(listed).toEqual(contract.errorCodes);
@@ -94,7 +94,7 @@ describe('openapi.json', () => {
 });
 
 describe('Swagger UI', () => {
-  it('consists of files of this origin, with a policy that allows nothing else', async () => {
+  it('consists of files of this origin, with a policy that allows nothing else [pages-of-own-origin] [pages-without-hosts]', async () => {
     const page = await fetch(`${service.api.origin}/docs`);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     const policy = page.headers.get('content-security-policy') ?? '';

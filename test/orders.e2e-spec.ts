@@ -54,7 +54,7 @@ describe('values', () => {
     }
   });
 
-  it('of times with any offset are sent in UTC', async () => {
+  it('of times with any offset are sent in UTC [times-in-utc]', async () => {
     for (const [given, sent] of [
       ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00.000Z'],
       ['2026-03-01T00:30:00.1+02:00', '2026-02-28T22:30:00.100Z'],
@@ -134,7 +134,7 @@ describe('properties of one direction', () => {
     }
   });
 
-  it('are stored and never sent', async () => {
+  it('are stored and never sent [one-direction]', async () => {
     const phone = '555-0199';
     const key = { 'Idempotency-Key': 'an-order' };
     const created = await order({ phone }, key);
@@ -164,7 +164,7 @@ describe('the book of another feature', () => {
     expect((await service.api.call('DELETE', `/v1/books/${bookId}`)).status).toBe(409);
   });
 
-  it('is kept by the foreign key if it is deleted while an order is written', async () => {
+  it('is kept by the foreign key if it is deleted while an order is written [foreign-key-conflict]', async () => {
     const library = service.app.get(LibraryService);
     const find = library.getBook.bind(library);
     const book = await addBook('Deleted');

@@ -137,7 +137,7 @@ describe('in the order of a column, within a base condition', () => {
     await notes().update({ title: 'c' }, { hiddenAt: new Date() });
   });
 
-  it('returns every row that is not deleted, with and without a filter', async () => {
+  it('returns every row that is not deleted, with and without a filter [ordered-exactly-once]', async () => {
     const shown = ['g', 'f', 'e', 'd', 'b', 'a'];
     const options = { where: { topic: 'clocks' }, order: latestOfTopic };
     expect(await walk(options)).toEqual(shown);
@@ -149,7 +149,7 @@ describe('in the order of a column, within a base condition', () => {
     expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
   });
 
-  it('returns the rows of one of several values, whose cursors do not depend on their order', async () => {
+  it('returns the rows of one of several values, whose cursors do not depend on their order [where-in]', async () => {
     const shown = ['x', 'g', 'f', 'e', 'd', 'b', 'a'];
     expect(await walk({ where: { topic: In(['clocks', "o'clock", 'none']) } })).toEqual(shown);
     expect(await walk({ where: { topic: In(['clocks', "o'clock"]) } }, 'title != "e"')).toEqual(shown.toSpliced(3, 1));
@@ -166,7 +166,7 @@ describe('in the order of a column, within a base condition', () => {
     }
   });
 
-  it('rejects other operators, null in a list, and several values where the order needs one', async () => {
+  it('rejects other operators, null in a list, and several values where the order needs one [where-in]', async () => {
     const refused = (where: object, order?: typeof latestOfTopic) =>
       expect(find(undefined, { where, ...(order && { order }) })).rejects;
     const supported = '"where" supports values, null and In([…]).';
@@ -181,7 +181,7 @@ describe('in the order of a column, within a base condition', () => {
     );
   });
 
-  it('rejects an undefined value in the condition, which would match all rows, and an order that does not fit', async () => {
+  it('rejects an undefined value in the condition, which would match all rows, and an order that does not fit [where-undefined]', async () => {
     const refused = (options: object) => expect(find(undefined, options)).rejects;
     await refused({ where: { topic: undefined } }).toThrow(
       'The list of Note has an undefined topic, which would match all rows: pass a value or null.',

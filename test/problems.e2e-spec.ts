@@ -95,25 +95,28 @@ async function raw(bytes: string): Promise<RawAnswer & { body: ProblemBody & str
 }
 
 describe('a problem', () => {
-  it.each(Object.entries(ways))('of type %s has the shape of RFC 9457 and a documented type', async (name, meet) => {
-    const type = problemTypes().find((candidate) => candidate.name === name);
-    const { status, body, headers } = await meet();
-    expect(status).toBe(type?.status);
-    const header = typeof headers === 'string' ? headers : [...headers].map((pair) => pair.join(': ')).join('\n');
-    expect(header).toContain('content-type: application/problem+json');
-    expect(header).toContain(`x-request-id: ${body.requestId}`);
-    const { detail, instance, requestId, errors, ...rest } = body;
-    expect(rest).toEqual({ type: `/docs/problems#${name}`, title: type?.title, status });
-    expect([typeof detail, typeof requestId, instance.startsWith('/')]).toEqual(['string', 'string', true]);
-    expect(errors !== undefined).toBe(['invalid-body', 'invalid-parameters'].includes(name));
-  });
+  it.each(Object.entries(ways))(
+    'of type %s has the shape of RFC 9457 and a documented type [problem-shape] [database-value] [request-id-sent]',
+    async (name, meet) => {
+      const type = problemTypes().find((candidate) => candidate.name === name);
+      const { status, body, headers } = await meet();
+      expect(status).toBe(type?.status);
+      const header = typeof headers === 'string' ? headers : [...headers].map((pair) => pair.join(': ')).join('\n');
+      expect(header).toContain('content-type: application/problem+json');
+      expect(header).toContain(`x-request-id: ${body.requestId}`);
+      const { detail, instance, requestId, errors, ...rest } = body;
+      expect(rest).toEqual({ type: `/docs/problems#${name}`, title: type?.title, status });
+      expect([typeof detail, typeof requestId, instance.startsWith('/')]).toEqual(['string', 'string', true]);
+      expect(errors !== undefined).toBe(['invalid-body', 'invalid-parameters'].includes(name));
+    },
+  );
 
   it('can be triggered for every type', () => {
     const names = problemTypes().map(({ name }) => name);
     expect(Object.keys(ways).toSorted()).toEqual(names.toSorted());
   });
 
-  it.each(problemTypes())('of type $name is documented with an example', async ({ name, status, title }) => {
+  it.each(problemTypes())('of type $name is documented with an example [problem-documented]', async ({ name, status, title }) => {
     const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
     const kind = `<p class="kind">Status ${status}, type <a href="#${name}"><code>${name}</code></a></p>`;
     expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>\n${kind}`);
@@ -134,14 +137,17 @@ it.each([
   ['forbidden', 403, 'about:blank', 'Not yours.'],
   ['gateway', 502, 'about:blank', 'The service failed.'],
   ['teapot', 418, '/docs/problems#teapot', 'Short and stout.'],
-])('an error keeps its status and does not reveal its cause: %s', async (path, status, type, detail) => {
-  const { headers, body } = await api.call('GET', `/v1/failing/${path}`);
-  expect([body.status, body.type, body.detail]).toEqual([status, type, detail]);
-  expect(headers.get('x-handle')).toBe(path === 'teapot' ? 'here' : null);
-});
+])(
+  'an error keeps its status and does not reveal its cause: %s [cause-hidden] [http-exception-problem]',
+  async (path, status, type, detail) => {
+    const { headers, body } = await api.call('GET', `/v1/failing/${path}`);
+    expect([body.status, body.type, body.detail]).toEqual([status, type, detail]);
+    expect(headers.get('x-handle')).toBe(path === 'teapot' ? 'here' : null);
+  },
+);
 
 it.each(['/v1/nothing?x=1', '/v1/items/', '/v1/items/1', '/V1/items', '//v1/items', '/v2/items', '/docs/x', '/favicon.png'])(
-  'responds 404 to %s',
+  'responds 404 to %s [unknown-path] [paths-strict]',
   async (path) => {
     expect((await api.call('GET', path)).status).toBe(404);
   },
@@ -153,7 +159,7 @@ it.each([
   ['QUERY', '/v1/items', 'GET, HEAD, POST'],
   ['DELETE', '/v1/items?x=1', 'GET, HEAD, POST'],
   ['POST', '/livez', 'GET, HEAD'],
-])('responds to %s %s with 405 and Allow: %s', async (method, path, allow) => {
+])('responds to %s %s with 405 and Allow: %s [method-not-allowed]', async (method, path, allow) => {
   const { status, headers } = await api.call(method, path);
   expect([status, headers.get('allow')]).toEqual([405, allow]);
 });
@@ -167,7 +173,7 @@ it.each([
   ['a b', false],
   ['{"a":1}', false],
   ['é', false],
-])('the X-Request-Id %s is kept if it is safe: %j', async (id, isKept) => {
+])('the X-Request-Id %s is kept if it is safe: %j [request-id-kept]', async (id, isKept) => {
   const { headers, body } = await api.send('GET', '/v1/items', { headers: { 'X-Request-Id': id } });
   expect(headers.get('x-request-id')).toMatch(isKept ? id : /^[0-9a-f-]{36}$/);
   expect(body.requestId).toBe(headers.get('x-request-id'));

@@ -80,7 +80,7 @@ describe('the probes', () => {
     ],
     ['never ends', () => new Promise<void>(() => undefined)],
   ])(
-    'need no token, and report that the service is not ready, with the cause, while an indicator of a feature %s',
+    'need no token, and report that the service is not ready, with the cause, while an indicator of a feature %s [operational-paths-open]',
     async (what, check) => {
       let isWell = true;
       const name = `warehouse that ${what}`;
@@ -97,7 +97,7 @@ describe('the probes', () => {
 });
 
 describe('without a database at the start, the service', () => {
-  it('stays up, is live but not ready, and responds 503 to well-formed tokens', async () => {
+  it('stays up, is live but not ready, and responds 503 to well-formed tokens [unavailable-retry-after]', async () => {
     const away = await startAwayFromDatabase();
     const api = new Api(away.origin, generateToken());
     try {

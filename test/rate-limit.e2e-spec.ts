@@ -1,6 +1,9 @@
 import { jest } from '@jest/globals';
-import type { Answer } from './support/api.js';
-import { startService } from './support/service.js';
+import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
+import { type Answer, Api } from './support/api.js';
+import { IdentityProvider } from './support/identity-provider.js';
+import { startService, TESTER } from './support/service.js';
+import { SigningKey } from './support/signing-key.js';
 import { useService } from './support/use-service.js';
 
 function rateLimitOf({ headers }: Answer<unknown>): { remaining: number; reset: number } {
@@ -11,7 +14,7 @@ function rateLimitOf({ headers }: Answer<unknown>): { remaining: number; reset: 
 describe('the default limit', () => {
   const service = useService(() => startService({ RATE_LIMIT: '' }));
 
-  it('admits exactly 100 of 150 parallel requests of one token, over both routes, without affecting another token', async () => {
+  it('admits exactly 100 of 150 parallel requests of one token, over both routes, without affecting another token [rate-limit-per-token] [limit-sliding]', async () => {
     const client = await service.newClient();
     const other = await service.newClient();
     const calls = Array.from({ length: 150 }, (_, index): Promise<Answer<unknown>> =>
@@ -32,7 +35,7 @@ describe('the default limit', () => {
     expect((await other.list()).status).toBe(200);
   });
 
-  it('counts every authenticated request, including 4xx responses, and reports that in each response', async () => {
+  it('counts every authenticated request, including 4xx responses, and reports that in each response [limit-counts-errors] [limit-headers]', async () => {
     const client = await service.newClient();
     const answers: Answer<unknown>[] = [
       await client.list(),
@@ -46,7 +49,7 @@ describe('the default limit', () => {
     for (const { headers } of answers) expect(headers.get('ratelimit-policy')).toBe('"default";q=100;w=60');
   });
 
-  it('does not count requests without a token', async () => {
+  it('does not count requests without a token [operational-paths-open]', async () => {
     const client = await service.newClient();
     for (const path of ['/livez', '/readyz', '/openapi.json']) {
       expect((await client.call('GET', path)).headers.get('ratelimit')).toBeNull();
@@ -55,10 +58,34 @@ describe('the default limit', () => {
   });
 });
 
+describe('the limit of a caller', () => {
+  let provider: IdentityProvider;
+  const service = useService(async () => {
+    provider = await IdentityProvider.start([await SigningKey.generate('RS256')]);
+    return startService({ RATE_LIMIT: '3', ...provider.environment });
+  });
+  const remaining = async (token: string) => rateLimitOf(await new Api(service.api.origin, token).list()).remaining;
+
+  it('is not that of the token which it replaces [rotated-own-limit]', async () => {
+    const tokens = service.app.get(AccessTokensService);
+    const { token, row } = await tokens.issue({ name: 'old' }, TESTER);
+    expect([await remaining(token), await remaining(token)]).toEqual([2, 1]);
+    const next = await tokens.rotate(row.id, { overlap: 60_000 }, TESTER);
+    expect([await remaining(next.token), await remaining(token)]).toEqual([2, 0]);
+  });
+
+  it('is one for all JWTs of a subject [jwt-limit-by-subject]', async () => {
+    const [alice, again, bob] = await Promise.all(
+      [{}, { jti: '2' }, { sub: 'bob' }].map((claims) => provider.sign({ scope: 'items:read', ...claims })),
+    );
+    expect([await remaining(alice ?? ''), await remaining(again ?? ''), await remaining(bob ?? '')]).toEqual([2, 1, 2]);
+  });
+});
+
 describe('a limit of 3 in 2 seconds', () => {
   const service = useService(() => startService({ RATE_LIMIT: '3', RATE_LIMIT_WINDOW: '2' }));
 
-  it('slides: a slot becomes free as Retry-After says, and refused requests do not delay it', async () => {
+  it('slides: a slot becomes free as Retry-After says, and refused requests do not delay it [limit-sliding] [limit-refused-free] [limit-retry-after]', async () => {
     const client = await service.newClient();
     // Whole, because sums of fractions could be rounded beyond the end of the window.
     let now = Math.ceil(performance.now());

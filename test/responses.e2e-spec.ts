@@ -105,12 +105,12 @@ describe('in production', () => {
 
   afterAll(() => service.stop());
 
-  it('contain the documented properties and no other column, on any level', async () => {
+  it('contain the documented properties and no other column, on any level [response-whitelist]', async () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
   });
 
-  it('are stored and repeated as the client got them', async () => {
+  it('are stored and repeated as the client got them [stored-as-sent]', async () => {
     const create = () => service.api.call<object>('POST', '/v1/things', { headers: { 'Idempotency-Key': 'again' } });
     const [first, replay] = [await create(), await create()];
     expect([first.status, first.body, replay.body]).toEqual([201, shown, first.body]);
@@ -148,17 +148,20 @@ describe('with CHECK_RESPONSES', () => {
     ],
     ['showUndocumented', '/undocumented', [`The body must be null. ${mismatch}`]],
     ['showLater', '/accepted', ['Its status is not documented.']],
-  ])('are 500 if they do not match the documentation, and the log names the property: %s', async (name, path, faults) => {
-    const log = jest.spyOn(Logger.prototype, 'error');
-    const { status, body } = await get(path);
-    expect([status, JSON.stringify(body).includes('secret')]).toEqual([500, false]);
-    const title = `ThingsController.${name} responds ${name === 'showLater' ? 202 : 200}, not as documented:`;
-    const message = [title, ...faults].join('\n- ');
-    expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
-    log.mockRestore();
-    expect(wrongResponses.delete(message)).toBe(true);
-    expect([...wrongResponses]).toEqual([]);
-  });
+  ])(
+    'are 500 if they do not match the documentation, and the log names the property: %s [responses-checked]',
+    async (name, path, faults) => {
+      const log = jest.spyOn(Logger.prototype, 'error');
+      const { status, body } = await get(path);
+      expect([status, JSON.stringify(body).includes('secret')]).toEqual([500, false]);
+      const title = `ThingsController.${name} responds ${name === 'showLater' ? 202 : 200}, not as documented:`;
+      const message = [title, ...faults].join('\n- ');
+      expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
+      log.mockRestore();
+      expect(wrongResponses.delete(message)).toBe(true);
+      expect([...wrongResponses]).toEqual([]);
+    },
+  );
 
   it('fail a test that does not check them', async () => {
     await get('/shelf');

@@ -15,7 +15,7 @@ class AppModule {}
 
 const currenciesOf = ({ app }: Service) => app.get<Repository<Currency>>(getRepositoryToken(Currency));
 
-it('runs after the migrations and before the service is ready, at each start', async () => {
+it('runs after the migrations and before the service is ready, at each start [seeding-before-ready]', async () => {
   const database = await createTestDatabase();
   for (const added of [0, 1]) {
     const service = await startService({}, database, AppModule);
@@ -50,7 +50,7 @@ class FailingSeed {
   }
 }
 
-it('ends the start with the cause if it fails', async () => {
+it('ends the start with the cause if it fails [seeding-failure]', async () => {
   const text = await failureOf(FailingSeed);
   expect(text).toMatch(/A callback of database\.onReady\(\) failed/);
   expect(text).toMatch(/\[cause\].*duplicate key value violates unique constraint "currencies_pkey"/s);
@@ -72,6 +72,9 @@ class EarlyStatement extends EarlySeed {
   }
 }
 
-it.each([EarlySeed, EarlyStatement])('names the hook in the error of a statement that is too early: %p', async (provider) => {
-  expect(await failureOf(provider)).toMatch(/connects after the modules are initialized: .* database\.onReady\(\)/);
-});
+it.each([EarlySeed, EarlyStatement])(
+  'names the hook in the error of a statement that is too early: %p [early-statement]',
+  async (provider) => {
+    expect(await failureOf(provider)).toMatch(/connects after the modules are initialized: .* database\.onReady\(\)/);
+  },
+);

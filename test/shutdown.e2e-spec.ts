@@ -57,7 +57,7 @@ describe('a signal', () => {
     ['SIGINT', 'which another follows at once, whatever the delay is', '20', 0],
     ['SIGUSR2', 'a rejection that is not handled', '0', 1],
   ] as const)(
-    '%s, %s, lets requests in flight finish, closes idle connections, refuses new ones, and ends the process',
+    '%s, %s, lets requests in flight finish, closes idle connections, refuses new ones, and ends the process [sigterm-finishes] [unhandled-rejection]',
     async (signal, _case, SHUTDOWN_DELAY, code) => {
       const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(STRAY)}`;
       const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY, NODE_OPTIONS });
@@ -163,7 +163,7 @@ describe('the modules of features', () => {
     return { end };
   };
 
-  it('are destroyed after the last response, and streams without an end are ended when the shutdown begins', async () => {
+  it('are destroyed after the last response, and streams without an end are ended when the shutdown begins [destroyed-after-responses] [event-streams-end]', async () => {
     const ticks = await begin('/v1/ticks', 'data: {"tick":0}\n');
     const lines = await begin('/v1/clock/lines', '{"now":');
     const last = get('/v1/clock/last');
@@ -200,7 +200,7 @@ it('sends a long response that its client reads slowly to its end', async () => 
 });
 
 describe('SHUTDOWN_DELAY', () => {
-  it('is the time for which requests are served, each response closing its connection, while the service is not ready', async () => {
+  it('is the time for which requests are served, each response closing its connection, while the service is not ready [drain-delay]', async () => {
     const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '15' });
     // Items of requests that were in flight at earlier shutdowns exist.
     const { items } = (await service.client(token).list()).body;
@@ -266,7 +266,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
     exit.mockRestore();
   });
 
-  it('limits how long a request that never finishes can delay the exit', async () => {
+  it('limits how long a request that never finishes can delay the exit [shutdown-timeout]', async () => {
     const service = await ServiceProcess.start({ ...away, SHUTDOWN_TIMEOUT: '0.5' });
     const create = await openCreate(service);
     expect(await service.end('SIGTERM')).toBe(0);
@@ -275,7 +275,7 @@ describe('SHUTDOWN_TIMEOUT', () => {
   });
 });
 
-it('resets no connection: each request that is not refused gets its response', async () => {
+it('resets no connection: each request that is not refused gets its response [sigterm-finishes]', async () => {
   const service = await ServiceProcess.startReady({ ...environment, SHUTDOWN_DELAY: '1' });
   const outcomes: unknown[] = [];
   /** A client that opens a connection for each request. */

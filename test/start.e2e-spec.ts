@@ -36,7 +36,7 @@ class FailingModule implements OnModuleInit {
 }
 
 describe('the first start', () => {
-  it('creates the database even after one that was cut short, and prints a token and two curl commands that work', async () => {
+  it('creates the database even after one that was cut short, and prints a token and two curl commands that work [first-start-token]', async () => {
     const directory = await mkdtemp(join(testDirectory(), 'first-start-'));
     const DATA_DIR = join(directory, 'made', 'by', 'the', 'service');
     const interrupted = ServiceProcess.spawn({ DATA_DIR });
@@ -77,7 +77,7 @@ describe('the first start', () => {
     expect(await second.end('SIGINT')).toBe(0);
   });
 
-  it('prints the address, the token and both commands as one block on a terminal', async () => {
+  it('prints the address, the token and both commands as one block on a terminal [first-start-token]', async () => {
     const service = ServiceProcess.spawn({ ...(await createEmbedded()).environment, LOG_FORMAT: 'pretty' });
     await eventually(() => service.output.stdout.includes('List the items'));
     const [, token = ''] = /Token +(items_\w{36})$/m.exec(service.output.stdout) ?? [];
@@ -90,7 +90,7 @@ describe('the first start', () => {
 });
 
 describe('a data directory', () => {
-  it('belongs to one process: a second one refuses to start, and nothing is lost', async () => {
+  it('belongs to one process: a second one refuses to start, and nothing is lost [embedded-one-process]', async () => {
     const database = await createEmbedded();
     const { token, variables } = await declareToken();
     const environment = { ...database.environment, ...variables };
@@ -119,7 +119,7 @@ it('has a module that stands alone: it finds its configuration in the environmen
 });
 
 describe('a start that cannot succeed', () => {
-  it('names every fault of the configuration and ends with code 1', async () => {
+  it('names every fault of the configuration and ends with code 1 [settings-all-faults]', async () => {
     const { code, stdout, stderr } = await runServiceToEnd({
       PORT: 'http',
       RATE_LIMIT: '-5',

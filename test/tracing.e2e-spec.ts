@@ -70,7 +70,7 @@ async function traceOf(client: Api, request: string, status: number, init: Reque
   return { answer, spans, tree: below(CALLER), attributesOf, errors: failed.map(({ attributes }) => attributes['error.type']) };
 }
 
-it('a trace contains authentication, limiter and statements with names of the semantic conventions, and no values', async () => {
+it('a trace contains authentication, limiter and statements with names of the semantic conventions, and no values [traces-private]', async () => {
   const creation = { headers: { 'Content-Type': 'application/json', tracestate: 'a=1,b=2' }, body: '{"name":"canary"}' };
   const client = await service.newClient();
   const { answer, tree, spans, attributesOf, errors } = await traceOf(client, 'POST /v1/items', 201, creation);
@@ -108,7 +108,7 @@ it.each([
   ['/broken', '', 500, ['42703', '500']],
   ['', '/missing', 204, ['404']],
   ['', 'http://user:canary@127.0.0.1:1/', 500, ['TypeError', 'TypeError', '500']],
-])('an error has its name or code, but not its message: %s %s', async (path, url, status, expected) => {
+])('an error has its name or code, but not its message: %s %s [traces-private]', async (path, url, status, expected) => {
   errands.value = path === '' ? 'note' : 'canary';
   errands.destination = new URL(url, errands.destination).href;
   const { spans, errors } = await traceOf(await service.newClient(), `GET /v1/errands${path}`, status);
@@ -138,7 +138,7 @@ it.each([
   ['parentbased_traceidratio', '0', '01', '01'],
   ['always_on', '0', '00', '01'],
   ['traceidratio', '0', '01', '00'],
-])('the sampler %s with %s makes of the flags %s of the caller %s', async (name, ratio, flags, expected) => {
+])('the sampler %s with %s makes of the flags %s of the caller %s [traces-sampled]', async (name, ratio, flags, expected) => {
   startTracing({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio });
   const headers = { traceparent: `00-${'ab'.repeat(16)}-${CALLER}-${flags}` };
   await (await service.newClient()).call('GET', '/v1/errands', { headers });

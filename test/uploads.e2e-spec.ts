@@ -81,7 +81,7 @@ it('takes files and fields, up to the limit of the route', async () => {
 it.each<[string, number]>([
   ['/v1/pictures', 5 * MEBIBYTE],
   ['/v1/stock', MEBIBYTE],
-])('responds 413 to a larger request: %s', async (path, limit) => {
+])('responds 413 to a larger request: %s [upload-size]', async (path, limit) => {
   const { status, body } = await upload(path, form({ picture: limit }, { caption: 'A cat.' }));
   expect([status, body.type, body.detail]).toEqual([
     413,
@@ -156,7 +156,7 @@ describe('an upload that never ends', () => {
     ['a preamble', '/v1/stock', 'x'],
     ['a file that the handler itself reads', '/v1/stock/iterated', file],
     ['a file beyond the limit of its interceptor', '/v1/pictures/thumbnails', file],
-  ])('gets 413 while it is sent, and is read no further: %s', async (_case, path, start) => {
+  ])('gets 413 while it is sent, and is read no further: %s [upload-size]', async (_case, path, start) => {
     const [received, sent] = await uploadWithoutEnd(path, start);
     expect(received).toMatch(/^HTTP\/1\.1 413 /);
     expect(received).toMatch(/\r\nconnection: close\r\n/i);
@@ -206,7 +206,7 @@ it('sends 100 Continue before it reads a file, but not if that is too large', as
   ]);
 });
 
-it('may take longer than the body of another request, but not for ever', async () => {
+it('may take longer than the body of another request, but not for ever [declared-body-time]', async () => {
   const server = service.app.getHttpServer();
   const timeouts = jest.spyOn(globalThis, 'setTimeout');
   const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
@@ -234,12 +234,12 @@ it('may take longer than the body of another request, but not for ever', async (
 });
 
 describe('@Idempotent()', () => {
-  it('refuses a key for files, which it does not cover', async () => {
+  it('refuses a key for files, which it does not cover [no-key-for-files]', async () => {
     const { status, body } = await upload('/v1/stock/keyed', form({ a: 1 }), { 'Idempotency-Key': 'key' });
     expect([status, body.errors]).toEqual([400, [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'key' })]]);
   });
 
-  it('on a route that takes files stops the start', async () => {
+  it('on a route that takes files stops the start [no-key-for-files] [start-policies]', async () => {
     @Controller('wrong')
     @RequireScopes('wrong')
     class WrongController {

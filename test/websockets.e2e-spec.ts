@@ -144,7 +144,7 @@ const bearer = (token: string, address = '192.0.2.1') => ({ Authorization: `Bear
 const exception = (data: object) => ({ event: 'exception', data: expect.objectContaining(data) });
 
 describe('the handshake of a gateway', () => {
-  it('is refused without a valid token, or without its scope', async () => {
+  it('is refused without a valid token, or without its scope [handshake-refused]', async () => {
     const realm = 'Bearer realm="items"';
     expect(await refusalOf('/chat', {})).toEqual({ status: 401, challenge: realm });
     expect(await refusalOf('/chat', bearer('items_mistyped'))).toEqual({
@@ -157,7 +157,7 @@ describe('the handshake of a gateway', () => {
     });
   });
 
-  it('spends the failures of the address behind the proxy, like a request', async () => {
+  it('spends the failures of the address behind the proxy, like a request [handshake-failures-count]', async () => {
     const valid = await service.issue(['chat']);
     await eventually(async () => {
       await Promise.all(Array.from({ length: 9 }, () => refusalOf('/chat', bearer(generateToken(), '192.0.2.2'))));
@@ -169,7 +169,7 @@ describe('the handshake of a gateway', () => {
 });
 
 describe('a message', () => {
-  it('is validated, and its invalid parts are named', async () => {
+  it('is validated, and its invalid parts are named [messages-validated]', async () => {
     const say = (data: unknown) => ({ event: 'say', data });
     const answers = await talk('/chat', await service.issue(['chat']), [
       say({ text: 'Hello.' }),
@@ -219,7 +219,7 @@ describe('a message', () => {
   });
 });
 
-it('an operation of GraphQL gets problems as extensions of its error, as @nestjs/graphql calls resolvers', async () => {
+it('an operation of GraphQL gets problems as extensions of its error, as @nestjs/graphql calls resolvers [graphql-extensions]', async () => {
   const resolver = service.app.get(FaultsResolver);
   const context = [undefined, undefined, undefined, undefined, undefined, 'graphql'] as const;
   const resolve = service.app.get(ExternalContextCreator).create(resolver, resolver.fail, 'fail', ...context);
@@ -273,7 +273,7 @@ describe('the start', () => {
     ['a gateway with scopes', { providers: [ScopedGateway] }, ['ScopedGateway.say', 'ScopedGateway.handleConnection']],
     ['a handler of a microservice', { controllers: [OpenController] }, ['OpenController.say']],
     ['a resolver', { providers: [OpenResolver] }, ['OpenResolver.things']],
-  ])('stops at %s without @Public()', async (_case, metadata, names) => {
+  ])('stops at %s without @Public() [policy-required] [start-messages]', async (_case, metadata, names) => {
     @Module({ ...metadata, imports: [AppModule] })
     class FeatureModule {}
 

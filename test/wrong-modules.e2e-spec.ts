@@ -220,7 +220,7 @@ async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>
 
 it.each<[string, string[]]>([
   [
-    'policies',
+    'policies [policy-required] [start-policies] [route-policy]',
     [
       "OpenController.listThings has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
       'InheritingController.createThing has no token policy',
@@ -230,7 +230,7 @@ it.each<[string, string[]]>([
     ],
   ],
   [
-    'inputs',
+    'inputs [start-inputs]',
     [
       'WrongController.createUnchecked has an input without validation rules',
       'WrongController.createErased has an input without validation rules',
@@ -250,7 +250,7 @@ it.each<[string, string[]]>([
   for (const fault of faults) expect(message).toContain(`\n- ${fault}`);
 });
 
-it('does not start with a filter whose index does not exist', async () => {
+it('does not start with a filter whose index does not exist [start-indexes] [filter-indexes]', async () => {
   @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])] })
   class FeatureModule {}
 
@@ -297,14 +297,17 @@ it.each<[string, readonly Type<object>[], boolean]>([
   ['a page whose items do not document it', [Inner], true],
   ['a page whose items do not document it beside one', [NamedThingDto, Inner], true],
   ['a page whose items document it', [NamedThingDto], false],
-])('starts with an order, whose column cursors contain, only if pages document it: %s', async (_case, items, isRefused) => {
-  const byName = defineOrder(Thing, 'name');
-  for (const item of items) PageOf(item, byName);
-  expect((await refusal({})).includes('nextCursor of Thing sorted by name would disclose name: pass it to PageOf, with')).toBe(
-    isRefused,
-  );
-  orders.pop();
-});
+])(
+  'starts with an order, whose column cursors contain, only if pages document it: %s [start-orders]',
+  async (_case, items, isRefused) => {
+    const byName = defineOrder(Thing, 'name');
+    for (const item of items) PageOf(item, byName);
+    expect((await refusal({})).includes('nextCursor of Thing sorted by name would disclose name: pass it to PageOf, with')).toBe(
+      isRefused,
+    );
+    orders.pop();
+  },
+);
 
 it('does not become ready with an order whose values have no text that means the same in every session', async () => {
   @Entity('things')
@@ -328,7 +331,7 @@ it('does not become ready with an order whose values have no text that means the
   orders.pop();
 });
 
-it('does not start with two paths that differ only in the name of a parameter', async () => {
+it('does not start with two paths that differ only in the name of a parameter [start-paths]', async () => {
   const faults = await refusal({ controllers: [SamePathController] });
   for (const [one, other] of [
     ['of/{id}', 'of/{name}'],
@@ -351,7 +354,7 @@ it.each<[string, () => unknown, string]>([
   ],
   ['an invalid scope', () => RequireScopes('read things'), '"read things" is not a valid scope: use visible ASCII'],
   [
-    'a problem type that there is already',
+    'a problem type that there is already [start-duplicates]',
     () => defineProblemType({ name: 'not-found', status: 404, title: 'Not found', remedy: 'None.' }),
     'is defined twice',
   ],
@@ -372,7 +375,7 @@ it.each<[string, Type, string]>([
     SameDtoController,
     'Several classes with the name ThingDto are in the document: rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.',
   ],
-])('does not start with %s', async (_case, controller, message) => {
+])('does not start with %s [start-names]', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);
 });
 
@@ -394,7 +397,7 @@ it('fails with 500 when a route without a token asks for the caller', async () =
   await service.stop();
 });
 
-it('prefers the policy of a route to that of its controller, and requires every scope', async () => {
+it('prefers the policy of a route to that of its controller, and requires every scope [route-policy]', async () => {
   @Controller('things')
   @Public()
   class MixedController {

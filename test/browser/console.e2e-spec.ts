@@ -46,7 +46,7 @@ afterAll(async () => {
 afterEach(() => expect(visitor.complaints).toEqual([]));
 
 describe('the console', () => {
-  it('keeps a visitor authorized when the page is loaded again, until logged out', async () => {
+  it('keeps a visitor authorized when the page is loaded again, until logged out [console-token-kept]', async () => {
     await visitor.authorize(service.api.token);
     await visitor.page.reload();
     expect((await visitor.execute('listItems')).status).toBe('200');
@@ -253,7 +253,7 @@ it('the landing page has a button beside each command that copies it', async () 
   await reader.page.context().close();
 });
 
-it('all pages lead to each other, and calls arrive, below a path of a proxy', async () => {
+it('all pages lead to each other, and calls arrive, below a path of a proxy [pages-below-path]', async () => {
   const proxy = await Gateway.start(service.port, '/catalogue/items');
   const reader = await Visitor.come(browser, proxy.origin);
   const { page } = reader;

@@ -154,13 +154,13 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     },
     /^warn limiter\.server: .*permission.*$/,
   ],
-])('finds %s', async (_case, environment, expected) => {
+])('finds %s [doctor-pooler-timeouts]', async (_case, environment, expected) => {
   const { faults } = await doctor({ DATABASE_URL: primary.url, ...(await environment()) });
   expect(faults).toMatch(expected);
   expect(faults).not.toContain('canary');
 });
 
-it('finds nothing wrong where nothing is, changes nothing, and its checks are those of the handbook', async () => {
+it('finds nothing wrong where nothing is, changes nothing, and its checks are those of the handbook [doctor-changes-nothing]', async () => {
   const empty = await create('empty');
   const copy = Object.assign(new URL(standby.url), { pathname: 'pooled' }).href;
   const others = { DATABASE_DIRECT_URL: primary.url, DATABASE_READ_URL: copy, REDIS_URL: redis.url };
@@ -184,7 +184,7 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
   expect(documented.toSorted()).toEqual([...names].toSorted());
 });
 
-it('ends though no server responds', async () => {
+it('ends though no server responds [doctor-check-time]', async () => {
   const silent = `user:canary@127.0.0.1:${await silentServer()}`;
   const urls = {
     DATABASE_URL: `postgres://${silent}/x`,

@@ -40,7 +40,7 @@ it.each([
   ['before COMMIT', 'before', undefined],
   ['between COMMIT and its answer', 'after', 'true'],
 ] as const)(
-  'creates exactly one item when a process is killed %s and the client asks another',
+  'creates exactly one item when a process is killed %s and the client asks another [retry-after-break]',
   async (_case, stage, isReplayed) => {
     const names = Array.from({ length: KILLS }, (_, kill) => `killed ${stage} ${kill}`);
     const replies = await Promise.all(names.map((name) => createTwice(stage, name)));
@@ -51,7 +51,7 @@ it.each([
   },
 );
 
-it('creates exactly one item for 200 concurrent requests with one key over four processes', async () => {
+it('creates exactly one item for 200 concurrent requests with one key over four processes [key-concurrent] [replicas-share]', async () => {
   const client = cluster.client(token);
   const headers = { 'Idempotency-Key': randomUUID() };
   const replies = await Promise.all(Array.from({ length: 200 }, () => client.create('one of 200', headers)));

@@ -36,7 +36,7 @@ async function migrateTwice(changes: number): Promise<{ code: number | null; res
   return { code, result };
 }
 
-it('leave the same database wherever the previous one was killed', async () => {
+it('leave the same database wherever the previous one was killed [migrations-atomic]', async () => {
   const { result: reference } = await migrateTwice(Infinity);
   let changes = 0;
   for (let code: number | null = null; code === null;) {

@@ -94,7 +94,7 @@ it('lists, responds 503 to creates, and recovers while PostgreSQL is read-only',
   await expectNothingLost(primary);
 });
 
-it('follows a failover to the standby, and loses no acknowledged item', async () => {
+it('follows a failover to the standby, and loses no acknowledged item [failover-followed]', async () => {
   const running = load();
   await has(201, running);
   await primary.stop('immediate');

@@ -85,7 +85,7 @@ function areReady(): Promise<(number | undefined)[]> {
   return Promise.all(cluster.processes.map((process) => process.metric('items_database_replica_ready{pool="replica"}')));
 }
 
-it('reads lists from the replica, and everything else from the primary', async () => {
+it('reads lists from the replica, and everything else from the primary [replica-first-pages] [replica-later-pages]', async () => {
   await standby.catchesUpWith(primary);
   await standby.query('SELECT pg_wal_replay_pause()');
   const before = await createAndList();
@@ -104,7 +104,7 @@ it('reads lists from the replica, and everything else from the primary', async (
   expect(await listed()).toEqual([created, created]);
 });
 
-it('lists from the primary without a failure while the replica is killed, and from the replica after it has recovered', async () => {
+it('lists from the primary without a failure while the replica is killed, and from the replica after it has recovered [replica-down]', async () => {
   const load = lists('limit=5');
   await goesOn(load);
   await standby.stop('immediate');

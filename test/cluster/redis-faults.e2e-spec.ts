@@ -47,7 +47,9 @@ it.each<[string, () => Fault[]]>([
   ['refuses to write', () => [readOnly, withoutMemory]],
   ['responds late', () => [held]],
   ['has another password, and is back empty', () => [otherPassword, killed(0)]],
-])('keeps the limit, fails no request and shares again when Redis %s', (_name, faults) => shared.examine(...faults()));
+])('keeps the limit, fails no request and shares again when Redis %s [redis-return] [redis-return-empty]', (_name, faults) =>
+  shared.examine(...faults()),
+);
 
 it('leaves a server that has become a replica, since its address may lead to its successor', async () => {
   const demoted = await RedisServer.start();

@@ -1,7 +1,7 @@
 import { RedisServer, startRedisCluster, startRedisSentinel } from '../support/redis.js';
 import { SharedLimit } from '../support/shared-limit.js';
 
-it('shares and keeps the limit in a Redis Cluster, fails no request, and shares again after a node was killed', async () => {
+it('shares and keeps the limit in a Redis Cluster, fails no request, and shares again after a node was killed [redis-cluster]', async () => {
   const redis = await startRedisCluster();
   const shared = await SharedLimit.start(redis.url);
   await shared.expectShared();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   shared = await SharedLimit.start(redis.url, LIMIT, WINDOW / 1000);
 });
 
-it('admits exactly 100 requests of a token over four processes, also after refusing many, and stores no token', async () => {
+it('admits exactly 100 requests of a token over four processes, also after refusing many, and stores no token [replicas-share]', async () => {
   const client = await shared.expectShared();
   expect(statusesOf(await burst(client, LIMIT))).toEqual({ 429: LIMIT });
   for (const name of (await redis.command('KEYS', '*')) as string[]) {
@@ -41,7 +41,7 @@ it('admits exactly 100 requests of a token to one of four processes, also while 
   expect(await shared.changes()).toEqual(before);
 });
 
-it('allows a token that switches processes the share of each, and no more, when Redis fails', async () => {
+it('allows a token that switches processes the share of each, and no more, when Redis fails [redis-down-share]', async () => {
   const [token = ''] = await shared.newTokens(1);
   const [first, ...others] = shared.cluster.processes.map(({ origin }) => new HttpClient(origin, token, true));
   if (!first) throw new Error('There is no process.');

@@ -53,7 +53,7 @@ it('doctor says that a certificate of the issuer is why its keys cannot be fetch
   expect((await doctor(settings)).found['auth.issuer-keys']).toMatch(/fetch failed self-signed certificate/);
 });
 
-it('doctor says of each connection whether it is encrypted and the server verified, and warns unless it stays on this machine', async () => {
+it('doctor says of each connection whether it is encrypted and the server verified, and warns unless it stays on this machine [doctor-warns-of-tls]', async () => {
   const trusted = `sslrootcert=${encodeURIComponent(certificate)}`;
   const at = (host: string, parameters = '') => `${server.url.replace('127.0.0.1', host)}?${parameters}`;
   const verified = at(address, `sslmode=verify-full&${trusted}`);

@@ -90,7 +90,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
     }
   });
 
-  it('has pods that the profile "restricted" admits, without a Kubernetes token and without variables of other Services', () => {
+  it('has pods that the profile "restricted" admits, without a Kubernetes token and without variables of other Services [pods-restricted]', () => {
     for (const template of manifests.podTemplates.values()) {
       expectRestricted(template);
       expect(template.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
@@ -122,7 +122,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
   });
 });
 
-it('the network denies all traffic but that of the service, its metrics, DNS, and the hosts of the example Secret', () => {
+it('the network denies all traffic but that of the service, its metrics, DNS, and the hosts of the example Secret [pods-restricted]', () => {
   const policies = production.ofKind('NetworkPolicy').map(({ spec }) => spec);
   const portsOf = (rules: { ports?: { port?: unknown }[] }[] = []) =>
     rules.map(({ ports = [] }) => ports.map(({ port }) => port));

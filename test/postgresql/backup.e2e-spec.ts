@@ -41,7 +41,7 @@ async function follow(section: string): Promise<string> {
 /** Creates an item of a name with the name as its key. */
 const create = (client: HttpClient, name: string) => client.create(name, { 'Idempotency-Key': name });
 
-it('a restored dump of a database under load has all that was there before, each item with its key, and nothing later', async () => {
+it('a restored dump of a database under load has all that was there before, each item with its key, and nothing later [dump-consistent] [restore-keeps-keys]', async () => {
   const service = await ServiceProcess.startReady(database.environment);
   const client = new HttpClient(service.origin, token, true);
   const [revoked = ''] = await issueTokens(url, 1);

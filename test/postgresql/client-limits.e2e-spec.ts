@@ -71,7 +71,7 @@ beforeAll(async () => {
   });
 });
 
-it('allows at most 16 unread responses on one connection, and the memory of these', async () => {
+it('allows at most 16 unread responses on one connection, and the memory of these [pipelined-requests]', async () => {
   const { service, port } = usual;
   // The heap has grown before as far as it does for as many.
   for (let count = 0; count < 16; count += 1) await service.client(token).list({ limit: '100' });
@@ -87,7 +87,7 @@ it('allows at most 16 unread responses on one connection, and the memory of thes
   expect(grown).toBeLessThan(100 * MEGABYTE);
 });
 
-it('does not read the body of a refused request, and closes its connection a second later', async () => {
+it('does not read the body of a refused request, and closes its connection a second later [refused-body-unread]', async () => {
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
   const { service, port } = await start({ RATE_LIMIT: '4' });
   const [reader = '', limited = ''] = await issueTokens(databaseUrlOf(database), 2);
@@ -122,7 +122,7 @@ it('does not read the body of a refused request, and closes its connection a sec
 });
 
 describe('costly filters', () => {
-  it('of one token do not block those of others, also behind a first page that was quick', async () => {
+  it('of one token do not block those of others, also behind a first page that was quick [filters-at-once]', async () => {
     const { service } = usual;
     const attacker = service.client(token);
     const [victim = ''] = await issueTokens(databaseUrlOf(database), 1);
@@ -178,7 +178,7 @@ describe('costly filters', () => {
 
   // Behind a pooler, which needs a URL beside it, no filter shares a connection.
   it.each(['on sessions', 'behind a pooler'])(
-    'of a token are refused once they have taken FILTER_BUDGET, and those that were quick are not, %s',
+    'of a token are refused once they have taken FILTER_BUDGET, and those that were quick are not, %s [filter-budget] [filter-fast-ones-run]',
     async (kind) => {
       const direct = kind === 'on sessions' ? {} : { DATABASE_DIRECT_URL: databaseUrlOf(database) };
       const { service } = await start({ ...direct, FILTER_BUDGET: '0.35', FILTER_TIMEOUT: '0.4', RATE_LIMIT_WINDOW: '4' });
@@ -217,7 +217,7 @@ describe('costly filters', () => {
     await service.end('SIGKILL');
   });
 
-  it('are removed or cancelled when their client disconnects', async () => {
+  it('are removed or cancelled when their client disconnects [filters-of-gone-clients]', async () => {
     const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60', DATABASE_CONNECTION_TIMEOUT: '60' };
     const { service, port } = await start(limits);
     const target = `/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
@@ -238,7 +238,7 @@ describe('costly filters', () => {
   });
 });
 
-it('closes connections beyond MAX_CONNECTIONS', async () => {
+it('closes connections beyond MAX_CONNECTIONS [connections-of-all]', async () => {
   const { service, port } = await start({ MAX_CONNECTIONS: '3' });
   const sockets = await Promise.all(Array.from({ length: 8 }, () => open(port)));
   for (const socket of sockets) socket.resume();
@@ -249,7 +249,7 @@ it('closes connections beyond MAX_CONNECTIONS', async () => {
   await service.end('SIGKILL');
 });
 
-it('closes the connection of a client that reads nothing for 30 seconds, and no other', async () => {
+it('closes the connection of a client that reads nothing for 30 seconds, and no other [unread-response-closed]', async () => {
   await eventually(async () => (await stalling.service.metric(CUT('stalled'))) === 1);
   expect(read).toBeGreaterThan(MEGABYTE);
   for (const socket of awaited.slice(1, 3)) {

@@ -32,7 +32,7 @@ it('exports all spans before the service ends, and logs their ids', async () => 
   expect(body?.includes(Buffer.from(traceId, 'hex'))).toBe(true);
 });
 
-it('survives a failing collector, and logs it at most once a minute', async () => {
+it('survives a failing collector, and logs it at most once a minute [collector-down]', async () => {
   const settings = { ...collector.environmentWith(''), OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
   const service = await ServiceProcess.startReady({ ...database.environment, ...settings });
   collector.fault = 500;

@@ -56,7 +56,7 @@ describe('an export', () => {
     await eventually(async () => (await busy(service)).length === 0);
   });
 
-  it('leaves half of the connections to others, and frees its own when the client is gone', async () => {
+  it('leaves half of the connections to others, and frees its own when the client is gone [streams-at-once] [streams-beyond] [stream-of-gone-client]', async () => {
     const running = [await exported(service), await exported(service)];
     const { status, headers } = await service.api.call('GET', '/v1/readings/export');
     expect([status, headers.get('retry-after')]).toEqual([503, '5']);
@@ -67,7 +67,7 @@ describe('an export', () => {
   });
 });
 
-it('an export whose client reads too slowly ends, and frees the connection', async () => {
+it('an export whose client reads too slowly ends, and frees the connection [stream-time]', async () => {
   const service = await start({ DATABASE_STREAM_TIMEOUT: '1' });
   await query(databaseUrlOf(service.database), FILL);
   const response = await exported(service);

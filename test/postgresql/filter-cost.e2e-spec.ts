@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => service.stop());
 
-it('rejects a filter that takes too long, and continues', async () => {
+it('rejects a filter that takes too long, and continues [filter-timeout]', async () => {
   await makeFilterSlow(client, 1000);
   const { status, body } = await service.api.list<ProblemBody>({ filter: SLOW_FILTER });
   expect([status, body.type]).toEqual([400, '/docs/problems#invalid-parameters']);

@@ -51,7 +51,7 @@ const bulk = () => String.fromCodePoint(...Array.from({ length: 4096 }, () => ra
 const messageOf = (directory: string, fault = 'the disk is full (no space left on device)') =>
   `The data directory ${directory} cannot be used: ${fault}. Free some space, or choose another directory with DATA_DIR.\n`;
 
-it('responds with 503 to what has no space, reads all the same, and recovers when there is space', async () => {
+it('responds with 503 to what has no space, reads all the same, and recovers when there is space [full-disk-recovers]', async () => {
   const { disk, token, environment } = await prepare();
   const service = await ServiceProcess.startReady(environment);
   const client = service.client(token);
@@ -68,7 +68,7 @@ it('responds with 503 to what has no space, reads all the same, and recovers whe
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('ends with exit code 1 and the reason when the log cannot be written, and has every acknowledged item at the next start', async () => {
+it('ends with exit code 1 and the reason when the log cannot be written, and has every acknowledged item at the next start [full-disk-no-loss]', async () => {
   const { disk, token, environment } = await prepare();
   const service = await ServiceProcess.startReady(environment);
   const client = service.client(token);

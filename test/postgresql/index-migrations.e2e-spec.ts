@@ -60,7 +60,7 @@ it('log waits and applied migrations, and build the indexes during writes', asyn
   expect(applied).toEqual(['IndexItemNames', 'IndexItemNameTrigrams']);
 });
 
-it('rebuild an index that was left unfinished', async () => {
+it('rebuild an index that was left unfinished [index-rebuilt]', async () => {
   await migrate();
   await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'`);
   await client.query(`DROP INDEX items_name_trigrams_idx`);
@@ -115,7 +115,7 @@ describe('of a role with a time limit for statements', () => {
     return rows.length > 0;
   };
 
-  it('may last longer', async () => {
+  it('may last longer [migrations-no-timeout]', async () => {
     const migrator = spawnCli(['migrate'], { DATABASE_URL: url });
     await migrator.becomes(takesLong);
     await writer.query('COMMIT');
@@ -138,7 +138,7 @@ describe('of a role with a time limit for statements', () => {
   });
 });
 
-it('are repeated at the start when they waited too long for a lock, and name the sessions that have it', async () => {
+it('are repeated at the start when they waited too long for a lock, and name the sessions that have it [migrations-lock-limit]', async () => {
   await migrate();
   await client.query(`DELETE FROM migrations WHERE name LIKE 'AddTokenR%'`);
   await client.query('ALTER TABLE access_tokens DROP COLUMN last_four, DROP COLUMN family_id, DROP COLUMN replaced_by');
@@ -155,7 +155,7 @@ it('are repeated at the start when they waited too long for a lock, and name the
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning', async () => {
+it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning [trigrams-optional]', async () => {
   const role = `items_test_${process.pid}_${Date.now()}`;
   await client.query(`CREATE ROLE ${role} LOGIN`);
   const url = Object.assign(new URL(databaseUrlOf(database)), { username: role });

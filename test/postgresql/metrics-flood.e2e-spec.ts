@@ -3,7 +3,7 @@ import { generateToken } from '../../src/platform/auth/token-format.js';
 import { answerTo } from '../support/http-client.js';
 import { type Scrape, startMeasured } from '../support/scrape.js';
 
-it('creates no time series for hundreds of paths and tokens, and all methods', async () => {
+it('creates no time series for hundreds of paths and tokens, and all methods [metrics-bounded]', async () => {
   const service = await startMeasured();
   const send = (method: string, path: string, token: string) => {
     const headers = { 'Content-Length': 0, Authorization: `Bearer ${token}` };

@@ -65,7 +65,7 @@ it('get another plan once a page is not quick any more, as the first one was', a
   expect([first, second, third].map(({ items }) => items.length)).toEqual([20, 20, 10]);
 });
 
-it('of clients without a token take the time of their address, or of its network of IPv6', async () => {
+it('of clients without a token take the time of their address, or of its network of IPv6 [filter-budget-public]', async () => {
   await makeFilterSlow(client, 20_000);
   const list = async (filter: string, address: string) => {
     const target = `${service.api.origin}/v1/open-items?filter=${encodeURIComponent(filter)}`;

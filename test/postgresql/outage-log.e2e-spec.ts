@@ -3,7 +3,7 @@ import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
 import { declareToken } from '../support/tokens.js';
 
-it('logs why the database is unavailable once, not for each request, and when it is available again', async () => {
+it('logs why the database is unavailable once, not for each request, and when it is available again [outage-logged-once]', async () => {
   const server = await PostgresServer.start(askingForPasswords());
   await server.query(`CREATE ROLE items LOGIN PASSWORD 'canary-1'`);
   await server.query('CREATE DATABASE items OWNER items');

@@ -51,7 +51,7 @@ it('starts before its database, logs each attempt in one line with increasing pa
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('waits, not ready, for migrations that another process applies', async () => {
+it('waits, not ready, for migrations that another process applies [migrate-separately] [ready-when-migrated]', async () => {
   const service = await ServiceProcess.start({ ...database.environment, MIGRATE_ON_START: 'false' });
   await delay(500);
   expect((await fetch(`${service.origin}/readyz`)).status).toBe(503);
@@ -60,7 +60,7 @@ it('waits, not ready, for migrations that another process applies', async () => 
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
-it('migrates an empty database once when many replicas start at the same time', async () => {
+it('migrates an empty database once when many replicas start at the same time [migrations-one-at-a-time] [migrators-wait]', async () => {
   const environment = { ...database.environment, LOG_LEVEL: 'debug' };
   const replicas = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.startReady(environment)));
   const applied = replicas.flatMap(({ log }) => log.filter(({ msg }) => msg === 'migration applied'));
@@ -70,7 +70,7 @@ it('migrates an empty database once when many replicas start at the same time', 
   expect(await Promise.all(replicas.map((replica) => replica.end('SIGTERM')))).toEqual([0, 0, 0, 0]);
 });
 
-it('applies a revocation, expiry or rotation on every replica within the time of the cache', async () => {
+it('applies a revocation, expiry or rotation on every replica within the time of the cache [revocation-time]', async () => {
   const first = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const second = await startService({ TOKEN_CACHE_TTL: '1' }, database);
   const expiring = await first.newClient('expiring', { expiresAt: new Date(Date.now() + 2000) });

@@ -22,7 +22,7 @@ const run = (block = '') => execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1'
 
 const urlOf = (role: string, password: string) => server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
 
-it('the owner migrates, and either login of the runtime role can do all that the service needs and no more', async () => {
+it('the owner migrates, and either login of the runtime role can do all that the service needs and no more [runtime-role]', async () => {
   const [create = '', restrict, rotate, retire] = blocks;
   expect(blocks).toHaveLength(4);
   run(create);
@@ -56,7 +56,7 @@ it('the owner migrates, and either login of the runtime role can do all that the
   expect(await second.end('SIGTERM')).toBe(0);
 });
 
-it('without the right to read which migrations are applied, the start, migrate and doctor name it, and the start waits for it', async () => {
+it('without the right to read which migrations are applied, the start, migrate and doctor name it, and the start waits for it [migrations-right-named]', async () => {
   await server.query(`CREATE ROLE barred LOGIN PASSWORD 'x' IN ROLE items_runtime`);
   await query(urlOf('postgres', ''), 'REVOKE SELECT ON migrations FROM items_runtime');
   const environment = { DATABASE_URL: urlOf('barred', 'x') };

@@ -25,7 +25,7 @@ class SlowSeed {
 @Module({ imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Item])], providers: [SlowSeed] })
 class AppModule {}
 
-it('runs in one instance at a time', async () => {
+it('runs in one instance at a time [seeding-one-at-a-time]', async () => {
   const database = await createTestDatabase();
   const services = await Promise.all(Array.from({ length: 4 }, () => startService({}, database, AppModule)));
   for (const { api } of services) expect((await api.list()).body.items.map(({ name }) => name)).toEqual(['seed']);
@@ -43,7 +43,7 @@ class FailingSeed {
 @Module({ imports: [PlatformModule, ItemsModule], providers: [FailingSeed] })
 class FailingModule {}
 
-it('keeps the service from becoming ready if it fails', async () => {
+it('keeps the service from becoming ready if it fails [seeding-failure]', async () => {
   const database = await createTestDatabase();
   const app = await startApp(
     readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', ...database.environment }),

@@ -138,7 +138,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
     const isAlone = () => operations.every(({ method, operation }) => method !== 'POST' || operation === create);
     const all = () => fc.oneof(...ATTEMPTS.flatMap(([, , attempts]) => guarded.flatMap(attempts)));
 
-    it.each(ATTEMPTS)('responds as documented to %s', async (_what, part, attempts) => {
+    it.each(ATTEMPTS)('responds as documented to %s [responses-documented]', async (_what, part, attempts) => {
       await fuzz.attempt(fc.oneof(...operations.flatMap(attempts)), requests * part);
     });
 
@@ -186,7 +186,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       await fuzz.attempt(forbidden(all(), elsewhere.token), requests * 0.05);
     });
 
-    it('has stored every row that it created, byte for byte, and no other', async () => {
+    it('has stored every row that it created, byte for byte, and no other [text-unchanged]', async () => {
       const rows = (await rowsOf()).filter(({ id }) => !others.has(id));
       const known = rows.filter(({ id }) => fuzz.created.has(id) || isAlone());
       const differing = known.filter((row) => !fuzz.isKept(row.id, row));
@@ -223,7 +223,7 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       }
     });
 
-    it('returns created rows exactly once, newest first, during concurrent creates', async () => {
+    it('returns created rows exactly once, newest first, during concurrent creates [walk-exactly-once] [ordered-exactly-once]', async () => {
       const before = new Set(fuzz.created.keys());
       const seen: Row[] = [];
       let cursor: string | undefined;

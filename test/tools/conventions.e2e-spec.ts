@@ -18,7 +18,7 @@ const FILES = {
   'src/platform/nosy.ts': "import { pear } from '../pears/pear.js';\nexport const nosy: unknown = pear;\n",
 };
 
-it('the linter rejects imports against the arrows, with the fix, and no others', async () => {
+it('the linter rejects imports against the arrows, with the fix, and no others [lint-arrows]', async () => {
   const directory = await mkdtemp(join(testDirectory(), 'conventions-'));
   for (const name of ['.dependency-cruiser.js', 'tsconfig.json', 'package.json']) await copyFile(name, join(directory, name));
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));

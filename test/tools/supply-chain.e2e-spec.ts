@@ -17,7 +17,7 @@ it('lists the packages of production, with the licence and hash of each', () => 
   expect(components.filter(({ licenses, hashes }) => !licenses || !hashes)).toEqual([]);
 });
 
-it('rejects packages with a licence that is unknown, or not allowed where they are used', () => {
+it('rejects packages with a licence that is unknown, or not allowed where they are used [licenses-checked]', () => {
   const directory = mkdtempSync(join(testDirectory(), 'project-'));
   const write = (path: string, content: object) => writeFileSync(join(directory, path), JSON.stringify(content));
   const packages: Record<string, { version: string; dev?: true }> = {};

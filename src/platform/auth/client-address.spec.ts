@@ -8,7 +8,7 @@ it.each([
   ['fe80::1%eth0.5', 'fe80::1'],
   ['203.0.113.9:4711', '192.0.2.7'],
   [undefined, '192.0.2.7'],
-])('takes %s for the address %s', (ip, address) => {
+])('takes %s for the address %s [forwarded-port-ignored]', (ip, address) => {
   expect(clientAddress({ ip, socket: { remoteAddress: '192.0.2.7' } as Socket })).toBe(address);
   expect(clientAddress({ ip: undefined, socket: { remoteAddress: undefined } as Socket })).toBe('');
 });

@@ -2,19 +2,19 @@ import { readFile } from 'node:fs/promises';
 import { generateToken, hideCredentials, isTokenName, isWellFormedToken, shownPath } from './token-format.js';
 
 describe('a token', () => {
-  it('consists of a prefix, 30 random characters and a checksum of 6 characters', () => {
+  it('consists of a prefix, 30 random characters and a checksum of 6 characters [token-format]', () => {
     const tokens = Array.from({ length: 1000 }, generateToken);
     for (const token of tokens) expect(token).toMatch(/^items_[0-9A-Za-z]{36}$/);
     expect(new Set(tokens.map((token) => token.slice(6, 36))).size).toBe(1000);
     expect(tokens.every(isWellFormedToken)).toBe(true);
   });
 
-  it('has a checksum that others can compute', () => {
+  it('has a checksum that others can compute [token-checksum]', () => {
     // Made with another implementation: CRC-32 of the first 36 characters, in base62 with the digits 0-9A-Za-z.
     expect(isWellFormedToken('items_0000000000000000000000000000000RRSUK')).toBe(true);
   });
 
-  it('matches the pattern for secret scanners in docs/authentication.md', async () => {
+  it('matches the pattern for secret scanners in docs/authentication.md [token-scanners]', async () => {
     const guide = await readFile('docs/authentication.md', 'utf8');
     const pattern = new RegExp(/`(\\bitems_.+\\b)`/.exec(guide)?.[1] ?? '^', 'g');
     const token = generateToken();
@@ -25,7 +25,7 @@ describe('a token', () => {
     }
   });
 
-  it('is detected as mistyped when any one character differs', () => {
+  it('is detected as mistyped when any one character differs [token-checksum]', () => {
     const token = generateToken();
     for (let index = 0; index < token.length; index += 1) {
       const other = token[index] === 'a' ? 'b' : 'a';
@@ -87,7 +87,7 @@ describe('shownPath', () => {
     ['/v1/items', '/v1/items'],
     ['a'.repeat(256), 'a'.repeat(256)],
     ['a'.repeat(257), 'a'.repeat(256)],
-  ])('cuts %s at 256 characters', (path, expected) => {
+  ])('cuts %s at 256 characters [path-length-shown]', (path, expected) => {
     expect(shownPath(path)).toBe(expected);
   });
 

@@ -99,15 +99,18 @@ describe('the configuration', () => {
     ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
     ['AUTH_JWT_DEFAULT_SCOPES', 'items:read, a"b items:read;items:wri\\te ,'],
     ['CATS_NAP', 'long'],
-  ])('refuses for %s %s, names the error with others, and does not repeat the value', (name, values) => {
-    for (const value of values.split(' ')) {
-      const read = () => readConfiguration({ LOG_LEVEL: 'xml', [name]: value, CATS_KEEPER: 'xml' });
-      expect(read).toThrow(OperatorError);
-      for (const line of [`${name} must be`, 'LOG_LEVEL must be', 'CATS_KEEPER must be an email'])
-        expect(read).toThrow(`\n  ${line}`);
-      expect(read).not.toThrow(/hunter2|mysql|loud|soon|yes|xml|70000|60s|http:\/\/cache/);
-    }
-  });
+  ])(
+    'refuses for %s %s, names the error with others, and does not repeat the value [sslmode-checked] [start-duplicates]',
+    (name, values) => {
+      for (const value of values.split(' ')) {
+        const read = () => readConfiguration({ LOG_LEVEL: 'xml', [name]: value, CATS_KEEPER: 'xml' });
+        expect(read).toThrow(OperatorError);
+        for (const line of [`${name} must be`, 'LOG_LEVEL must be', 'CATS_KEEPER must be an email'])
+          expect(read).toThrow(`\n  ${line}`);
+        expect(read).not.toThrow(/hunter2|mysql|loud|soon|yes|xml|70000|60s|http:\/\/cache/);
+      }
+    },
+  );
 
   it.each([
     ['.env.example', /^# ?([A-Z_]+)=(.*)$/gm],
@@ -118,7 +121,7 @@ describe('the configuration', () => {
     expect(Object.fromEntries(rows.map(([, name, value]) => [name, value ?? '']))).toEqual(Object.fromEntries(defaults));
   });
 
-  it('finds names that differ little from a variable, and no others', () => {
+  it('finds names that differ little from a variable, and no others [misspelled-settings]', () => {
     const misspelled = { RATE_LIMITT: '1', RATELIMIT: '1', DATABASE_URI: 'canary', log_level: '', CATS_NAPS: '1', PORTS: '1' };
     const others = { RATE_LIMIT: '1', CATS_NAP: '1', HOST: '', HOME: '', NODE_ENV: '', OTEL_TRACES_EXPORTER: '', POD_IP: '' };
     const found = misspelledVariables(readConfiguration({ ...misspelled, ...others }));
@@ -126,7 +129,7 @@ describe('the configuration', () => {
   });
 });
 
-it('a module gets variables of its own, from the same environment as the platform, and its secrets are hidden', async () => {
+it('a module gets variables of its own, from the same environment as the platform, and its secrets are hidden [variables-hidden]', async () => {
   const [one, two] = await Promise.all([
     catsWith({ CATS_NAP: '2.5', RATE_LIMIT: '7', CATS_KEY: 'canary' }),
     catsWith({ CATS_KEEPER: 'a@example.org', DATABASE_URL: 'postgres://:canary@host/items' }),

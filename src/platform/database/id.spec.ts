@@ -4,12 +4,12 @@ import { creationTimeText, firstId, newId } from './id.js';
 afterEach(() => jest.useRealTimers());
 
 describe('an id', () => {
-  it('is greater than all earlier ids, also within a millisecond', () => {
+  it('is greater than all earlier ids, also within a millisecond [id-monotonic]', () => {
     const ids = Array.from({ length: 10_000 }, newId);
     expect(ids).toEqual([...new Set(ids)].toSorted());
   });
 
-  it('is greater also after the clock has been set back', () => {
+  it('is greater also after the clock has been set back [id-monotonic]', () => {
     const before = newId();
     jest.useFakeTimers({ now: Date.now() - 60_000, doNotFake: ['performance'] });
     expect(newId() > before).toBe(true);

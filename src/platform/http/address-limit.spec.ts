@@ -27,7 +27,7 @@ it.each([
   ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'],
   ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:2::1'],
   ['fe80::1%eth0', 'fe80::2%eth1', 'fe81::1'],
-])('counts %s and %s together, and %s separately', (one, same, other) => {
+])('counts %s and %s together, and %s separately [connections-of-address]', (one, same, other) => {
   const admits = addressLimit(LIMIT, []);
   expect([admitted(admits, one, same), admitted(admits, other)]).toEqual([LIMIT, LIMIT]);
 });
@@ -43,7 +43,7 @@ it('admits as many as have closed, and reports a client once', () => {
 });
 
 it.each(['10.1.2.3', '::ffff:10.1.2.3', 'fd00:1::1', '::1', '192.0.2.1', '::ffff:172.16.0.9'])(
-  'does not limit the trusted proxy %s',
+  'does not limit the trusted proxy %s [connections-of-address]',
   (address) => {
     const admits = addressLimit(LIMIT, ['10.0.0.0/8', 'fd00::/8', '::1', '192.0.2.1', '::ffff:172.16.0.0/108']);
     expect(admitted(admits, address)).toBe(20);

@@ -39,11 +39,11 @@ it.each([
   ['elements', (count: number) => `[${repeat(count, '1')}]`],
   ['empty objects and lists', (count: number) => `[${repeat(count / 2, '{ },[\n]')}]`],
   ['objects within objects', (count: number) => `[${repeat(count / 2, '{"a":[]}')}]`],
-])('allows at most 400 %s', (_name, jsonOf) => {
+])('allows at most 400 %s [body-size]', (_name, jsonOf) => {
   expect([codeOf(jsonOf(400)), codeOf(jsonOf(402))]).toEqual([undefined, 'too_many']);
 });
 
-it.each(['{', '['])('allows at most 32 levels of %s', (opening) => {
+it.each(['{', '['])('allows at most 32 levels of %s [body-size]', (opening) => {
   const jsonOf = (levels: number) => (opening === '{' ? '{"a":' : opening).repeat(levels) + opening;
   expect([codeOf(jsonOf(31)), codeOf(jsonOf(32))]).toEqual([undefined, 'too_deep']);
 });

@@ -22,6 +22,6 @@ it.each([
   ['more than a key', forge('01', id, '00')],
   ['U+0000', forge('02', id, id, '00')],
   ['what is not UTF-8', forge('02', id, id, 'ff')],
-])('is not %s', (_what, cursor) => {
+])('is not %s [cursor-unchanged]', (_what, cursor) => {
   expect(decodeCursor(cursor, '')).toBeUndefined();
 });

@@ -172,11 +172,11 @@ describe('a feature logs what it likes', () => {
       (logger) => logger.log({ level: 'x', time: 1, msg: 'a', context: 'Audit', service: 2, b: 1 }, { msg: 'c', b: 2, level: 3 }),
       { msg: 'a', level_: 'x', time_: 1, context_: 'Audit', service_: 2, b: 1, msg_: 'c', b_: 2, level__: 3 },
     ],
-  ])('%s is in the line', async (_what, log, expected, level = 'info') => {
+  ])('%s is in the line [log-errors] [log-names-taken]', async (_what, log, expected, level = 'info') => {
     expect(await fields(log, level)).toEqual(expected);
   });
 
-  it('hides credentials in what comes from errors, in any position, and no other property of them is logged', async () => {
+  it('hides credentials in what comes from errors, in any position, and no other property of them is logged [log-errors]', async () => {
     const token = generateToken();
     const failed = () => Object.assign(new Error(`no ${token}`), { parameters: ['secret row'] });
     const rejected = Promise.reject(failed());

@@ -141,7 +141,7 @@ beforeAll(() => {
 
 afterEach(() => jest.useRealTimers());
 
-it('admits at most limit × (2 − 1/N) in any window and waits at most 500 ms, whatever fails', async () => {
+it('admits at most limit × (2 − 1/N) in any window and waits at most 500 ms, whatever fails [redis-loss-bound] [redis-wait-limit]', async () => {
   await fc.assert(
     fc.asyncProperty(traffic, fc.array(someFault, { maxLength: 5 }), async (bursts, planned) => {
       const { calls, admitted } = await play(bursts, () => {
@@ -154,7 +154,7 @@ it('admits at most limit × (2 − 1/N) in any window and waits at most 500 ms, 
   );
 });
 
-it('admits at most the limit in every window that begins after Redis was lost', async () => {
+it('admits at most the limit in every window that begins after Redis was lost [redis-later-windows]', async () => {
   await fc.assert(
     fc.asyncProperty(traffic, fc.nat(6000), duration, async (bursts, after, lasts) => {
       let lost = Infinity;
@@ -170,7 +170,7 @@ it('admits at most the limit in every window that begins after Redis was lost', 
   );
 });
 
-it('neither admits nor refuses a request by mistake while Redis pauses for less than 500 ms', async () => {
+it('neither admits nor refuses a request by mistake while Redis pauses for less than 500 ms [redis-slow-responses]', async () => {
   await fc.assert(
     fc.asyncProperty(traffic, fc.nat(6000), fc.integer({ min: 20, max: 490 }), async (bursts, after, lasts) => {
       const { admitted, refused } = await play(bursts, () => setTimeout(() => redis.pause(lasts), after));
@@ -203,7 +203,7 @@ it('keeps the bound when responses are late just before the calls of a window le
   expect(mostInAnyWindow(simulation.admitted)).toBe(LIMIT);
 });
 
-it('counts alone after responses that were late for 500 ms, and asks Redis again when it is quick', async () => {
+it('counts alone after responses that were late for 500 ms, and asks Redis again when it is quick [redis-counts-as-down]', async () => {
   const simulation = await Simulation.start();
   connectionOf(0).delay(1500, 100);
   for (let count = 0; count < 10; count += 1) {
@@ -217,7 +217,7 @@ it('counts alone after responses that were late for 500 ms, and asks Redis again
   expect(await simulation.admittedOf(0, LIMIT + 1)).toBe(LIMIT);
 });
 
-it('returns to Redis once, when a stall of the process lets two probes overlap', async () => {
+it('returns to Redis once, when a stall of the process lets two probes overlap [redis-return]', async () => {
   const simulation = await Simulation.start();
   connectionOf(0).delay(1000, 0);
   connectionOf(0).cut(0);
@@ -227,7 +227,7 @@ it('returns to Redis once, when a stall of the process lets two probes overlap',
   expect(await simulation.metrics[0]?.registry.metrics()).toContain('items_rate_limit_storage_changes_total{to="redis"} 1\n');
 });
 
-it('does not count in a process that is back what Redis refuses', async () => {
+it('does not count in a process that is back what Redis refuses [redis-return-empty]', async () => {
   const simulation = await Simulation.start();
   simulation.send(1, LIMIT);
   connectionOf(0).cut(0);
@@ -237,7 +237,7 @@ it('does not count in a process that is back what Redis refuses', async () => {
   expect(await simulation.admittedOf(0, LIMIT)).toBe(PART);
 });
 
-it('names the time after which a process that counts alone admits again', async () => {
+it('names the time after which a process that counts alone admits again [redis-down-retry-after]', async () => {
   const simulation = await Simulation.start();
   const call = async () => {
     simulation.send(0);

@@ -74,17 +74,20 @@ it('finds the keys at AUTH_JWT_JWKS_URL without metadata, and in the metadata of
   expect(await open({}, { AUTH_JWT_ISSUER: iss }).refusal(provider.sign({ iss }))).toBeUndefined();
 });
 
-it.each(['success', 'failure'] as const)('fetches once for any number of unknown keys, also after a %s', async (result) => {
-  if (result === 'failure') provider.fault = 'error';
-  const service = open();
-  const junk = Array.from({ length: 1000 }, (_, index) => provider.sign({}, { alg: 'EdDSA', kid: `unknown ${index}` }));
-  const refusals = await Promise.all(junk.map((token) => service.refusal(token)));
-  for (const token of junk.slice(0, 200)) refusals.push(await service.refusal(token));
-  expect(new Set(refusals)).toEqual(new Set(['jwt-key']));
-  expect([provider.requests.discovery, await service.fetches(result)]).toEqual([1, 1]);
-});
+it.each(['success', 'failure'] as const)(
+  'fetches once for any number of unknown keys, also after a %s [issuer-fetches-limited]',
+  async (result) => {
+    if (result === 'failure') provider.fault = 'error';
+    const service = open();
+    const junk = Array.from({ length: 1000 }, (_, index) => provider.sign({}, { alg: 'EdDSA', kid: `unknown ${index}` }));
+    const refusals = await Promise.all(junk.map((token) => service.refusal(token)));
+    for (const token of junk.slice(0, 200)) refusals.push(await service.refusal(token));
+    expect(new Set(refusals)).toEqual(new Set(['jwt-key']));
+    expect([provider.requests.discovery, await service.fetches(result)]).toEqual([1, 1]);
+  },
+);
 
-it('needs the key id of a JWT if the issuer has several keys for its algorithm', async () => {
+it('needs the key id of a JWT if the issuer has several keys for its algorithm [jwt-key-id]', async () => {
   provider.use([await SigningKey.generate('ES256')]);
   expect(await open().refusal(provider.sign({}, { alg: 'ES256', kid: null }))).toBe('jwt-key');
 });
@@ -96,7 +99,7 @@ it('uses the other keys if one cannot be used', async () => {
   expect(await service.refusal(provider.sign())).toBe('jwt-key');
 });
 
-it('fetches new keys periodically, and refuses a withdrawn key from then on', async () => {
+it('fetches new keys periodically, and refuses a withdrawn key from then on [issuer-key-withdrawn]', async () => {
   const service = open({ interval: 50 });
   service.start();
   const token = await provider.sign();
@@ -106,23 +109,26 @@ it('fetches new keys periodically, and refuses a withdrawn key from then on', as
   expect(await service.refusal(provider.sign({}, { alg: 'ES256' }))).toBeUndefined();
 });
 
-it.each(FAULTS)('keeps known keys valid while the issuer fails, and refuses unknown ones: %j', async (fault) => {
-  const service = open({ deadline: 200, pause: 50 });
-  const known = await provider.sign();
-  // On a busy machine, a fetch may take longer than the deadline.
-  await eventually(async () => (await service.refusal(known)) === undefined);
-  provider.use([await SigningKey.generate('ES256')]);
-  const unknown = await provider.sign({}, { alg: 'ES256' });
-  provider.fault = fault;
-  await eventually(async () => (await service.refusal(unknown)) === 'jwt-key' && (await service.fetches('failure')) > 0);
-  expect(await service.refusal(known)).toBeUndefined();
+it.each(FAULTS)(
+  'keeps known keys valid while the issuer fails, and refuses unknown ones: %j [issuer-keys-kept]',
+  async (fault) => {
+    const service = open({ deadline: 200, pause: 50 });
+    const known = await provider.sign();
+    // On a busy machine, a fetch may take longer than the deadline.
+    await eventually(async () => (await service.refusal(known)) === undefined);
+    provider.use([await SigningKey.generate('ES256')]);
+    const unknown = await provider.sign({}, { alg: 'ES256' });
+    provider.fault = fault;
+    await eventually(async () => (await service.refusal(unknown)) === 'jwt-key' && (await service.fetches('failure')) > 0);
+    expect(await service.refusal(known)).toBeUndefined();
 
-  provider.fault = undefined;
-  await eventually(async () => (await service.refusal(unknown)) === undefined);
-  expect(await service.refusal(known)).toBeUndefined();
-  expect(warnings()).toHaveLength(await service.fetches('failure'));
-  expect(provider.requests.elsewhere).toBe(0);
-});
+    provider.fault = undefined;
+    await eventually(async () => (await service.refusal(unknown)) === undefined);
+    expect(await service.refusal(known)).toBeUndefined();
+    expect(warnings()).toHaveLength(await service.fetches('failure'));
+    expect(provider.requests.elsewhere).toBe(0);
+  },
+);
 
 it('logs a failed fetch with its URL, without the query', async () => {
   provider.fault = 'error';
@@ -132,7 +138,7 @@ it('logs a failed fetch with its URL, without the query', async () => {
 });
 
 it.each([{ issuer: 'http://127.0.0.1' }, { jwks_uri: 1 }, { jwks_uri: 'http://issuer.example/keys' }])(
-  'refuses metadata with %j, and logs the fix',
+  'refuses metadata with %j, and logs the fix [issuer-https]',
   async (metadata) => {
     provider.metadata = metadata;
     expect(await open().refusal(provider.sign())).toBe('jwt-key');

@@ -22,20 +22,23 @@ beforeAll(async () => {
 afterAll(() => verifier.onApplicationShutdown());
 
 describe('a JWT of the issuer', () => {
-  it.each(algorithms)('is accepted when signed with %s, also without a key id if there is only one key', async (alg) => {
-    const exp = inSeconds(100);
-    const id = v5('alice', v5(provider.issuer, v5.URL));
-    for (const signing of [{ alg }, { alg, kid: null }]) {
-      expect(await verifier.verify(await provider.sign({ exp }, signing))).toEqual({
-        principal: { id, familyId: id, subject: 'alice', scopes: [] },
-        until: (exp + 30) * 1000,
-      });
-    }
-    expect(version(id)).toBe(5);
-  });
+  it.each(algorithms)(
+    'is accepted when signed with %s, also without a key id if there is only one key [jwt-algorithms]',
+    async (alg) => {
+      const exp = inSeconds(100);
+      const id = v5('alice', v5(provider.issuer, v5.URL));
+      for (const signing of [{ alg }, { alg, kid: null }]) {
+        expect(await verifier.verify(await provider.sign({ exp }, signing))).toEqual({
+          principal: { id, familyId: id, subject: 'alice', scopes: [] },
+          until: (exp + 30) * 1000,
+        });
+      }
+      expect(version(id)).toBe(5);
+    },
+  );
 
   it.each<[string, object, object?]>([
-    ['expired within the leeway', { exp: inSeconds(-5) }],
+    ['expired within the leeway [jwt-expiry-leeway]', { exp: inSeconds(-5) }],
     ['valid after the leeway', { nbf: inSeconds(20) }],
     ['valid for longer than a Date can hold', { exp: 1e300 }],
     ['for any text as subject', { sub: '😀'.repeat(255) }, { subject: '😀'.repeat(255) }],
@@ -44,15 +47,18 @@ describe('a JWT of the issuer', () => {
     ['with scp', { scp: 'items:read items:write' }, { scopes: ['items:read', 'items:write'] }],
     ['with scope and scp', { scope: 'items:read', scp: ['items:write'] }, { scopes: ['items:read'] }],
     ['with an empty scope', { scope: '', scp: ['items:write'] }, { scopes: [] }],
-  ])('is accepted %s', async (_case, claims, principal = { subject: 'alice', scopes: [] }) => {
+  ])('is accepted %s [scopes-only-named]', async (_case, claims, principal = { subject: 'alice', scopes: [] }) => {
     expect(await verifier.verify(await provider.sign({ ...claims }))).toMatchObject({ principal });
   });
 });
 
 describe('the type of a JWT', () => {
-  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'application/jwt'])('may be %s', async (typ) => {
-    expect(await verifier.verify(await provider.sign({}, { typ }))).toHaveProperty('principal');
-  });
+  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'application/jwt'])(
+    'may be %s [jwt-type]',
+    async (typ) => {
+      expect(await verifier.verify(await provider.sign({}, { typ }))).toHaveProperty('principal');
+    },
+  );
 });
 
 describe('the scopes of a JWT that names none', () => {
@@ -62,17 +68,20 @@ describe('the scopes of a JWT that names none', () => {
     ['no claim', {}, ['items:read', 'items:write']],
     ['an empty scope', { scope: '' }, []],
     ['scp', { scp: ['items:read'] }, ['items:read']],
-  ])('are those of AUTH_JWT_DEFAULT_SCOPES only without a claim: with %s', async (_case, claims, scopes) => {
+  ])('are those of AUTH_JWT_DEFAULT_SCOPES only without a claim: with %s [jwt-default-scopes]', async (_case, claims, scopes) => {
     const defaulting = new JwtVerifier(readConfiguration({ ...provider.environment, ...settings }), new Metrics());
     expect(await defaulting.verify(await provider.sign({ ...claims }))).toMatchObject({ principal: { scopes } });
   });
 });
 
 describe('a hostile JWT', () => {
-  it.each(hostileTokens)('is refused: %s', async (_name, reason, make) => {
-    expect(await verifier.verify(await make(provider))).toEqual({ refused: reason });
-    expect(provider.requests.elsewhere).toBe(0);
-  });
+  it.each(hostileTokens)(
+    'is refused: %s [jwt-of-issuer-only] [jwt-claims-required] [jwt-algorithms] [jwt-type]',
+    async (_name, reason, make) => {
+      expect(await verifier.verify(await make(provider))).toEqual({ refused: reason });
+      expect(provider.requests.elsewhere).toBe(0);
+    },
+  );
 
   it.each(algorithms)('is detected when a character of a JWT with %s is changed', async (alg) => {
     const token = await provider.sign({}, { alg });

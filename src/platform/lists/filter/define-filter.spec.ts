@@ -67,7 +67,7 @@ it.each([
   ['needs a column of type timestamptz', () => defineFilter(Book, { printed: { type: 'timestamp', unindexed } }, {})],
   ['Book.publisher and its column disagree on null', () => defineFilter(Book, { publisher: { type: 'string', unindexed } }, {})],
   ['did you mean title?', () => defineFilter(Book, { title: { type: 'string', unindexed } }, { Wrong: 'titel == "x"' })],
-])('throws when it is defined: %s', (message, define) => {
+])('throws when it is defined: %s [filter-column-types]', (message, define) => {
   expect(define).toThrow(message);
 });
 
