@@ -6,6 +6,8 @@ import { EmbeddedDatabase } from '#service/platform/database/embedded-database';
 
 /** Makes the embedded databases that tests copy, an empty one and one with its tables: making one takes seconds. */
 export default async function globalSetup() {
+  // tools/mutants/run.ts has called it for many runs.
+  if (process.env.TEST_DATABASES_SHARED) return;
   const directory = await mkdtemp(join(tmpdir(), 'items-test-'));
   const empty = join(directory, 'empty');
   const database = await EmbeddedDatabase.open(empty);

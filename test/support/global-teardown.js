@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
 
 export default async function globalTeardown() {
-  const { ITEMS_TEST_DIRECTORY, ITEMS_TEST_DATABASES, TEST_DATABASE_URL } = process.env;
+  const { ITEMS_TEST_DIRECTORY, ITEMS_TEST_DATABASES, TEST_DATABASE_URL, TEST_DATABASES_SHARED } = process.env;
+  if (TEST_DATABASES_SHARED) return;
   await rm(ITEMS_TEST_DIRECTORY, { recursive: true, force: true });
   if (!TEST_DATABASE_URL) return;
   const client = new Client(TEST_DATABASE_URL);
