@@ -158,7 +158,7 @@ describe('token', () => {
 });
 
 describe('migrate', () => {
-  it('alone changes the schema: other commands say that it must run, and it says what it did at any level of the log [doctor-changes-nothing]', async () => {
+  it('alone changes the schema: other commands say that it must run, and it says what it did at any level of the log [doctor-changes-nothing] [schema-changes]', async () => {
     const database = await createTestDatabase('empty');
     const unmigrated = { ...database.environment, AUTH_TOKENS_FILE: '/none', LOG_LEVEL: 'silent' };
     for (const args of [['list'], ['issue', '--name', 'x'], ['revoke', misplaced]]) {
@@ -190,7 +190,7 @@ describe('--help', () => {
   it.each([
     [{ npm_lifecycle_event: undefined }, ['--help'], /^Usage: node (\S+\/dist\/cli\.js) \[options\] \[command\]\n/],
     [{ npm_lifecycle_event: 'token' }, ['token', 'list', '--help'], /^Usage: npm run --silent token -- list \[options\]\n/],
-  ])('begins with the command as it was called, %j %j', async (variables, args, usage) => {
+  ])('begins with the command as it was called, %j %j [help-defaults]', async (variables, args, usage) => {
     const { code, stdout } = await runCli(args, variables);
     expect([code, stdout]).toEqual([0, expect.stringMatching(usage)]);
   });
@@ -200,7 +200,7 @@ describe('--help', () => {
     expect(await runCli(['--version'], {})).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('names defaults in words', async () => {
+  it('names defaults in words [help-defaults]', async () => {
     const [issue, rotate] = await Promise.all(['issue', 'rotate'].map((name) => runCli(['token', name, '--help'], {})));
     const texts = [issue, rotate].map((outcome) => outcome?.stdout.replaceAll(/\s+/g, ' '));
     expect(texts[0]).toMatch(/a duration such as 90d, 24h or 30m, or never \(default: never\) .* items:read \(default: all\)/);

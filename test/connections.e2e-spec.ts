@@ -38,7 +38,7 @@ async function liveFrom(localAddress: string, service: ServiceProcess): Promise<
 }
 
 describe('clients that disconnect before they read', () => {
-  it('leave no files of the documentation pages open', async () => {
+  it('leave no files of the documentation pages open [closed-files]', async () => {
     const service = await ServiceProcess.start(AWAY);
     const descriptors = () => readdirSync(`/proc/${service.child.pid}/fd`).length;
     const assets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'console.js', 'icon.svg'];
@@ -131,7 +131,7 @@ describe('the probes on METRICS_PORT', () => {
     await expect(statusOf('/livez')).rejects.toThrow();
   });
 
-  it('answer like those of the API while MAX_CONNECTIONS is used up [probes-on-metrics-port]', async () => {
+  it('answer like those of the API while MAX_CONNECTIONS is used up [probes-on-metrics-port] [connections-of-all]', async () => {
     const service = await ServiceProcess.start({ ...AWAY, MAX_CONNECTIONS: '3' });
     const probe = async (origin: string, path: string) => {
       const response = await fetch(origin + path, { headers: { Connection: 'close', 'X-Request-Id': 'probe' } });

@@ -102,6 +102,8 @@ describe('a filter of items matches [filter-contains] [filter-starts-ends] [filt
     ['createdAt != timestamp("2024-06-14T10:14:09.300000001Z")', ALL],
     ['createdAt > timestamp("1969-12-31T23:59:59Z")', ALL],
     ['createdAt < timestamp("9999-12-31T23:59:59.999999999Z") && createdAt > timestamp("0001-01-01T00:00:00Z")', ALL],
+    ['createdAt < timestamp("2026-01-01T00:00:00.001Z") && createdAt >= timestamp("2026-01-01T00:00:00Z")', 'f'],
+    ['createdAt <= timestamp("2026-01-01T00:00:00Z") && createdAt > timestamp("2025-12-31T23:59:59.999Z")', 'f'],
     // As much as is allowed
     [Array.from({ length: 32 }, () => 'name == "x"').join(' || '), 'l'],
     [`${'('.repeat(16)}name == "x"${')'.repeat(16)}`, 'l'],
@@ -113,7 +115,7 @@ describe('a filter of items matches [filter-contains] [filter-starts-ends] [filt
   ])('%s', (filter, letters) => expectFound('items', filter, letters));
 });
 
-describe('a filter of every type matches', () => {
+describe('a filter of every type matches [filter-null] [filter-comparison]', () => {
   it.each([
     // Numbers are compared by value, regardless of type, also beyond the range of the column.
     ['count > 4.5', 'ce'],

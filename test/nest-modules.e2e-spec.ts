@@ -411,7 +411,7 @@ describe('a transaction', () => {
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
   });
 
-  it('includes or rejects statements that are not awaited', async () => {
+  it('includes or rejects statements that are not awaited [transaction-late-statements]', async () => {
     const late: Promise<unknown>[] = [];
     const outer = database.transaction(async () => {
       await items.insert(named('late'));
@@ -427,7 +427,7 @@ describe('a transaction', () => {
     expect(await items.countBy({ name: 'late' })).toBe(0);
   });
 
-  it('sends no statement after its commit', async () => {
+  it('sends no statement after its commit [transaction-late-statements]', async () => {
     // Jobs send statements at the same time.
     const sent = new AsyncLocalStorage<string[]>();
     const observed = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mockImplementation((text) => {

@@ -63,7 +63,17 @@ export class Workspace {
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     const output = join(this.temporary, 'results.json');
-    const options = ['--ci', '--silent', '--testTimeout=20000', '--json', '--outputFile', output, '--testNamePattern', pattern];
+    const options = [
+      '--ci',
+      '--silent',
+      '--forceExit',
+      `--testTimeout=${500 * seconds}`,
+      '--json',
+      '--outputFile',
+      output,
+      '--testNamePattern',
+      pattern,
+    ];
     const cache = ['--cacheDirectory', join(this.directory, '.cache')];
     const child = spawn(process.execPath, [...JEST, ...cache, ...options, '--runTestsByPath', ...files], {
       cwd: this.directory,
@@ -77,6 +87,8 @@ export class Workspace {
     const timer = setTimeout(() => late.abort(), seconds * 1000);
     await new Promise((ended) => child.once('close', ended));
     clearTimeout(timer);
+    // What tests that failed have left running.
+    this.stop();
     this.running = undefined;
     return late.signal.aborted ? { passed: 0, failed: 0, failure: `took more than ${seconds} s` } : resultsIn(output);
   }
@@ -86,8 +98,13 @@ export class Workspace {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
+  /** Ends Jest, and all processes that its tests have started. */
   private stop(): void {
-    if (this.running?.pid !== undefined) process.kill(-this.running.pid, 'SIGKILL');
+    try {
+      if (this.running?.pid !== undefined) process.kill(-this.running.pid, 'SIGKILL');
+    } catch {
+      // All have ended.
+    }
   }
 
   private write(file: string, text: string): void {

@@ -47,7 +47,7 @@ describe('the name of a token', () => {
   );
 });
 
-describe('hideCredentials', () => {
+describe('hideCredentials [no-secrets-shown]', () => {
   const token = generateToken();
   const jwt = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl';
 

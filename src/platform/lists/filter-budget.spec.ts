@@ -23,7 +23,7 @@ function wait(token: string): number {
   }
 }
 
-describe('the budget of slow filters', () => {
+describe('the budget of slow filters [filter-budget]', () => {
   it('refuses a token that has used it up until enough of it has left the window', () => {
     budget.charge('a', 4000);
     now += 10_000;

@@ -1,0 +1,87 @@
+import type { Mutant } from '../../tools/mutants/mutant.ts';
+
+export const mutants: readonly Mutant[] = [
+  {
+    guarantee: 'cursor-unchanged',
+    file: 'src/platform/lists/cursor.ts',
+    search: 'isWhole && encodeCursor(found, filter) === cursor ?',
+    replace: 'isWhole ?',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'cursor-one-filter',
+    file: 'src/platform/lists/cursor.ts',
+    search: "filter === '' ? position : Buffer",
+    replace: 'filter !== undefined ? position : Buffer',
+    tests: ['test/filter.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'cursor-never-expires',
+    file: 'src/platform/lists/cursor.ts',
+    search: 'const PLAIN = 1;',
+    replace: 'const PLAIN = 3;',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'limit-canonical',
+    file: 'src/platform/validation/rule.ts',
+    search: '/^(?:0|[1-9][0-9]{0,14})$/',
+    replace: '/^[0-9]{1,15}$/',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'limit-canonical',
+    file: 'src/platform/lists/page.ts',
+    search: 'const LIMIT_MAXIMUM = 100;',
+    replace: 'const LIMIT_MAXIMUM = 101;',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'cursor-only-if-more',
+    file: 'src/platform/lists/rows.ts',
+    search: 'LIMIT ${limit + 1}',
+    replace: 'LIMIT ${limit}',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'newest-first',
+    file: 'src/platform/lists/page.ts',
+    search: 'const LIMIT_DEFAULT = 20;',
+    replace: 'const LIMIT_DEFAULT = 21;',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'created-at-in-id',
+    file: 'src/platform/database/id.ts',
+    search: 'threeDigits[rest - seconds * 1000]',
+    replace: 'threeDigits[0]',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'id-monotonic',
+    file: 'src/platform/database/id.ts',
+    search: 'return v7();',
+    replace: 'return v7({ msecs: Date.now() });',
+  },
+  {
+    guarantee: 'absent-left-out',
+    file: 'src/platform/answers/answer-of.ts',
+    search: 'if (value !== null && value !== undefined) {',
+    replace: 'if (value !== undefined) {',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'text-lengths',
+    file: 'src/items/items.dto.ts',
+    search: 'maximumLength: 255',
+    replace: 'maximumLength: 254',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'text-unchanged',
+    file: 'src/items/items.service.ts',
+    search: '{ name, description });',
+    replace: '{ name: name.trim(), description });',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+];
