@@ -322,9 +322,12 @@ describe("another module's handler", () => {
     expect(await countItems('slow')).toBe(40);
   });
 
-  it('needs a different key for each path [key-one-path]', async () => {
+  it('needs a different key for each path and query [key-one-path]', async () => {
     ReceiptsController.outcome = 'answers';
-    await write('path');
-    expect((await service.api.post('{"name":"x"}', { 'Idempotency-Key': 'path' })).status).toBe(422);
+    const headers = { 'Idempotency-Key': 'path' };
+    const paths = ['/v1/receipts', '/v1/receipts/silent', '/v1/receipts?', '/v1/receipts'];
+    const statuses = [];
+    for (const path of paths) statuses.push((await service.api.call('POST', path, { headers })).status);
+    expect(statuses).toEqual([201, 422, 422, 201]);
   });
 });

@@ -57,10 +57,17 @@ export const mutants: readonly Mutant[] = [
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
   {
-    guarantee: 'redis-later-windows',
+    guarantee: 'redis-loss-bound',
     file: 'src/platform/throttling/rate-limit.storage.ts',
     search: 'window.add(key);',
     replace: 'void window;',
+    tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
+  },
+  {
+    guarantee: 'redis-later-windows',
+    file: 'src/platform/throttling/rate-limit.storage.ts',
+    search: 'Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS)',
+    replace: 'Math.floor((2 * limit) / this.configuration.RATE_LIMIT_REPLICAS)',
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
   {
@@ -93,9 +100,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'redis-down-retry-after',
-    file: 'src/platform/throttling/rate-limit.storage.ts',
-    search: 'own.remaining < shared.remaining ? own : shared',
-    replace: 'shared',
+    file: 'src/platform/throttling/sliding-window.ts',
+    search: 'freeIn: leaving - now + this.length',
+    replace: 'freeIn: this.length',
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
 ];

@@ -100,8 +100,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'guessing-locks-nobody-out',
     file: 'src/platform/auth/bearer.strategy.ts',
-    search: '!this.wasValid(key) && this.budget',
-    replace: 'this.budget',
+    search: 'wasValid ? lookUp : () => this.budget',
+    replace: '() => this.budget',
   },
   {
     guarantee: 'challenge-without-token',

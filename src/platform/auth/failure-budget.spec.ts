@@ -46,7 +46,7 @@ async function fail(address = '192.0.2.1'): Promise<number> {
   return failures;
 }
 
-it('allows a burst of failures, then failures at the rate, and reports refusals once a minute', async () => {
+it('allows a burst of failures, then failures at the rate, and reports refusals once a minute [audit-budget-once] [failures-per-network]', async () => {
   expect([await fail(), await fail(), await fail('192.0.2.2')]).toEqual([BURST, 0, BURST]);
   clock += 500;
   expect(await fail()).toBe(1);
@@ -148,7 +148,7 @@ it('remembers the failures of 10,000 networks, and all that are reserved', async
   expect(await fail()).toBe(1);
 });
 
-it('counts by /64, and allows a /48 ten times as many failures', async () => {
+it('counts by /64, and allows a /48 ten times as many failures [failures-per-network]', async () => {
   expect([await fail('2001:db8:1:2::1'), await fail('2001:db8:1:2:ffff::')]).toEqual([BURST, 0]);
   for (let number = 0; number < 20; number += 1) await fail(`2001:db8:2:${number}::1`);
   expect([await fail('2001:db8:2:99::1'), await fail('2001:db8:3:99::1')]).toEqual([0, BURST]);
