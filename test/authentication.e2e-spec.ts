@@ -274,6 +274,14 @@ describe('an access token', () => {
     await expect(rotate('0190163d-8694-739b-aea5-966c26f8ad91')).rejects.toThrow('is unknown');
   });
 
+  it('has the name and scopes of the token that it replaces [rotation-keeps-scopes]', async () => {
+    await service.newClient('narrow', { scopes: ['items:read'] });
+    const { token, row } = await tokens.rotate(await idOf('narrow'), { overlap: 0 }, TESTER);
+    expect(row).toMatchObject({ name: 'narrow', scopes: ['items:read'] });
+    const client = new Api(service.api.origin, token);
+    expect([(await client.list()).status, (await client.create({ name: 'x' })).status]).toEqual([200, 403]);
+  });
+
   it('is revoked alone: the one that it replaced stays valid for its overlap [revoke-one-token]', async () => {
     const replaced = await service.newClient('replaced');
     const { token, row } = await tokens.rotate(await idOf('replaced'), { overlap: 3_600_000 }, TESTER);

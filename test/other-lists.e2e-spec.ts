@@ -2,7 +2,18 @@ import { Module } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { plainToInstance } from 'class-transformer';
-import { Column, DataSource, DeleteDateColumn, Entity, type EntityManager, In, MoreThan, Not, PrimaryColumn } from 'typeorm';
+import {
+  Between,
+  Column,
+  DataSource,
+  DeleteDateColumn,
+  Entity,
+  type EntityManager,
+  In,
+  MoreThan,
+  Not,
+  PrimaryColumn,
+} from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
@@ -173,6 +184,7 @@ describe('in the order of a column, within a base condition', () => {
     await refused({ topic: Not('clocks') }).toThrow(`The list of Note has the operator "not" for topic: ${supported}`);
     await refused({ topic: In(Not(In(['clocks']))) }).toThrow(`The list of Note has the operator "in" for topic: ${supported}`);
     await refused({ rungAt: MoreThan(new Date(0)) }).toThrow(supported);
+    await refused({ rungAt: Between(new Date(0), new Date(1)) }).toThrow(supported);
     await refused({ hiddenAt: In([null]) }).toThrow('for hiddenAt with null, which equals nothing: leave it out.');
     await refused({ tone: In(['c']) }).toThrow('for tone, whose column has a transformer: "where" supports one value of it.');
     await refused({ subject: In(['x']) }).toThrow('Note.subject is not a column');

@@ -54,6 +54,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/platform/auth/access-tokens.service.ts',
     search: 'name: old.name, scopes: old.scopes,',
     replace: 'name: old.name,',
+    tests: ['test/authentication.e2e-spec.ts'],
   },
   {
     guarantee: 'revoke-one-token',
