@@ -40,12 +40,14 @@ export class FailureBudget {
    */
   run(address: string, lookUp: () => Promise<Verdict>): Promise<Verdict> {
     // The smallest network first, so that those that wait for it reserve nothing in the larger one.
-    return networksOf(address).reduceRight((task, network) => () => this.runIn(network, task), lookUp)();
+    const until = performance.now() + this.wait;
+    return networksOf(address).reduceRight((task, network) => () => this.runIn(network, task, until), lookUp)();
   }
 
-  private async runIn(network: string, lookUp: () => Promise<Verdict>): Promise<Verdict> {
+  /** @param until - when the wait ends, by `performance.now()` */
+  private async runIn(network: string, lookUp: () => Promise<Verdict>, until: number): Promise<Verdict> {
     const reservations = this.reservations.getOrInsertComputed(network, () => ({ network, count: 0, waiting: new Set() }));
-    if (!(await this.reserve(reservations))) {
+    if (!(await this.reserve(reservations, until))) {
       this.report(network);
       return { refused: 'budget' };
     }
@@ -66,13 +68,13 @@ export class FailureBudget {
   }
 
   /** @returns false if no failures are left */
-  private async reserve(reservations: Reservations): Promise<boolean> {
+  private async reserve(reservations: Reservations, until: number): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const { waiting } = reservations;
     const timer = setTimeout(() => {
       waiting.delete(resolve);
       reject(databaseBusy());
-    }, this.wait);
+    }, until - performance.now());
     waiting.add(resolve);
     this.advance(reservations);
     return promise.finally(() => clearTimeout(timer));

@@ -10,13 +10,13 @@ import type { DatabaseMetrics } from './database-metrics.js';
 import { isUnavailable, meaningOf, sqlState } from './database-problem.js';
 import { Reader, sharesOf } from './reader.js';
 
-/** Milliseconds after a failed attempt to connect, in which no other is made. */
+/** Milliseconds after a lost connection, or a failed attempt to connect, in which no other is made. */
 const PAUSE = 1000;
 
 /** SQLSTATE of a server without a free connection. */
 const FULL = '53300';
 
-/** What the database has in common with its streaming replicas only. */
+/** What the database has in common only with its physical copies: its replicas, and what was restored from its backups. */
 const IDENTITY = `SELECT concat_ws(' ', system_identifier, oid) AS identity
   FROM pg_control_system(), pg_database WHERE datname = current_database()`;
 
@@ -25,17 +25,19 @@ const STRANGER = 'DATABASE_READ_URL must lead to streaming replicas of the datab
 /** A statement that fails on other servers than copies of the primary. A pooler does not give a session the limits that it asked for. */
 export async function originCheck(primary: DataSource): Promise<string> {
   const [{ identity }] = await primary.query<[{ identity: string }]>(IDENTITY);
-  const hasLimits = `current_setting('idle_in_transaction_session_timeout') <> '0'`;
-  return `DO $$ BEGIN ASSERT (${IDENTITY}) = '${identity}' AND ${hasLimits}, '${STRANGER}'; END $$`;
+  // Roles may have a limit, too: this one is of the session itself.
+  const limit = `SELECT source FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`;
+  const isCopy = `(${IDENTITY}) = '${identity}' AND (${limit}) = 'client'`;
+  return `DO $$ BEGIN IF (${isCopy}) IS NOT TRUE THEN RAISE '${STRANGER}'; END IF; END $$`;
 }
 
-/** The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read that could use them. */
+/** The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or
+ * scrape of metrics that could use them. */
 export class ReadReplica {
   private readonly logger = new Logger('ReadReplica');
   private readonly warn = warnOnceAMinute(this.logger);
   /** Undefined until it is connected, and while it is away. */
   private current: Reader | undefined;
-  private connecting: Promise<void> | undefined;
   private retryAt = 0;
   /** Detaches background work from the request that started it. */
   private readonly outside = AsyncLocalStorage.snapshot();
@@ -52,7 +54,7 @@ export class ReadReplica {
     const mayConnect = this.primary.isReady && !this.signal.aborted && performance.now() >= this.retryAt;
     if (!this.current && mayConnect) {
       this.retryAt = Infinity;
-      this.connecting = this.outside(() => this.connect());
+      void this.outside(() => this.connect());
     }
     return this.current;
   }
@@ -81,14 +83,16 @@ export class ReadReplica {
   }
 
   async stop(): Promise<void> {
-    await this.connecting;
-    await this.current?.destroy();
+    const { current } = this;
+    // First, because reads that fail now would end it again.
+    this.current = undefined;
+    await current?.destroy();
   }
 
   private leave(reader: Reader, reason: unknown): void {
     if (this.current === reader) {
       this.current = undefined;
-      this.retryAt = 0;
+      this.retryAt = performance.now() + PAUSE;
       this.warn('replica away', reason);
       // So that nothing waits for a server that does not respond.
       void this.outside(() => reader.destroy());
@@ -107,7 +111,9 @@ export class ReadReplica {
       this.current = reader;
       this.logger.log({ msg: 'replica ready' });
     } catch (error) {
-      this.warn('replica not ready', error);
+      if (!this.signal.aborted) {
+        this.warn('replica not ready', error);
+      }
       this.retryAt = performance.now() + PAUSE;
       await reader?.destroy();
     }

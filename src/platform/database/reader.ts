@@ -116,8 +116,10 @@ export class Reader {
   ) {
     this.pages = new Lane(this.open({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)), MOST_PAGES);
     this.quick = new Lane(this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
-    const slow = { max: shares.slow, query_timeout: timeout + GRACE, maxLifetimeSeconds: LIFETIME };
-    this.slow = this.open({ ...options, ...slow }, settingsForFilters(timeout));
+    // The primary's has time for an error of the server to arrive; of a replica, it is known earlier that it is gone.
+    const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
+    const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: LIFETIME };
+    this.slow = this.open(slow, settingsForFilters(timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 

@@ -64,7 +64,8 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
   return {
     name: 'database.replica.origin',
     severity: 'warn',
-    advice: 'Set DATABASE_READ_URL to the address of the replicas, or of a TCP load balancer in front of them.',
+    advice:
+      'Set DATABASE_READ_URL to the address of the replicas, or of a TCP load balancer in front of them. If permission is denied, run GRANT EXECUTE ON FUNCTION pg_control_system() TO its role.',
     run: async () => {
       await replica.query(await originCheck(await open()));
       return { fine: true, found: 'a copy of the primary' };

@@ -4,7 +4,7 @@ import type { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { readOptions } from '../database/data-source-options.js';
 import { databaseBusy } from '../database/database-problem.js';
-import { MOST_FILTERS } from '../database/reader.js';
+import { MOST_FILTERS, sharesOf } from '../database/reader.js';
 import type { Problem } from '../http/problem.js';
 import type { Metrics } from '../observability/metrics.js';
 import { FilterBudget } from './filter-budget.js';
@@ -23,8 +23,10 @@ export class ListTurns {
   private readonly rejections;
 
   constructor(configuration: Configuration, metrics: Metrics) {
-    const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT } = configuration;
-    const { slow, quick } = readOptions(configuration).shares ?? { slow: Math.ceil(DATABASE_POOL_SIZE / 2), quick: 1 };
+    const { DATABASE_POOL_SIZE, DATABASE_READ_URL, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    const undivided = { slow: Math.ceil(DATABASE_POOL_SIZE / 2), quick: 1 };
+    const shares = readOptions(configuration).shares ?? (DATABASE_READ_URL ? sharesOf(DATABASE_POOL_SIZE) : undivided);
+    const { slow, quick } = shares;
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
     // As if each pending filter took a second, because those of a new token have not taken any time yet.
     const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);

@@ -91,20 +91,20 @@ export class SlowReads {
     }
   }
 
-  /** Charges the time of a filter to its token, unless it waited for a lock. The embedded database has no limits of time. */
+  /** Charges the time of a filter to its token, unless it waited for a lock or a server that is gone. */
   private charged<T>(token: string, read: Read<T>): Read<T> {
     const signal = currentRequest()?.signal;
     return async (send: Send) => {
       const start = performance.now();
-      let hasWaited = false;
+      let isToBlame = true;
       try {
         return await read(send);
       } catch (error) {
-        hasWaited = meaningOf(error) === 'conflict';
+        isToBlame = signal?.aborted === true || !/^(?:conflict|connection)$/.test(meaningOf(error) ?? '');
         throw error;
       } finally {
         const elapsed = performance.now() - start;
-        if (!hasWaited && (elapsed >= QUICK || signal?.aborted)) {
+        if (isToBlame && (elapsed >= QUICK || signal?.aborted)) {
           this.turns.budget.charge(token, elapsed);
         }
       }
