@@ -18,7 +18,8 @@ const LIMITS = ['statement_timeout = 4000', 'lock_timeout = 2000', 'idle_in_tran
 
 beforeAll(async () => {
   [primary, redis] = await Promise.all([PostgresServer.start(), RedisServer.start()]);
-  await primary.query('CREATE ROLE barred LOGIN');
+  await primary.query('CREATE ROLE barred LOGIN; CREATE ROLE limited LOGIN SUPERUSER');
+  for (const limit of LIMITS) await primary.query(`ALTER ROLE limited SET ${limit}`);
   expect((await runCli(['migrate'], { DATABASE_URL: primary.url })).code).toBe(0);
   await primary.query('CREATE DATABASE model TEMPLATE postgres');
   standby = await PostgresServer.startStandby(primary);
@@ -81,10 +82,10 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^warn database\.replica: .*unsupported startup parameter: .*$/,
   ],
   [
-    'a pooler in front of a replica that ignores limits',
+    'a pooler in front of a replica that ignores limits, which the role has itself',
     async () => ({
       DATABASE_READ_URL: await startPgBouncer(
-        standby.url,
+        standby.url.replace('postgres@', 'limited@'),
         1,
         `ignore_startup_parameters = statement_timeout, lock_timeout, idle_in_transaction_session_timeout`,
       ),

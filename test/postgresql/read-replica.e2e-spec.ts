@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Item } from '../../src/items/item.entity.js';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { DatabaseMetrics } from '../../src/platform/database/database-metrics.js';
+import { Reader } from '../../src/platform/database/reader.js';
 import { Database, Lists } from '../../src/platform/index.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { LibraryModule } from '../fixtures/library/library.module.js';
@@ -140,6 +141,20 @@ it('does not read from another database with the same tables', async () => {
   }
   await service.stop();
   await other.stop();
+});
+
+it('ends its connections once, also if a list of a replica that does not respond outlives the requests', async () => {
+  const proxy = await TcpProxy.start(databaseUrlOf(database));
+  const urls = { DATABASE_URL: databaseUrlOf(database), DATABASE_READ_URL: proxy.url };
+  const service = await startMeasured({ ...urls, DATABASE_CONNECTION_TIMEOUT: '60' });
+  await eventually(async () => (await service.scrape()).sum('items_database_replica_ready') === 1);
+  proxy.swallow();
+  const list = service.app.get(Lists).findPage(service.app.get(DataSource).getRepository(Item), { limit: 1 });
+  const destroyed = jest.spyOn(Reader.prototype, 'destroy');
+  await Promise.allSettled([service.stop(), list]);
+  // `pg` rejects the second time, for which nothing waits.
+  expect(destroyed).toHaveBeenCalledTimes(1);
+  destroyed.mockRestore();
 });
 
 it('lists of several features do not fail or wait long while the replica is frozen, also with slow filters', async () => {
