@@ -27,7 +27,7 @@ export class Tokens {
     const tokens = Array.from({ length: count }, generateToken);
     const statement = `
       INSERT INTO access_tokens (id, name, digest, created_at)
-      SELECT id, 'soak', digest, now() FROM unnest($1::uuid[], $2::bytea[]) AS tokens (id, digest)`;
+      SELECT id, 'soak', decode(digest, 'hex'), now() FROM unnest($1::uuid[], $2::text[]) AS tokens (id, digest)`;
     await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf)]);
     return new Tokens(tokens, revocable);
   }

@@ -6,7 +6,8 @@ const FIRST = 20_000;
 /** Ports for each of the test processes that run side by side. */
 const SHARE = 2000;
 
-const { JEST_WORKER_ID: worker = '1' } = process.env;
+/** Other programs that run beside the tests, such as the soak run, have the last share. */
+const { JEST_WORKER_ID: worker = '5' } = process.env;
 
 let next = FIRST + ((Number(worker) - 1) % 5) * SHARE + Math.floor(Math.random() * SHARE);
 

@@ -20,9 +20,11 @@ export async function startNginx(servers: readonly number[]) {
   await nginx.becomes(async () => (await fetch(`${origin}/livez`)).status === 200);
   /** Sends requests to other servers from now on. */
   const lead = async (ports: readonly number[]) => {
+    const workers = () => nginx.output.stderr.split('start worker process ').length;
+    const before = workers();
     configure(ports);
     nginx.child.kill('SIGHUP');
-    await nginx.becomes(() => nginx.output.stderr.includes('reconfiguring'));
+    await nginx.becomes(() => workers() > before);
   };
   return { origin, lead };
 }

@@ -3,15 +3,22 @@ import { statSync } from 'node:fs';
 /** Tests of what processes do within fractions of a second: they run beside each other, not beside those that load the machine. */
 const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 
+/** The longest ones: each takes about as long as a fifth of all others. */
+const LONGEST = /\/test\/cluster\/fault-matrix/;
+
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
 const LONG =
-  /\/test\/(?:cli|canary|declared|durability|failed|issuer|filter-oracle|promises|shutdown|start|cluster\/(?:doctor|fault-matrix|migrators|proxies|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk)|browser\/console)/;
+  /\/test\/(?:cli|canary|declared|durability|failed|generators|issuer|filter-oracle|promises|shutdown|start|cluster\/(?:doctor|migrators|proxies|read-replicas|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk|read-replica)|browser\/console)/;
 
-const rankOf = (/** @type {string} */ path) => (TIMED.test(path) ? 0 : LONG.test(path) ? 1 : 2);
+/** @param {string} path */
+function rankOf(path) {
+  const rank = [TIMED, LONGEST, LONG].findIndex((pattern) => pattern.test(path));
+  return rank === -1 ? 3 : rank;
+}
 
 /** @typedef {{ path: string }} TestFile */
 
-/** The order in which test files begin: the timed ones, the long ones, then the others, each with the largest first. */
+/** The order in which test files begin: the timed ones, the longest ones, the long ones, then the others, each with the largest first. */
 export default class Sequencer {
   /** @param {TestFile[]} tests @returns {TestFile[]} */
   sort(tests) {

@@ -101,9 +101,10 @@ export function claimsIn(file: string, source: string): Claim[] {
   return found;
 }
 
-/** Whether a function is `it`, `test` or `describe`, also with `.each(…)`. */
+/** Whether a function is `it`, `test` or `describe`, also with `.each(…)`. What is skipped shows nothing. */
 function isTest(node: ts.Expression): boolean {
   if (ts.isIdentifier(node)) return ['it', 'test', 'describe'].includes(node.text);
+  if (ts.isPropertyAccessExpression(node) && ['skip', 'todo', 'failing'].includes(node.name.text)) return false;
   return ts.isCallExpression(node) || ts.isPropertyAccessExpression(node) ? isTest(node.expression) : false;
 }
 

@@ -37,6 +37,7 @@ have [one](x.md) body. <!-- guarantee: one-body --> Others: not. <!-- guarantee:
 const TESTS = `
 describe('a body [one-body]', () => {
   it.each([['a row [row-key]', '[not-this]'], ['another']])('%s is short [short-item] [no-others]', () => {});
+  it.skip('is skipped [one-body]', () => {});
   it(\`takes \${5} s [time-limit]\`, () => call('[not-that]'));
 });
 `;

@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import ts from 'typescript';
 import { type Mutant, mutate } from './mutant.ts';
 
-const NOT_COPIED = new Set(['.git', 'node_modules', 'data', 'reports', 'coverage', 'test-output']);
+const NOT_COPIED = new Set(['.git', 'data', 'reports', 'coverage', 'test-output']);
+
+const isCopied = (path: string) => !NOT_COPIED.has(relative('.', path)) && basename(path) !== 'node_modules';
 
 /** The command `npm run jest`, without the name of Node. */
 const JEST = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { jest: string } }).scripts.jest.split(' ').slice(1);
@@ -34,7 +36,7 @@ export class Workspace {
   private running: ChildProcess | undefined;
 
   constructor() {
-    cpSync('.', this.directory, { recursive: true, filter: (path) => !NOT_COPIED.has(relative('.', path).split('/', 1).join()) });
+    cpSync('.', this.directory, { recursive: true, filter: isCopied });
     symlinkSync(resolve('node_modules'), join(this.directory, 'node_modules'));
   }
 
@@ -63,17 +65,7 @@ export class Workspace {
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     const output = join(this.temporary, 'results.json');
-    const options = [
-      '--ci',
-      '--silent',
-      '--forceExit',
-      `--testTimeout=${500 * seconds}`,
-      '--json',
-      '--outputFile',
-      output,
-      '--testNamePattern',
-      pattern,
-    ];
+    const options = ['--ci', '--silent', '--forceExit', '--json', '--outputFile', output, '--testNamePattern', pattern];
     const cache = ['--cacheDirectory', join(this.directory, '.cache')];
     const child = spawn(process.execPath, [...JEST, ...cache, ...options, '--runTestsByPath', ...files], {
       cwd: this.directory,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
@@ -58,7 +58,10 @@ describe('the file', () => {
     tokens = new DeclaredTokens(Object.assign(new Configuration(), { AUTH_TOKENS_FILE: path }), new Metrics());
   });
 
-  afterEach(() => tokens.onApplicationShutdown());
+  afterEach(async () => {
+    tokens.onApplicationShutdown();
+    await rm(dirname(path), { recursive: true });
+  });
 
   it.each<[string, () => unknown, RegExp]>([
     ['is absent', () => undefined, /ENOENT/],
