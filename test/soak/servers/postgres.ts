@@ -11,7 +11,13 @@ import { accountOf, newDirectory, Program } from './program.ts';
 const VERSIONS = '/usr/lib/postgresql';
 
 /** With `remote_apply`, a standby can read what is acknowledged. */
-const SETTINGS = { listen_addresses: '127.0.0.1', wal_retrieve_retry_interval: '100ms', synchronous_commit: 'remote_apply' };
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  wal_retrieve_retry_interval: '100ms',
+  synchronous_commit: 'remote_apply',
+  // Otherwise slow filters there would hold up commits here, for as long as they hold up what they conflict with.
+  max_standby_streaming_delay: '1s',
+};
 
 /** Modes of `pg_ctl stop -m`: `fast` disconnects clients, `immediate` is a crash. */
 const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
