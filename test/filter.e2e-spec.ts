@@ -7,6 +7,7 @@ import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
 import { explain } from '../src/platform/lists/find-filtered.js';
 import { sourcesOf } from '../src/platform/lists/sources.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
+import { NODES_311, REFUSED_FILTERS } from './support/refused-filters.js';
 import { insertSamples, Sample, sampleFilter, type SampleRow, SamplesModule } from './support/samples.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
@@ -62,9 +63,6 @@ async function expectFound(path: 'items' | 'samples', filter: string, letters: s
   const { status, body } = await list(path, filter);
   expect([status, body.items.map(({ id }) => ALL[ids.indexOf(id)])]).toEqual([200, Array.from(letters).toReversed()]);
 }
-
-/** 311 nodes: three lists of 100 with `in`, a field and brackets each, and two times `||`. */
-const NODES_311 = Array.from({ length: 3 }, () => `name in [${Array(100).fill('"x"').join()}]`).join(' || ');
 
 describe('a filter of items matches [filter-contains] [filter-starts-ends] [filter-logic] [filter-blank] [filter-code-point] [filter-membership] [filter-no-wildcards] [filter-icontains] [filter-lower-ascii] [filter-null] [filter-literals] [filter-size] [filter-conditions] [filter-comparison]', () => {
   it.each([
@@ -135,89 +133,8 @@ describe('a filter of every type matches [filter-null] [filter-comparison]', () 
   ])('%s', (filter, letters) => expectFound('samples', filter, letters));
 });
 
-const TIME = 'timestamp("2026-01-01T00:00:00Z")';
-
-/** A filter, in which the faulty part stands between two ¦; then the code and a part of the advice. */
-const REFUSED: [path: 'items' | 'samples', filter: string, code: string, advice: string][] = [
-  ['items', 'name ¦=¦ "x"', 'syntax', 'has an unexpected "="; did you mean `==`?'],
-  ['items', 'name ¦items_1234567890¦', 'syntax', 'has an unexpected "items_12"'],
-  ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
-  ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
-  ['items', '¦😀¦', 'syntax', 'has an unexpected "😀"'],
-  ['items', 'name == "x" &&¦¦', 'syntax', 'ends unexpectedly'],
-  ['items', 'name == ¦"x¦', 'syntax', 'Unterminated string'],
-  ['items', String.raw`name == "¦\uD800¦"`, 'syntax', 'surrogate'],
-  ['items', '¦while¦ == "x"', 'syntax', 'Reserved'],
-  ['items', 'name == "😀" && ¦nam¦ == "x"', 'unknown_field', 'has the unknown field nam; did you mean name?'],
-  ['items', '¦price¦ == "x"', 'unknown_field', 'has the unknown field price: use one of id, name, description, createdAt'],
-  ['items', 'name in [¦bicycle¦]', 'unknown_field', 'has the unknown field bicycle; name is text, written `"…"`'],
-  ['items', 'name == ¦5¦', 'type', 'compares name, which is text, with a value of another type: write `"…"`'],
-  ['items', 'createdAt > ¦"2026-01-01T00:00:00Z"¦', 'type', 'write `timestamp("2026-01-31T12:00:00Z")`'],
-  ['items', '¦null¦ != name', 'type', 'compares name with null, but it is never null'],
-  ['items', 'name in ["x", ¦null¦]', 'type', 'but it is never null'],
-  ['items', 'description.lowerAscii() == ¦null¦', 'type', 'but it is never null'],
-  ['items', '!¦description¦', 'type', 'needs a condition here'],
-  ['items', 'name in ¦"x"¦', 'type', 'needs a list after `in`: write `name in ["…"]`'],
-  ['items', '¦createdAt.startsWith("2026")¦', 'type', 'must call startsWith on a text field'],
-  ['items', '¦name.contains("x", "y")¦', 'type', 'with one text: write `name.contains("…")`'],
-  ['items', '¦id.lowerAscii()¦ == "x"', 'type', 'must call lowerAscii on a text field'],
-  ['items', 'createdAt < ¦timestamp(5)¦', 'type', 'must call timestamp with one text'],
-  ['items', 'id == ¦"5"¦', 'value', 'compares id with a text that is not a UUID: write `"0190163d-'],
-  ['items', 'createdAt < timestamp(¦"2026-02-29T00:00:00Z"¦)', 'value', 'a text that is not a time: write `timestamp("2026-'],
-  ['items', String.raw`name.contains(¦"\u0000"¦)`, 'value', 'U+0000'],
-  ['items', '¦name.matches("^x")¦', 'unsupported', 'calls matches, which is not supported: use one of contains, startsWith'],
-  ['items', '¦name.startWith("x")¦', 'unsupported', 'did you mean startsWith?'],
-  ['items', '¦size(name)¦ == 1', 'unsupported', 'calls size, which is not supported'],
-  ['items', 'name.exists(¦1¦, true)', 'unsupported', 'calls a function that is not supported'],
-  ['items', '¦lowerAscii(name)¦ == "x"', 'unsupported', 'uses CEL that filters do not support: compare a field with a value'],
-  ['items', 'name == ¦description¦', 'unsupported', 'compare a field with a value'],
-  ['items', '¦"x"¦ in name', 'unsupported', 'or search it, as in `name.contains("…")`'],
-  ['items', '(¦name == "x"¦) == true', 'unsupported', 'compare a field with a value'],
-  ['items', '¦name == "x" ? true : false¦', 'unsupported', 'compare a field with a value'],
-  ['items', 'name == ¦"x" + "y"¦', 'unsupported', 'compare a field with a value'],
-  ['items', 'name == ¦lower("X" + "Y")¦', 'unsupported', 'calls lower, which is not supported'],
-  ['items', '¦name[0]¦ == "x"', 'unsupported', 'compare a field with a value'],
-  ['items', 'name == ¦["x"]¦', 'unsupported', 'compare a field with a value'],
-  ['items', 'name in ¦{"x": 1}¦', 'unsupported', 'compare a field with a value'],
-  ['items', 'name in ¦["x"] + ["y"]¦', 'unsupported', 'compare a field with a value'],
-  ['items', 'name in ¦names¦', 'unknown_field', 'name is text, written `"…"`'],
-  ['items', 'name in ¦description¦', 'type', 'needs a list after `in`'],
-  ['items', '¦has(name.first)¦', 'unsupported', 'calls has, which is not supported'],
-  ['items', '¦["x"].exists(one, one == name)¦', 'unsupported', 'calls exists, which is not supported'],
-  ['items', 'name == ¦b"x"¦', 'type', 'write `"…"`'],
-  ['items', 'name == br¦"x"¦', 'unsupported', 'uses CEL that filters do not support'],
-  ['items', String.raw`name == b"¦\u¦00e9"`, 'unsupported', 'uses CEL that filters do not support'],
-  ['items', String.raw`name == r¦"\"¦`, 'unsupported', 'uses CEL that filters do not support'],
-  ['items', 'name == r¦"x¦', 'syntax', 'Unterminated string'],
-  ['items', 'name == Name¦{¦text: "x"}', 'unsupported', 'uses CEL that filters do not support'],
-  ['items', 'name == 5 ¦{¦', 'syntax', 'has an unexpected "{"'],
-  ['items', 'name.¦.¦x', 'syntax', 'has an unexpected "."'],
-  ['items', '¦.¦name == "x"', 'unsupported', 'uses CEL that filters do not support'],
-  ['items', '¦__proto__¦ == "x"', 'unsupported', 'uses CEL that filters do not support'],
-  ['items', 'createdAt < timestamp(¦"2026-" + "01-01T00:00:00Z"¦)', 'unsupported', 'compare a field with a value'],
-  ['items', `name == "${'😀'.repeat(1000)}${'x'.repeat(991)}¦"¦`, 'limit', '2000 characters'],
-  ['items', `${'('.repeat(17)}¦true${')'.repeat(17)}¦`, 'limit', '16 levels'],
-  ['items', `${'name == "x" || '.repeat(32)}¦name == "x"¦`, 'limit', '32 conditions'],
-  ['items', `createdAt in [${`${TIME}, `.repeat(32)}¦${TIME}¦]`, 'limit', '32 conditions'],
-  ['items', `name in [${'"x",'.repeat(100)}¦"x"]¦`, 'limit', '100 values'],
-  ['items', `¦${NODES_311} || name in [${'"x",'.repeat(85)}"x"]¦`, 'limit', '400 names'],
-  ['items', `${'name.contains("x") || '.repeat(4)}¦name.endsWith("x")¦`, 'limit', 'more than 4 searches'],
-  ['samples', 'count == ¦"5"¦', 'type', 'compares count, which is a whole number, with a value of another type: write `5`'],
-  ['samples', 'count == ¦-true¦', 'type', 'a whole number'],
-  ['samples', 'count < ¦-9223372036854775809¦', 'value', 'not fit into 64 bits'],
-  ['samples', 'count < ¦0x1FFFFFFFFFFFFFFFFu¦', 'value', 'not fit into 64 bits'],
-  ['samples', 'count < ¦0x¦', 'syntax', 'Invalid hex integer'],
-  ['samples', 'weight > ¦.¦5', 'unsupported', 'uses CEL that filters do not support'],
-  ['samples', '¦count + 1¦ == 2', 'unsupported', 'compare a field with a value'],
-  ['samples', 'weight < ¦1e400¦', 'value', 'not fit into 64 bits'],
-  ['samples', 'active == ¦True¦', 'unknown_field', 'active is true or false, written `true`'],
-  ['samples', 'active == ¦1¦', 'type', 'write `true`'],
-  ['samples', 'size in [¦"smal"¦]', 'value', 'a text that is not one of "small", "medium", "large": write `"small"`'],
-  ['samples', '¦size < "small"¦', 'type', 'compares size by order, but it has none: use `==`, `!=` or `in`'],
-];
-
 describe('a filter is refused with its position and the fix: [filter-error-position] [filter-unsupported] [filter-size] [filter-conditions]', () => {
-  it.each(REFUSED)('%s %s', async (path, marked, code, advice) => {
+  it.each(REFUSED_FILTERS)('%s %s', async (path, marked, code, advice) => {
     const [before = '', part = '', after = ''] = marked.split('¦');
     const start = Array.from(before).length;
     const { status, body } = await list<ProblemBody>(path, before + part + after);

@@ -1,5 +1,6 @@
-import { ChildEntity, Column, Entity, PrimaryColumn, TableInheritance } from 'typeorm';
-import { defineFilter } from './define-filter.js';
+import { ChildEntity, Column, type ColumnOptions, Entity, PrimaryColumn, TableInheritance } from 'typeorm';
+import { defineFilter, describeFilter, filters } from './define-filter.js';
+import type { FieldType } from './filter-fields.js';
 
 @Entity()
 @TableInheritance({ column: 'kind' })
@@ -13,6 +14,17 @@ class Medium {
 
 @ChildEntity()
 class Record extends Medium {}
+
+/** Another table that entities share. */
+@Entity()
+@TableInheritance({ column: 'kind' })
+class Place {
+  @PrimaryColumn('uuid')
+  declare id: string;
+
+  @Column('text')
+  declare title: string;
+}
 
 @Entity()
 class Book {
@@ -59,6 +71,7 @@ const unindexed = 'there are few books';
 
 it.each([
   ['shares its table', () => defineFilter(Record, { title: { type: 'string', unindexed } }, {})],
+  ['shares its table', () => defineFilter(Place, { title: { type: 'string', unindexed } }, {})],
   ['string needs a column of type text', () => defineFilter(Book, { shelf: { type: 'string', unindexed } }, {})],
   ['string needs a column of type text', () => defineFilter(Book, { owner: { type: 'string', unindexed } }, {})],
   ['string needs a column of type text', () => defineFilter(Book, { tag: { type: 'string', unindexed } }, {})],
@@ -98,6 +111,124 @@ void [
   // @ts-expect-error the primary key finds its rows
   () => defineFilter(Book, { id: { type: 'uuid', indexes: ['book_pkey'] } }, {}),
 ];
+
+/** A filter of an entity with one column. */
+function filterOf(type: FieldType, column: ColumnOptions) {
+  @Entity()
+  class Any {
+    @PrimaryColumn('uuid')
+    declare id: string;
+
+    @Column(column)
+    declare value: string;
+  }
+  const field = { type, values: ['a'], nullable: column.nullable, unindexed };
+  return defineFilter(Any, { value: field as { type: 'string'; unindexed: string } }, {});
+}
+
+const NUMBERS = ['integer', 'int', 'int4', 'smallint', 'int2', Number] as const;
+
+describe.each<[type: FieldType, columns: readonly ColumnOptions['type'][]]>([
+  ['string', ['text', 'varchar', 'character varying', String]],
+  ['uuid', ['uuid']],
+  ['enum', ['text', 'varchar', 'character varying', String]],
+  ['int', NUMBERS],
+  ['double', ['double precision', 'float8', 'float']],
+  ['bool', ['boolean', 'bool', Boolean]],
+  ['timestamp', ['timestamptz', 'timestamp with time zone']],
+])('a field of type %s', (field, columns) => {
+  it.each(columns.map((column) => [column]))('fits a column of type %p, nullable or not', (type = 'text') => {
+    expect(() => filterOf(field, { type })).not.toThrow();
+    expect(() => filterOf(field, { type, nullable: true })).not.toThrow();
+  });
+
+  it('fits no other column, no array and no transformed value', () => {
+    const [type = 'text'] = columns;
+    for (const options of [
+      { type: 'jsonb' as const },
+      { type, array: true },
+      { type, transformer: { to: String, from: String } },
+    ]) {
+      expect(() => filterOf(field, options)).toThrow(
+        `Any.value cannot be a filter field: ${field} needs a column of type ${String(type)}, without transformer or array.`,
+      );
+    }
+  });
+});
+
+describe('a defined filter', () => {
+  const fields = {
+    id: { type: 'uuid' },
+    title: { type: 'string', unindexed },
+    subtitle: { type: 'string', nullable: true, unindexed },
+    size: { type: 'enum', values: ['small', 'large'], unindexed },
+    pages: { type: 'int', unindexed },
+    published: { type: 'creationTime' },
+  } as const;
+  const filter = defineFilter(Book, fields, { 'Long ones': 'pages > 500' });
+
+  it('is listed, for the documentation and the start checks', () => {
+    expect(filters).toContain(filter);
+    expect(filters.map(({ entity }) => entity)).not.toContain(undefined);
+    expect(filter).toMatchObject({ entity: Book, fields, examples: { 'Long ones': 'pages > 500' } });
+  });
+
+  it.each(['', ' ', '\n\t'])('matches all rows if it is blank: %j', (blank) => {
+    expect(filter.parse(blank)).toEqual({ entity: Book, expression: '', condition: undefined });
+  });
+
+  it('keeps the expression, to which cursors belong', () => {
+    expect(filter.parse(' pages > 5')).toEqual({ entity: Book, expression: ' pages > 5', condition: expect.any(Object) });
+  });
+
+  it('gives positions in characters', () => {
+    const message = expect.stringContaining('has the unknown field tx');
+    for (const text of ['a', 'é', '😀']) {
+      const error = expect.objectContaining({ code: 'unknown_field', start: 16, end: 18, message });
+      const parse = () => filter.parse(`title == "${text}" && tx == "😀"`);
+      expect(parse).toThrow(error as Error);
+    }
+  });
+
+  it('describes each field with its notation, and what null means', () => {
+    const paragraphs = describeFilter(filter).split('\n\n');
+    expect(paragraphs[0]).toMatch(/^Which rows to list, in a subset of CEL .* Blank means all\. Fields:$/);
+    expect(paragraphs[1]?.split('\n')).toEqual([
+      '- `id`: written `"0190163d-8694-739b-aea5-966c26f8ad91"`',
+      '- `title`: text, written `"…"`',
+      '- `subtitle`: text, written `"…"` or `null`',
+      '- `size`: one of "small", "large", written `"small"`',
+      '- `pages`: a whole number, written `5`',
+      '- `published`: a time, written `timestamp("2026-01-31T12:00:00Z")`',
+    ]);
+    for (const operator of [
+      '==',
+      '!=',
+      '<',
+      '<=',
+      '>',
+      '>=',
+      '.contains("…")',
+      '.icontains("…")',
+      '.lowerAscii()',
+      '&&',
+      '||',
+      '!',
+    ]) {
+      expect(paragraphs[2]).toContain(`\`${operator}\``);
+    }
+    expect(paragraphs[3]).toContain('write `subtitle == null || !subtitle.contains("…")`.');
+    expect(paragraphs[4]).toContain('At most 2000 characters, 32 conditions and 4 searches');
+    expect(paragraphs).toHaveLength(5);
+  });
+
+  it('says of a boolean that it is a condition by itself, and of null nothing where no text is null', () => {
+    const description = describeFilter(filterOf('bool', { type: 'bool', nullable: true }));
+    expect(description).toContain('\n- `value`: true or false, written `true` or `null`; also a condition by itself\n');
+    expect(description.split('\n\n')).toHaveLength(4);
+    expect(describeFilter(filterOf('string', { type: 'text' })).split('\n\n')).toHaveLength(4);
+  });
+});
 
 it('accepts own and inherited columns of an entity, and its creation time', () => {
   const fields = { title: { type: 'string', unindexed }, published: { type: 'creationTime' } } as const;
