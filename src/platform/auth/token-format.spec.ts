@@ -1,5 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { generateToken, hideCredentials, isTokenName, isWellFormedToken, shownPath } from './token-format.js';
+import {
+  digestOf,
+  generateToken,
+  hideCredentials,
+  isTokenName,
+  isWellFormedToken,
+  shownPath,
+  TOKEN_NAME_RULE,
+} from './token-format.js';
 
 describe('a token', () => {
   it('consists of a prefix, 30 random characters and a checksum of 6 characters [token-format]', () => {
@@ -12,6 +20,18 @@ describe('a token', () => {
   it('has a checksum that others can compute [token-checksum]', () => {
     // Made with another implementation: CRC-32 of the first 36 characters, in base62 with the digits 0-9A-Za-z.
     expect(isWellFormedToken('items_0000000000000000000000000000000RRSUK')).toBe(true);
+  });
+
+  it.each([
+    ['29 random characters', 'items_000000000000000000000000000002heVs1'],
+    ['31 random characters', 'items_00000000000000000000000000000000chJWu'],
+    ['another prefix', 'other_00000000000000000000000000000005wajw'],
+    ['something before the prefix', 'xitems_0000000000000000000000000000002KP03h'],
+    ['other characters', 'items_------------------------------11VGtW'],
+    ['nothing', '000000'],
+    ['a line break', 'items_0000000000000000000000000000000RRSUK\n'],
+  ])('is not well-formed with %s, whatever its checksum', (_case, text) => {
+    expect(isWellFormedToken(text)).toBe(false);
   });
 
   it('matches the pattern for secret scanners in docs/authentication.md [token-scanners]', async () => {
@@ -39,12 +59,21 @@ describe('the name of a token', () => {
     expect(isTokenName(name)).toBe(true);
   });
 
+  it('has a rule for messages, which says its length', () => {
+    expect(`write ${TOKEN_NAME_RULE}`).toBe('write 1 to 100 printable characters');
+  });
+
   it.each(['', ' ', '\u00a0', 'a\tb', 'a\nb', 'a\u0000', 'a\u202eb', 'a\u2028b', '\ud800', 'x'.repeat(101)])(
     'cannot be %j',
     (name) => {
       expect(isTokenName(name)).toBe(false);
     },
   );
+});
+
+it('a digest is SHA-256 in hexadecimal, as stored ones are', () => {
+  const digest = '936a185caaa266bb9cbe981e9e05cb78cd732b0b3280eb944412bb6f8f8f07af';
+  expect(digestOf('helloworld')).toBe(digest);
 });
 
 describe('hideCredentials [no-secrets-shown]', () => {
@@ -54,6 +83,7 @@ describe('hideCredentials [no-secrets-shown]', () => {
   it.each([
     [`/v1/items/${token}`, '/v1/items/***'],
     [`/v1/items/${token.replace('_', '%5F')}/x`, '/v1/items/***/x'],
+    [`/v1/items/${token.replace('_', '%2e')}/x`, '/v1/items/***/x'],
     [`{"pointer":"/${token.slice(0, -5)}"}`, '{"pointer":"/***"}'],
     [`/v1/items/${jwt.replace('I', '%49')}`, '/v1/items/***'],
     [`?access_token=${token}!&b`, '?access_token=***!&b'],
@@ -72,6 +102,9 @@ describe('hideCredentials [no-secrets-shown]', () => {
     '/v1/items/0190163d-8694-739b-aea5-966c26f8ad91',
     'items_http_requests.total.sum',
     'docs/assets/a.b.css',
+    // Shorter than any token that somebody could complete.
+    `items_${'a'.repeat(23)}`,
+    `items%5F${'a'.repeat(23)}`,
   ])('does not change a text without credentials: %s', (text) => {
     expect(hideCredentials(text)).toBe(text);
   });
@@ -87,6 +120,9 @@ describe('shownPath', () => {
     ['/v1/items', '/v1/items'],
     ['a'.repeat(256), 'a'.repeat(256)],
     ['a'.repeat(257), 'a'.repeat(256)],
+    [`${'a'.repeat(253)}%20`, `${'a'.repeat(253)}%20`],
+    [`${'a'.repeat(254)}🚲`, `${'a'.repeat(254)}🚲`],
+    [`${'a'.repeat(255)}%`, `${'a'.repeat(255)}%`],
   ])('cuts %s at 256 characters [path-length-shown]', (path, expected) => {
     expect(shownPath(path)).toBe(expected);
   });

@@ -22,13 +22,18 @@ it.each([
     },
   ],
   ['redis+sentinel://a,b:5/main', { kind: 'sentinel', tls: false, nodes: [26_379, 5].map(node), options: { name: 'main' } }],
+  [
+    'redis+sentinel://a,b:5/main/15',
+    { kind: 'sentinel', tls: false, nodes: [26_379, 5].map(node), options: { name: 'main', db: '15' } },
+  ],
+  ['redis+cluster://a:1,b/', { kind: 'cluster', nodes: [1, 6379].map(node), tls: false, options: {} }],
   ['rediss+cluster://a:1,b', { kind: 'cluster', nodes: [1, 6379].map(node), tls: true, options: {} }],
 ])('reads %s', (text, expected) => {
   expect(parseRedisUrl(text)).toEqual(expected);
 });
 
 it.each([
-  ['no URL', ['', 'cache:6379', 'http://cache', 'redis://']],
+  ['no URL', ['', 'cache:6379', 'http://cache', 'redis://', 'xredis://cache', 'redis://cache/0\n']],
   [
     'a wrong node',
     ['redis://a,b', 'redis://cache:port', 'redis://cache:', 'redis://cache:0', 'redis://cache:65536', 'redis+cluster://a,/0'],
@@ -41,6 +46,8 @@ it.each([
       'redis://ca*che',
       'redis+sentinel://a',
       'redis+sentinel://a/',
+      'redis+sentinel://a//main',
+      'redis+sentinel://a/main/0/1',
       'redis+cluster://a/1',
     ],
   ],
