@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { eventually } from '../../../../test/support/eventually.js';
 import { IdentityProvider, type ProviderFault } from '../../../../test/support/identity-provider.js';
-import { eventually } from '../../../../test/support/service.js';
 import { SigningKey } from '../../../../test/support/signing-key.js';
 import { readConfiguration } from '../../config/read-configuration.js';
 import { describeError } from '../../observability/describe-error.js';
@@ -41,6 +42,8 @@ function open(times: Partial<typeof NEVER> = {}, environment: NodeJS.ProcessEnv 
   opened.push(verifier);
   return {
     start: () => verifier.start(),
+    stop: () => verifier.onApplicationShutdown(),
+    metrics: () => metrics.registry.metrics(),
     /** @returns why a JWT is refused, or undefined */
     refusal: async (token: string | Promise<string>) => {
       const verdict = await verifier.verify(await token);
@@ -64,6 +67,29 @@ it('finds the keys in the metadata of the issuer, once, before the first JWT', a
   const refusals = await Promise.all(Array.from({ length: 100 }, () => service.refusal(provider.sign())));
   expect(new Set(refusals)).toEqual(new Set([undefined]));
   expect(provider.requests).toEqual({ discovery: 1, keys: 1, elsewhere: 0 });
+});
+
+it('fetches the keys at the start, before there is a JWT, periodically, and no more after the shutdown', async () => {
+  const service = open({ interval: 50 });
+  service.start();
+  await eventually(() => provider.requests.keys >= 3);
+  service.stop();
+  // One may be under way.
+  await delay(200);
+  const { keys } = provider.requests;
+  await delay(200);
+  expect(provider.requests.keys).toBe(keys);
+});
+
+it('counts fetches by their result', async () => {
+  const service = open({ pause: 0 });
+  expect(await service.refusal(provider.sign())).toBeUndefined();
+  const count = (result: string) => `items_jwt_key_refreshes_total{result="${result}"}`;
+  expect(await service.metrics()).toContain(`${count('success')} 1\n${count('failure')} 0\n`);
+  expect(await service.metrics()).toMatch(/^# HELP items_jwt_key_refreshes_total \w+/m);
+  provider.fault = 'error';
+  expect(await service.refusal(provider.sign({}, { kid: 'unknown' }))).toBe('jwt-key');
+  expect(await service.metrics()).toContain(`${count('failure')} 1\n`);
 });
 
 it('finds the keys at AUTH_JWT_JWKS_URL without metadata, and in the metadata of an issuer with a trailing slash', async () => {
@@ -133,8 +159,10 @@ it.each(FAULTS)(
 it('logs a failed fetch with its URL, without the query', async () => {
   provider.fault = 'error';
   expect(await open({}, { AUTH_JWT_JWKS_URL: `${provider.keysUrl}?code=hunter2` }).refusal(provider.sign())).toBe('jwt-key');
-  expect(warnings()).toEqual([expect.stringContaining(provider.keysUrl)]);
+  expect(warnings()).toEqual([expect.stringContaining(`${provider.keysUrl} must respond with status 200 and JSON.`)]);
+  expect(warnings()[0]).toContain('The status is 500.');
   expect(warnings()[0]).not.toContain('hunter2');
+  expect(warn.mock.calls[0]?.[0]).toMatchObject({ msg: 'keys of the issuer not fetched' });
 });
 
 it.each([{ issuer: 'http://127.0.0.1' }, { jwks_uri: 1 }, { jwks_uri: 'http://issuer.example/keys' }])(

@@ -59,6 +59,13 @@ describe('the type of a JWT', () => {
       expect(await verifier.verify(await provider.sign({}, { typ }))).toHaveProperty('principal');
     },
   );
+
+  it.each(['', 'at-jwt', 'xjwt', 'jwtx', 'atjwt', 'xat+jwt', 'application/xjwt', 'xapplication/jwt', 'text/jwt'])(
+    'cannot be "%s"',
+    async (typ) => {
+      expect(await verifier.verify(await provider.sign({}, { typ }))).toEqual({ refused: 'jwt-form' });
+    },
+  );
 });
 
 describe('the scopes of a JWT that names none', () => {
@@ -97,6 +104,8 @@ describe('a hostile JWT', () => {
 it('refuses all JWTs and adds no metrics without an issuer', async () => {
   const metrics = new Metrics();
   const off = new JwtVerifier(new Configuration(), metrics);
+  off.start();
   expect(await off.verify(await provider.sign())).toEqual({ refused: 'malformed' });
+  off.onApplicationShutdown();
   expect(metrics.registry.getMetricsAsArray()).toEqual([]);
 });
