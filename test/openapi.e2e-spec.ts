@@ -25,7 +25,7 @@ describe('openapi.json', () => {
     expect((await runCli(['openapi'], {})).stdout).toBe(committed);
   });
 
-  it('names the kind of tokens, the scopes of each operation, the licence and a contact, and nothing that is empty or untrue', () => {
+  it('names the kind of tokens, the scopes of each operation, the license and a contact, and nothing that is empty or untrue', () => {
     const { contact, license } = document.info;
     expect(contact).toEqual({ name: 'The operator of this service' });
     expect(license).toEqual({ name: 'Proprietary', identifier: 'LicenseRef-Proprietary' });

@@ -46,7 +46,7 @@ class Built extends Child {
   constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, options: BuiltOptions = {}) {
     const { log, directory, under = [] } = options;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
-    // The optimising of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
+    // The optimization of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
     const [program = '', ...rest] = [...under, process.execPath, '--wasm-tiering-budget=1000000000', resolve(script), ...args];
     super(program, rest, {
       env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },

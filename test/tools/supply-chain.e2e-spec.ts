@@ -5,7 +5,7 @@ import { testDirectory } from '../support/test-database.js';
 
 const sbom = (cwd: string) => spawnSync(process.execPath, [resolve('tools/supply-chain/sbom.ts')], { cwd, encoding: 'utf8' });
 
-it('lists the packages of production, with the licence and hash of each', () => {
+it('lists the packages of production, with the license and hash of each', () => {
   expect(sbom('.').status).toBe(0);
   const { components } = JSON.parse(readFileSync('reports/sbom.cdx.json', 'utf8')) as {
     components: { 'bom-ref': string; licenses?: object; hashes?: object }[];
@@ -17,7 +17,7 @@ it('lists the packages of production, with the licence and hash of each', () => 
   expect(components.filter(({ licenses, hashes }) => !licenses || !hashes)).toEqual([]);
 });
 
-it('rejects packages with a licence that is unknown, or not allowed where they are used [licenses-checked]', () => {
+it('rejects packages with a license that is unknown, or not allowed where they are used [licenses-checked]', () => {
   const directory = mkdtempSync(join(testDirectory(), 'project-'));
   const write = (path: string, content: object) => writeFileSync(join(directory, path), JSON.stringify(content));
   const packages: Record<string, { version: string; dev?: true }> = {};
@@ -42,8 +42,8 @@ it('rejects packages with a licence that is unknown, or not allowed where they a
     1,
     'both@1.0.0: MIT AND AGPL-3.0-or-later is not allowed in production.',
     'data@1.0.0: CC-BY-4.0 is not allowed in production.',
-    'elsewhere@1.0.0: no known licence is not allowed in production.',
-    'silent@1.0.0: no known licence is not allowed in production.',
+    'elsewhere@1.0.0: no known license is not allowed in production.',
+    'silent@1.0.0: no known license is not allowed in production.',
     'test-server@1.0.0: SSPL-1.0 is not allowed in development.',
   ]);
 });

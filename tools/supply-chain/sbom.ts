@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import satisfies from 'spdx-satisfies';
 
-// Writes the packages of the image to reports/sbom.cdx.json and checks the licences of all packages: npm run sbom
+// Writes the packages of the image to reports/sbom.cdx.json and checks the licenses of all packages: npm run sbom
 
-/** Licences that ask for no more than their notice. */
+/** Licenses that ask for no more than their notice. */
 const PRODUCTION = '0BSD Apache-2.0 BlueOak-1.0.0 BSD-2-Clause BSD-3-Clause ISC MIT PostgreSQL Python-2.0'.split(' ');
 /** Packages that are not distributed may also be public domain, data that names its source, or open in each changed file. */
 const DEVELOPMENT = [...PRODUCTION, 'CC-BY-3.0', 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Unlicense'];
-/** Licences that package.json does not state: that of `pause` is in its Readme.md. */
+/** Licenses that package.json does not state: that of `pause` is in its Readme.md. */
 const STATED_ELSEWHERE: Readonly<Record<string, string>> = { 'pause@0.0.1': 'MIT' };
 
 interface Sbom {
@@ -30,9 +30,9 @@ const production = new Set(
     .map(([path, { name = path.split('node_modules/').at(-1), version }]) => `${name}@${version}`),
 );
 
-function isAllowed(licence: string, allowed: readonly string[]): boolean {
+function isAllowed(stated: string, allowed: readonly string[]): boolean {
   try {
-    return satisfies(licence, allowed);
+    return satisfies(stated, allowed);
   } catch {
     return false;
   }
@@ -43,9 +43,9 @@ for (const component of sbom.components) {
   const reference = component['bom-ref'];
   if (packages[`node_modules/${reference.replace(/@[^@]+$/, '')}`]?.link) continue; // It is of this project.
   const [use, allowed] = production.has(reference) ? ['production', PRODUCTION] : ['development', DEVELOPMENT];
-  component.licenses ??= [{ expression: STATED_ELSEWHERE[reference] ?? 'no known licence' }];
-  const licence = component.licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name).join(' AND ');
-  if (!isAllowed(licence, allowed)) faults.push(`${reference}: ${licence} is not allowed in ${use}.`);
+  component.licenses ??= [{ expression: STATED_ELSEWHERE[reference] ?? 'no known license' }];
+  const stated = component.licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name).join(' AND ');
+  if (!isAllowed(stated, allowed)) faults.push(`${reference}: ${stated} is not allowed in ${use}.`);
 }
 
 sbom.components = sbom.components.filter((component) => production.has(component['bom-ref']));
