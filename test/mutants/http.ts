@@ -25,8 +25,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'body-codes',
     file: 'src/platform/http/json-size.ts',
-    search: 'if (depth > MAXIMUM_DEPTH)',
-    replace: 'if (depth >= MAXIMUM_DEPTH)',
+    search: 'depth <= MAXIMUM_DEPTH; at += 1',
+    replace: 'depth < MAXIMUM_DEPTH; at += 1',
     tests: ['test/items.e2e-spec.ts'],
   },
   {
