@@ -22,7 +22,7 @@ describe('a bulkhead', () => {
     ['so many of one key, and those of others before more of them', { total: 3, most: 2 }, 'aaaab', 3, [0, 1, 4, 2, 3]],
     ['those of keys that wait in turns', { total: 1, most: 2 }, 'aaaabbc', 1, [0, 1, 4, 6, 2, 5, 3]],
   ])('runs %s', async (_name, { total, most }, keys, atOnce, order) => {
-    const { started, ends, results } = tasks(new Bulkhead({ total, perKey: () => most, wait: 60_000 }), keys);
+    const { started, ends, results } = tasks(new Bulkhead({ total, perKey: most, wait: 60_000 }), keys);
     for (let ended = 0; ended < keys.length; ended += 1) {
       await turn();
       expect(started).toHaveLength(Math.min(ended + atOnce, keys.length));
@@ -34,7 +34,7 @@ describe('a bulkhead', () => {
 
   it('starts tasks of a lower rank first, and counts those that run or wait', async () => {
     const ranks: Record<string, number> = { a: 2, b: 1, c: 0 };
-    const bulkhead = new Bulkhead({ total: 1, perKey: () => 1, wait: 60_000, rank: (key) => ranks[key] ?? 0 });
+    const bulkhead = new Bulkhead({ total: 1, perKey: 1, wait: 60_000, rank: (key) => ranks[key] ?? 0 });
     const { started, ends, results } = tasks(bulkhead, 'aaabbc');
     expect(['a', 'b', 'c', 'd'].map((key) => bulkhead.pendingOf(key))).toEqual([3, 2, 1, 0]);
     for (let ended = 0; ended < 6; ended += 1) {

@@ -2,7 +2,7 @@ export interface BulkheadLimits {
   /** Concurrent tasks, at least 1. */
   readonly total: number;
   /** Concurrent tasks with one key, at least 1. */
-  readonly perKey: (key: string) => number;
+  readonly perKey: number;
   /** Longest time in the queue, in milliseconds. */
   readonly wait: number;
   /** Keys of a lower rank start first. All are equal by default. */
@@ -67,7 +67,7 @@ export class Bulkhead {
 
   /** Counts a task as running, if a slot is free. */
   private takeSlot(tasks: Tasks): boolean {
-    const isFree = this.isFree && tasks.running < this.limits.perKey(tasks.key);
+    const isFree = this.isFree && tasks.running < this.limits.perKey;
     if (isFree) {
       this.running += 1;
       tasks.running += 1;

@@ -4,7 +4,7 @@ import { failedByName, send, type Statement, streamOf, unnamed } from './databas
 import { meaningOf } from './database-problem.js';
 
 /** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
-const LIFETIME = 30_000;
+export const LIFETIME = 30_000;
 
 interface SharedConnection {
   readonly opened: Promise<PoolClient>;

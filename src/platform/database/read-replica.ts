@@ -31,8 +31,10 @@ export async function originCheck(primary: DataSource): Promise<string> {
   return `DO $$ BEGIN IF (${isCopy}) IS NOT TRUE THEN RAISE '${STRANGER}'; END IF; END $$`;
 }
 
-/** The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or
- * scrape of metrics that could use them. */
+/**
+ * The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or scrape of metrics
+ * that could use them.
+ */
 export class ReadReplica {
   private readonly logger = new Logger('ReadReplica');
   private readonly warn = warnOnceAMinute(this.logger);

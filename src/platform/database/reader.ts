@@ -2,7 +2,7 @@ import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { streamOf } from './database-client.js';
 import { NO_CONNECTION } from './database-problem.js';
-import { Lane } from './lane.js';
+import { Lane, LIFETIME } from './lane.js';
 
 /** Milliseconds that a statement may take where others are pipelined behind it. */
 export const QUICK = 50;
@@ -19,9 +19,6 @@ const CHECK_INTERVAL = 100;
 
 /** Connections with pipelined statements beyond which more are of no use. */
 const MOST_PIPELINED = 4;
-
-/** Seconds after which a connection for slow statements is replaced, as those of a `Lane`. */
-const LIFETIME = 30;
 
 /** Milliseconds for which a statement may exceed its time limit before its server counts as gone. */
 const GRACE = 500;
@@ -118,7 +115,7 @@ export class Reader {
     this.quick = new Lane(this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
     // The primary's has time for an error of the server to arrive; of a replica, it is known earlier that it is gone.
     const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
-    const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: LIFETIME };
+    const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: LIFETIME / 1000 };
     this.slow = this.open(slow, settingsForFilters(timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }

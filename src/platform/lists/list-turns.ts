@@ -32,9 +32,9 @@ export class ListTurns {
     const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);
     const rank = (token: string) => this.budget.usedBy(token) + pendingOf(token) * 1000;
     this.budget = new FilterBudget(configuration, metrics);
-    this.slow = new Bulkhead({ total: slow, perKey: () => MOST_SLOW_OF_TOKEN, wait, rank });
-    this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: () => MOST_SLOW_OF_TOKEN, wait });
-    this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: () => MOST_QUICK_OF_TOKEN, wait, rank });
+    this.slow = new Bulkhead({ total: slow, perKey: MOST_SLOW_OF_TOKEN, wait, rank });
+    this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: MOST_SLOW_OF_TOKEN, wait });
+    this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: MOST_QUICK_OF_TOKEN, wait, rank });
     this.rejections = metrics.counter({
       name: 'items_filter_rejections_total',
       help: 'Lists rejected with 503 because earlier lists with a filter took too long',
