@@ -12,26 +12,17 @@ import { freePort } from './free-port.js';
 export async function startNginx(servers: readonly number[]) {
   const directory = serverDirectory('nginx');
   const [port, file] = [await freePort(), join(directory, 'nginx.conf')];
-  const configure = (ports: readonly number[]) => writeFileSync(file, configurationOf(directory, port, ports));
-  configure(servers);
+  writeFileSync(file, configurationOf(directory, port, servers));
   const origin = `http://127.0.0.1:${port}`;
   // SIGKILL would leave its worker behind.
   const nginx = new Child('nginx', ['-c', file, '-e', 'stderr'], {}, 'SIGTERM');
   await nginx.becomes(async () => (await fetch(`${origin}/livez`)).status === 200);
-  /** Sends requests to other servers from now on. */
-  const lead = async (ports: readonly number[]) => {
-    const workers = () => nginx.output.stderr.split('start worker process ').length;
-    const before = workers();
-    configure(ports);
-    nginx.child.kill('SIGHUP');
-    await nginx.becomes(() => workers() > before);
-  };
-  return { origin, lead };
+  return { origin };
 }
 
 function configurationOf(directory: string, port: number, servers: readonly number[]): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // Without max_fails=0, a server that was replaced is left out for ten seconds, also while there is no other.
+  // Without max_fails=0, a server that refuses a connection is left out for ten seconds, also if it is ready by then.
   return `
 daemon off;
 user root;
