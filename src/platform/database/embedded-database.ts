@@ -126,12 +126,14 @@ async function openCluster(directory: string): Promise<PGlite> {
   const cluster = clusterIn(directory);
   const { PGlite } = await import('@electric-sql/pglite');
   const { pg_trgm } = await import('@electric-sql/pglite/contrib/pg_trgm');
+  // PostgreSQL's 128 MB are part of this process, and touched whole at each start.
+  const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
   if (!existsSync(cluster)) {
     const unfinished = `${cluster}.unfinished`;
     const remove = () => rm(unfinished, { recursive: true, force: true });
     await remove();
     try {
-      const created = await PGlite.create(unfinished);
+      const created = await PGlite.create(unfinished, { startParams });
       await created.close();
       await rename(unfinished, cluster);
     } finally {
@@ -148,7 +150,7 @@ async function openCluster(directory: string): Promise<PGlite> {
     return false;
   };
   // The extension for `CREATE EXTENSION`, as on a server.
-  const pglite: PGlite = new PGlite(cluster, { extensions: { pg_trgm }, onStderr });
+  const pglite: PGlite = new PGlite(cluster, { extensions: { pg_trgm }, startParams, onStderr });
   await pglite.waitReady.catch((error: unknown) => {
     throw reason === undefined ? error : new Error(reason, { cause: error });
   });
