@@ -1,10 +1,15 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { FailureBudget } from './failure-budget.js';
 import type { Verdict } from './principal.js';
 
 const [BURST, RATE] = [5, 2];
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const VALID: Verdict = { principal: { id: '1', familyId: '1', scopes: 'all' } };
 const UNKNOWN: Verdict = { refused: 'unknown' };
@@ -161,6 +166,27 @@ it('remembers the failures of 10,000 networks, and all that are reserved', async
   expect(await Promise.all([...running, ...waiting])).toEqual([...ALL_UNKNOWN, SPENT]);
   clock += 500;
   expect(await fail()).toBe(1);
+});
+
+it('forgets those of the network that failed first of more than 10,000', async () => {
+  expect(await fail()).toBe(BURST);
+  for (let network = 0; network < 10_000; network += 1) {
+    await budget.run(`10.0.${network >> 8}.${network & 255}`, () => Promise.resolve(UNKNOWN));
+  }
+  expect(await fail()).toBe(BURST);
+});
+
+it('uses no memory for networks without failures', async () => {
+  jest.restoreAllMocks();
+  const validate = async (count: number) => {
+    for (let network = 0; network < count; network += 1) {
+      await budget.run(`10.0.${network >> 8}.${network & 255}`, () => Promise.resolve(VALID));
+    }
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await validate(1000);
+  expect((await validate(20_000)) - before).toBeLessThan(2 ** 20);
 });
 
 it('counts by /64, and allows a /48 ten times as many failures [failures-per-network]', async () => {
