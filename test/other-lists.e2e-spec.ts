@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
@@ -13,6 +14,7 @@ import {
   MoreThan,
   Not,
   PrimaryColumn,
+  Repository,
 } from 'typeorm';
 import { v7 } from 'uuid';
 import { AppModule } from '../src/app.module.js';
@@ -158,6 +160,19 @@ describe('in the order of a column, within a base condition', () => {
     expect(await walk({ where: { topic: 'clocks' } })).toEqual(shown);
     expect(await walk({ where: { topic: "o'clock", hiddenAt: null } })).toEqual(['x']);
     expect(await walk({ where: { topic: "' OR TRUE --" } })).toEqual([]);
+  });
+
+  it('omits a row that leaves the base condition after its key was found [where-not-widened]', async () => {
+    // TypeORM reads the rows of this entity by their keys.
+    const spy = jest.spyOn(Repository.prototype, 'find').mockImplementationOnce(async function (this: Repository<Note>, options) {
+      await notes().update({ title: 'g' }, { topic: 'moved' });
+      return this.find(options);
+    });
+    const { items } = await find(undefined, { where: { topic: 'clocks' } });
+    spy.mockRestore();
+    expect(items.map(({ title }) => title)).toEqual(['f']);
+    expect(await walk({ where: { topic: 'moved' } })).toEqual(['g']);
+    await notes().update({ title: 'g' }, { topic: 'clocks' });
   });
 
   it('returns the rows of one of several values, whose cursors do not depend on their order [where-in]', async () => {
