@@ -87,6 +87,19 @@ it('allows at most 16 unread responses on one connection, and the memory of thes
   expect(grown).toBeLessThan(100 * MEGABYTE);
 });
 
+it('sends 16 pipelined responses, and closes the connection at one more [pipelined-requests]', async () => {
+  const { service, port } = usual;
+  const cut = (await service.metric(CUT('pipelined'))) ?? 0;
+  const requests = get('/v1/items?limit=1', token).repeat(15);
+  const last = get('/v1/items?limit=1', token).replace(/\r\n$/, 'Connection: close\r\n\r\n');
+  const { body } = await sendRaw(port, requests + last);
+  // Without the first one.
+  expect(body.match(/HTTP\/1\.1 200 /g)).toHaveLength(15);
+  expect(await service.metric(CUT('pipelined'))).toBe(cut);
+  expect((await sendRaw(port, requests + requests)).status).toBe(0);
+  expect(await service.metric(CUT('pipelined'))).toBe(cut + 1);
+});
+
 it('does not read the body of a refused request, and closes its connection a second later [refused-body-unread]', async () => {
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
   const { service, port } = await start({ RATE_LIMIT: '4' });
@@ -101,6 +114,7 @@ it('does not read the body of a refused request, and closes its connection a sec
     [405, 'PUT /v1/items', token],
     [400, 'POST /v1/items', token, 'Content-Type: application/xml\r\n'],
     [429, 'POST /v1/items', limited],
+    [431, 'POST /v1/items', undefined, `Long: ${'a'.repeat(20_000)}\r\n`],
   ];
   const bodies = await Promise.all(
     requests.map(([, line, credential, more = '']) => {
