@@ -91,15 +91,20 @@ describe('requests', () => {
 });
 
 it('authentication counts successes, and refusals by reason', async () => {
-  const revoked = (await service.newClient()).token;
-  await service.app.get(AccessTokensService).revoke({ token: revoked }, TESTER);
+  const tokens = service.app.get(AccessTokensService);
+  const { token: revoked } = await service.newClient();
+  await tokens.revoke({ token: revoked }, TESTER);
+  const { token: expired } = await service.newClient('expired', { expiresAt: new Date(Date.now() - 1) });
+  const { token: rotated } = await service.newClient('rotated');
+  const { id = '' } = (await tokens.list()).find(({ name }) => name === 'rotated') ?? {};
+  await tokens.rotate(id, { overlap: 0 }, TESTER);
   const work = async () => {
     await service.api.list();
     await service.api.send('GET', '/v1/items');
-    const refused = ['x', generateToken(), 'items_0123456789012345678901234567890123456789', revoked];
+    const refused = ['x', generateToken(), 'items_0123456789012345678901234567890123456789', revoked, expired, rotated];
     for (const token of refused) await new Api(service.api.origin, token).list();
   };
-  const reasons = ['missing', 'malformed', 'unknown', 'checksum', 'revoked'];
+  const reasons = ['missing', 'malformed', 'unknown', 'checksum', 'revoked', 'expired', 'rotated'];
   await expectGrowth(
     () => expectGrowth(work, 'items_authentications_total', [[{ kind: 'token' }, 1]]),
     'items_authentication_refusals_total',
@@ -207,6 +212,12 @@ it('a feature can add metrics, with a series for each label value from the start
   expect(values('items_widgets_sold_total')).toEqual([2, 0]);
   expect(values('items_widgets_packing_seconds_bucket')).toEqual([0, 1, 1, 0, 0, 0]);
   expect(values('items_widgets_in_stock')).toEqual([5, 5]);
+});
+
+it('a metric with the name of another throws when it is defined [start-duplicates]', () => {
+  const metrics = service.app.get(Metrics);
+  const define = () => metrics.counter({ name: 'items_authentications_total', help: 'x' });
+  expect(define).toThrow('A metric with the name items_authentications_total has already been registered.');
 });
 
 it('a metric that is never read does not hold up the others', async () => {
