@@ -73,8 +73,9 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
 
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...database.environment, ...variables });
-  const during = await doctor(database.environment);
+  const during = await doctor({ ...database.environment, ...variables });
   expect(during.found['data-directory']).toContain('in use by a running service');
+  expect(during.found['auth.tokens-file']).toBe(`1 tokens in ${variables.AUTH_TOKENS_FILE}`);
   expect((await service.client(token).create({ name: 'undisturbed' })).status).toBe(201);
   await service.end('SIGTERM');
 
