@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { hostname } from 'node:os';
 import { Module } from '@nestjs/common';
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
-import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import { ExportResultCode } from '@opentelemetry/core';
+import { InMemorySpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { DataSource } from 'typeorm';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { ItemsModule } from '../src/items/items.module.js';
@@ -11,7 +16,7 @@ import { startSdk } from '../src/platform/tracing/start-sdk.js';
 import { Errands, ErrandsModule } from './fixtures/errands.module.js';
 import { Api } from './support/api.js';
 import { listen } from './support/listen.js';
-import { eventually, startService } from './support/service.js';
+import { eventually, startAwayFromDatabase, startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
 @Module({ imports: [PlatformModule, ItemsModule, ErrandsModule] })
@@ -54,6 +59,11 @@ async function traceOf(client: Api, request: string, status: number, init: Reque
   const headers = { traceparent: `00-${traceId}-${CALLER}-01`, ...(init.headers as object) };
   const answer = await client.call(method, path, { ...init, headers });
   expect(answer.status).toBe(status);
+  return { answer, ...(await spansOf(traceId)) };
+}
+
+/** The spans of a trace, after the end of its server span. */
+async function spansOf(traceId: string) {
   const inTrace = () => exporter.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId);
   await eventually(async () => {
     await sdk.forceFlush();
@@ -67,7 +77,7 @@ async function traceOf(client: Api, request: string, status: number, init: Reque
   };
   const attributesOf = (name: string) => spans.find((span) => span.name === name)?.attributes;
   const failed = spans.filter((span) => span.status.code === SpanStatusCode.ERROR);
-  return { answer, spans, tree: below(CALLER), attributesOf, errors: failed.map(({ attributes }) => attributes['error.type']) };
+  return { spans, tree: below(CALLER), attributesOf, errors: failed.map(({ attributes }) => attributes['error.type']) };
 }
 
 it('a trace contains authentication, limiter and statements with names of the semantic conventions, and no values [traces-private]', async () => {
@@ -80,6 +90,7 @@ it('a trace contains authentication, limiter and statements with names of the se
   const request = { 'http.request.method': 'POST', 'http.route': '/v1/items', 'http.response.status_code': 201 };
   const requestId = answer.headers.get('x-request-id');
   expect(attributesOf('POST /v1/items')).toMatchObject({ ...request, 'url.path': '/v1/items', 'items.request.id': requestId });
+  expect(attributesOf('POST /v1/items')?.['enduser.id']).toMatch(/^[0-9a-f-]{36}$/);
   expect(attributesOf('rate limit')).toEqual({ 'items.rate_limit.admitted': true, 'items.rate_limit.storage': 'process' });
   const operation = { 'db.system.name': 'postgresql', 'db.operation.name': 'INSERT', 'db.query.summary': 'INSERT items' };
   const text = 'INSERT INTO "items" ("id", "name") VALUES ($1, $2)';
@@ -117,6 +128,42 @@ it.each([
   expect(JSON.stringify(exported)).not.toContain('canary');
 });
 
+it('a response that is 503 has the type of its problem, also in the span that failed', async () => {
+  const away = await startAwayFromDatabase();
+  const { tree, errors } = await traceOf(new Api(away.origin, generateToken()), 'GET /v1/items', 503);
+  await away.stop();
+  expect([tree, errors]).toEqual([
+    ['GET /v1/items', '  authenticate'],
+    ['service-unavailable', '503'],
+  ]);
+});
+
+it('a client that disconnects is no error, and its request has no status', async () => {
+  const client = await service.newClient();
+  const traceId = randomBytes(16).toString('hex');
+  const socket = connect(service.port, '127.0.0.1');
+  const fields = [`Authorization: Bearer ${client.token}`, `traceparent: 00-${traceId}-${CALLER}-01`, 'Expect: 100-continue'];
+  const types = ['Content-Type: application/json', 'Content-Length: 9'];
+  socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\n${[...fields, ...types].join('\r\n')}\r\n\r\n`);
+  // The body is being read from here on.
+  await once(socket, 'data');
+  socket.resetAndDestroy();
+  const { attributesOf, errors } = await spansOf(traceId);
+  expect(attributesOf('POST /v1/items')).toMatchObject({ 'http.route': '/v1/items', 'items.request.aborted': true });
+  expect(attributesOf('POST /v1/items')).not.toHaveProperty(['http.response.status_code']);
+  expect(errors).toEqual([]);
+});
+
+it('nothing is traced after the response, or outside of requests', async () => {
+  const { spans, tree } = await traceOf(await service.newClient(), 'GET /v1/errands/late', 204);
+  await errands.rest;
+  await service.app.get(DataSource).query('SELECT 1');
+  await sdk.forceFlush();
+  expect(tree).toEqual(['GET /v1/errands/late', '  authenticate', '    SELECT access_tokens', '  rate limit']);
+  const others = exporter.getFinishedSpans().filter((span) => !spans.includes(span));
+  expect(others.map(({ name }) => name).filter((name) => name !== 'UPDATE access_tokens')).toEqual([]);
+});
+
 it('the called service continues the trace', async () => {
   const { tree, spans, attributesOf } = await traceOf(await service.newClient(), 'GET /v1/errands', 204);
   expect(tree.slice(-2)).toEqual(['  errand', '    GET']);
@@ -143,4 +190,44 @@ it.each([
   const headers = { traceparent: `00-${'ab'.repeat(16)}-${CALLER}-${flags}` };
   await (await service.newClient()).call('GET', '/v1/errands', { headers });
   expect(passedOn).toMatch(new RegExp(`^00-${'ab'.repeat(16)}-.*-${expected}$`));
+});
+
+describe('a span', () => {
+  const variables = ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES'];
+  afterEach(() => variables.forEach((name) => delete process.env[name]));
+
+  const own = { 'service.name': 'items', 'service.version': '1.0.0', 'service.instance.id': `${hostname()}:${process.pid}` };
+
+  it.each([
+    ['by itself', [], own],
+    [
+      'with OTEL_RESOURCE_ATTRIBUTES',
+      [undefined, 'service.name=shop,deployment.environment.name=a%20b'],
+      { 'service.name': 'shop', 'deployment.environment.name': 'a b' },
+    ],
+    ['with OTEL_SERVICE_NAME beside it', ['items-a', 'service.name=shop'], { ...own, 'service.name': 'items-a' }],
+  ])('says whose it is, %s', async (_case, values, expected) => {
+    variables.forEach((name, index) => values[index] !== undefined && (process.env[name] = values[index]));
+    startTracing({});
+    trace.getTracer('test').startSpan('any').end();
+    await sdk.forceFlush();
+    expect(exporter.getFinishedSpans()[0]?.resource.attributes).toMatchObject(expected);
+  });
+
+  it('is dropped when 2,048 others wait for a collector that does not respond', async () => {
+    const batches: Parameters<SpanExporter['export']>[] = [];
+    exporter.export = (...batch) => void batches.push(batch);
+    const start = (count: number) => {
+      for (let index = 0; index < count; index += 1) trace.getTracer('test').startSpan('any').end();
+    };
+    start(5000);
+    const [first] = batches;
+    exporter.export = (...batch) => {
+      batches.push(batch);
+      batch[1]({ code: ExportResultCode.SUCCESS });
+    };
+    first?.[1]({ code: ExportResultCode.SUCCESS });
+    await sdk.forceFlush();
+    expect(batches.slice(1).flatMap(([spans]) => spans)).toHaveLength(2048);
+  });
 });

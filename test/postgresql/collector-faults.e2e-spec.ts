@@ -45,3 +45,13 @@ it('survives a failing collector, and logs it at most once a minute [collector-d
   expect(service.linesOf('traces not exported')).toHaveLength(1);
   expect(service.has('last traces not exported')).toBe(true);
 });
+
+it('ends in time when the collector does not respond [collector-down]', async () => {
+  const settings = { ...collector.environmentWith(''), DATABASE_URL: 'postgres://127.0.0.1:1/items', SHUTDOWN_TIMEOUT: '4' };
+  const service = await ServiceProcess.start(settings);
+  collector.fault = 'silence';
+  expect((await fetch(`${service.origin}/livez`)).status).toBe(200);
+  expect(await service.end('SIGTERM')).toBe(0);
+  // Not cut off by SHUTDOWN_TIMEOUT, after which it could not say so.
+  expect(service.has('last traces not exported')).toBe(true);
+});

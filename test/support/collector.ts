@@ -5,8 +5,8 @@ import { listen } from './listen.js';
 export class Collector {
   /** The requests that it took. */
   readonly received: { path: string; headers: IncomingHttpHeaders; body: Buffer }[] = [];
-  /** The status of its responses; undefined while it takes spans. */
-  fault: number | undefined;
+  /** The status of its responses, or none at all; undefined while it takes spans. */
+  fault: number | 'silence' | undefined;
   private readonly server = createServer((request, response) => void this.respond(request, response));
   private port = 0;
 
@@ -25,6 +25,9 @@ export class Collector {
     const { url: path = '', headers } = request;
     const chunks = await request.toArray().catch(() => undefined);
     if (!chunks) {
+      return;
+    }
+    if (this.fault === 'silence') {
       return;
     }
     if (this.fault === undefined) {
