@@ -4,16 +4,22 @@ import { createServer } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { accountOf, serverDirectory } from '../support/child.js';
+import { connectTo } from '../support/connect.js';
 import { doctor } from '../support/doctor.js';
+import { open } from '../support/flood.js';
 import { listen } from '../support/listen.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
+import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
+import { declareToken } from '../support/tokens.js';
 
 let server: PostgresServer;
 let keyFile: string;
 let certificate: string;
+let trusting: ServiceProcess;
+let token: string;
 
 /** An address of this machine that others could reach. */
 const addresses = Object.values(networkInterfaces()).flatMap((each = []) => each);
@@ -28,15 +34,33 @@ beforeAll(async () => {
   const files = ['-keyout', keyFile, '-out', certificate];
   execFileSync('openssl', ['req', ...options.split(' '), ...files], { stdio: 'ignore', cwd: '/', ...account });
   server = await PostgresServer.start({ ...askingForPasswords(), ssl: 'on', ssl_cert_file: certificate, ssl_key_file: keyFile });
+  const declared = await declareToken();
+  token = declared.token;
+  trusting = await ServiceProcess.startReady({
+    ...declared.variables,
+    DATABASE_URL: `${verifiedUrl()}&sslrootcert=${encodeURIComponent(certificate)}`,
+    DATABASE_STATEMENT_TIMEOUT: '60',
+    FILTER_TIMEOUT: '60',
+  });
+});
+
+const verifiedUrl = () => `${server.url.replace('127.0.0.1', 'localhost')}?sslmode=verify-full`;
+
+it('cancels the filter of a client that disconnects, on an encrypted connection [filters-of-gone-clients]', async () => {
+  const observer = await connectTo(server.url);
+  await makeFilterSlow(observer, 20_000);
+  const socket = await open(Number(new URL(trusting.origin).port));
+  const target = `/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
+  socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  await eventually(async () => (await trusting.metric('items_filters_running')) === 1 && (await runningFilters(observer)) === 1);
+  socket.destroy();
+  // Long before its time limit.
+  await eventually(async () => (await runningFilters(observer)) === 0, 10);
 });
 
 it('uses TLS and verifies the server if the URL requires it, and is not ready with a certificate that it cannot verify', async () => {
-  const DATABASE_URL = `${server.url.replace('127.0.0.1', 'localhost')}?sslmode=verify-full`;
-  const trusting = await ServiceProcess.startReady({
-    DATABASE_URL: `${DATABASE_URL}&sslrootcert=${encodeURIComponent(certificate)}`,
-  });
   expect(await server.query('SELECT FROM pg_stat_ssl WHERE ssl')).not.toEqual([]);
-  const wary = await ServiceProcess.start({ DATABASE_URL });
+  const wary = await ServiceProcess.start({ DATABASE_URL: verifiedUrl() });
   await eventually(() => wary.has('database not ready'));
   const statuses = ['readyz', 'livez'].map(async (path) => (await fetch(`${wary.origin}/${path}`)).status);
   expect(await Promise.all(statuses)).toEqual([503, 200]);
