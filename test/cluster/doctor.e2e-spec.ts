@@ -23,7 +23,9 @@ beforeAll(async () => {
   expect((await runCli(['migrate'], { DATABASE_URL: primary.url })).code).toBe(0);
   await primary.query('CREATE DATABASE model TEMPLATE postgres');
   standby = await PostgresServer.startStandby(primary);
-  pooled = await startPgBouncer(await create('pooled', LIMITS.map((limit) => `ALTER DATABASE pooled SET ${limit}`).join(';')), 2);
+  const newer = `INSERT INTO migrations (timestamp, name) VALUES (1999999999999, 'AddColours1999999999999')`;
+  const statements = [...LIMITS.map((limit) => `ALTER DATABASE pooled SET ${limit}`), newer];
+  pooled = await startPgBouncer(await create('pooled', statements.join(';')), 2);
 });
 
 /** Another database, with the migrations and what a statement made of them. @returns its URL */
@@ -98,9 +100,22 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^warn database\.extensions: pg_trgm is not .*\nfail database\.rights\.migrate: barred in schema public → Run GRANT CREATE.*$/,
   ],
   [
-    'a role that may not use the tables',
+    'a role that does not own the migrations',
+    async () => {
+      const lacks = `DELETE FROM migrations WHERE name LIKE 'AddTokenR%'`;
+      const grants = 'GRANT SELECT ON migrations TO barred; GRANT CREATE ON SCHEMA public TO barred';
+      const url = (await create('unowned', `${lacks}; ${grants}`)).replace('postgres@', 'barred@');
+      return { DATABASE_URL: url, MIGRATE_ON_START: 'false' };
+    },
+    /^warn database\.migrations: pending: .*\nwarn database\.rights\.migrate: barred in schema public → .* the role that owns the tables\.$/,
+  ],
+  [
+    'a role that may only read the tables',
     async () => ({
-      DATABASE_URL: (await create('closed', 'GRANT SELECT ON migrations TO barred')).replace('postgres@', 'barred@'),
+      DATABASE_URL: (await create('closed', 'GRANT SELECT ON ALL TABLES IN SCHEMA public TO barred')).replace(
+        'postgres@',
+        'barred@',
+      ),
     }),
     /^fail database\.rights\.use: barred in schema public → Run GRANT SELECT.*$/,
   ],
@@ -163,8 +178,8 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
 
 it('finds nothing wrong where nothing is, changes nothing, and its checks are those of the handbook [doctor-changes-nothing]', async () => {
   const empty = await create('empty');
-  const copy = Object.assign(new URL(standby.url), { pathname: 'pooled' }).href;
-  const others = { DATABASE_DIRECT_URL: primary.url, DATABASE_READ_URL: copy, REDIS_URL: redis.url };
+  const [direct, copy] = [primary, standby].map(({ url }) => Object.assign(new URL(url), { pathname: 'pooled' }).href);
+  const others = { DATABASE_DIRECT_URL: direct, DATABASE_READ_URL: copy, REDIS_URL: redis.url };
   const reports = await Promise.all([
     doctor({ DATABASE_URL: primary.url }),
     doctor({ DATABASE_URL: pooled, ...others }),
@@ -179,6 +194,7 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
     'database.clock': expect.stringMatching(/^the database is -?\d+ ms ahead/),
     'database.migrations': 'nothing to apply',
   });
+  expect(reports[1].found['database.migrations']).toBe('nothing to apply; of a newer version: AddColours1999999999999');
   const [, handbook = ''] = (await readFile('docs/operations.md', 'utf8')).split(/^## (?=Doctor$|Metrics$)/m);
   const documented = [...handbook.matchAll(/^\| `([a-z.-]+)` +\|/gm)].map(([, name = '']) => name);
   const names = new Set(['data-directory', ...reports.flatMap((report) => report.names)]);
