@@ -1,5 +1,5 @@
 import { Controller, Get, HttpStatus, Logger, Module, Post, Res, StreamableFile } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { jest } from '@jest/globals';
 import type { Response } from 'express';
@@ -52,6 +52,13 @@ class ThingsController {
   @Operation({ summary: 'Show what is not documented' })
   showUndocumented(): object {
     return { secret: 'hidden' };
+  }
+
+  @Get('excluded')
+  @ApiExcludeEndpoint()
+  @Operation({ summary: 'Show what the document leaves out', response: ThingDto })
+  showExcluded(): object {
+    return { id: newId(), secret: 'hidden' };
   }
 
   @Get('removed')
@@ -108,6 +115,10 @@ describe('in production', () => {
   it('contain the documented properties and no other column, on any level [response-whitelist]', async () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('contain nothing if the document leaves the operation out', async () => {
+    expect((await get('/excluded')).body).toEqual({});
   });
 
   it('are stored and repeated as the client got them [stored-as-sent]', async () => {

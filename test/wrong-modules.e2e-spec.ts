@@ -1,4 +1,18 @@
-import { All, applyDecorators, Body, Controller, Get, Module, Param, Post, Put, Query, Res, type Type } from '@nestjs/common';
+import {
+  All,
+  applyDecorators,
+  Body,
+  Controller,
+  createParamDecorator,
+  Get,
+  Module,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+  type Type,
+} from '@nestjs/common';
 import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { Response } from 'express';
@@ -377,6 +391,17 @@ it.each<[string, Type, string]>([
   ],
 ])('does not start with %s [start-names]', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);
+});
+
+it('starts with decorators of parameters, for any keys that Nest gives them', async () => {
+  @Controller('things')
+  class ManyController {
+    readMany(..._values: unknown[]): void {}
+  }
+  for (let index = 0; index < 100; index += 1) createParamDecorator(() => index)()(ManyController.prototype, 'readMany', index);
+  const handler = Object.getOwnPropertyDescriptor(ManyController.prototype, 'readMany');
+  if (handler) reading('many')(ManyController.prototype, 'readMany', handler);
+  expect(await refusal({ controllers: [ManyController] })).toBe('it starts');
 });
 
 it('fails with 500 when a route without a token asks for the caller', async () => {
