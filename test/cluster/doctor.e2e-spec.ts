@@ -145,6 +145,11 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/,
   ],
   [
+    'a database that Redis lacks',
+    () => ({ REDIS_URL: `${redis.url}/99` }),
+    /^fail limiter\.connection: .*DB index is out of range.*$/,
+  ],
+  [
     'a Redis user that may not run scripts',
     async () => {
       await redis.command('ACL', 'SETUSER', 'barred', 'on', 'nopass', '~*', '+@all', '-@scripting');

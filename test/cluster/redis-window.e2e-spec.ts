@@ -118,6 +118,21 @@ afterAll(() => connection.disconnect());
 
 it.each(Object.entries(properties))('%s', (_name, show) => show());
 
+it('counts in no other database than that of the URL', async () => {
+  const location = parseRedisUrl(new URL('/9999', process.env['TEST_REDIS_URL']).href);
+  if (!location) throw new Error('This is not the URL of a Redis.');
+  const errors: string[] = [];
+  const lost = createRedis(location).on('error', ({ message }: Error) => errors.push(message));
+  const window = new RedisWindow(lost, prefix);
+  try {
+    await expect(lost.connect().then(() => window.hit('token', 1, LENGTH))).rejects.toThrow();
+    await expect(window.hit('token', 1, LENGTH)).rejects.toThrow();
+    expect([await times(), errors[0]]).toEqual([[], expect.stringContaining('DB index is out of range')]);
+  } finally {
+    lost.disconnect();
+  }
+});
+
 describe('a property is lost when the script has', () => {
   it.each([
     ['+ time[2]', ''],

@@ -43,14 +43,25 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
     });
   }
   if (kind === 'single') {
-    return new Redis({ ...server, ...nodes[0] });
+    return requireDatabase(new Redis({ ...server, ...nodes[0] }));
   }
-  return new Redis({
-    ...server,
-    sentinels: nodes,
-    sentinelRetryStrategy: never,
-    sentinelCommandTimeout: TIMES.connect,
-    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+  return requireDatabase(
+    new Redis({
+      ...server,
+      sentinels: nodes,
+      sentinelRetryStrategy: never,
+      sentinelCommandTimeout: TIMES.connect,
+      ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    }),
+  );
+}
+
+/** Ends the connection if its database cannot be selected: ioredis would go on in database 0. */
+function requireDatabase(connection: Redis): Redis {
+  return connection.on('error', ({ command }: Error & { command?: { name: string } }) => {
+    if (command?.name === 'select') {
+      connection.disconnect();
+    }
   });
 }
 
