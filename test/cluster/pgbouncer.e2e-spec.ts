@@ -7,6 +7,7 @@ import { runCli, ServiceProcess } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
 import { eventually } from '../support/eventually.js';
 import { query } from '../support/query.js';
+import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { declareToken, issueToken } from '../support/tokens.js';
 
@@ -23,7 +24,8 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const url = databaseUrlOf(database);
   pooled = await startPgBouncer(url, POOL_SIZE);
-  environment = { DATABASE_URL: pooled, DATABASE_DIRECT_URL: url };
+  const limits = { FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' };
+  environment = { ...limits, DATABASE_URL: pooled, DATABASE_DIRECT_URL: url };
 });
 
 it('migrates and issues a token through the direct URL, without the pooler [pgbouncer-works]', async () => {
@@ -49,6 +51,22 @@ it('serves many requests over two connections, and repeats the response of a key
   const replies = await once;
   expect(new Set(replies.map((reply) => `${reply.status} ${reply.body}`))).toEqual(new Set([`201 ${replies[0]?.body}`]));
   expect(replies.filter((reply) => reply.headers['idempotent-replayed'] === 'true')).toHaveLength(19);
+});
+
+it('cancels the filter of a client that disconnects [filters-of-gone-clients]', async () => {
+  const direct = await connectTo(databaseUrlOf(database));
+  await makeFilterSlow(direct, 20_000);
+  const [origin = ''] = cluster.processes.map((each) => each.origin);
+  const abort = new AbortController();
+  const init = { headers: { Authorization: `Bearer ${token}` }, signal: abort.signal };
+  const list = fetch(`${origin}/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`, init);
+  const aborted = expect(list).rejects.toThrow('aborted');
+  await eventually(async () => (await runningFilters(direct)) === 1);
+  abort.abort();
+  await aborted;
+  await eventually(async () => (await runningFilters(direct)) === 0, 10);
+  expect((await cluster.client(token).list(`filter=${encodeURIComponent('name == "once"')}`)).status).toBe(200);
+  await direct.end();
 });
 
 it('leaves no setting, lock or transaction on connections that others use', async () => {
