@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
@@ -289,15 +291,31 @@ describe('an access token', () => {
     expect([(await new Api(replaced.origin, token).list()).status, (await replaced.list()).status]).toEqual([401, 200]);
   });
 
-  it('gets its own verdict when it is looked up together with others', async () => {
+  it('that is over is refused with the reason and its id', async () => {
+    const { expired, revoked, rotated } = credentials;
+    for (const [reason, token] of Object.entries({ expired, revoked, rotated })) {
+      expect(await tokens.verify(token)).toEqual({ refused: reason, tokenId: await idOf(reason) });
+    }
+  });
+
+  it('gets its own verdict when it is looked up together with others, in one statement, as is the record of their use', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `at once ${index}`);
     const issued = await Promise.all(names.map((name) => tokens.issue({ name }, TESTER)));
     await tokens.revoke({ id: await idOf('at once 3') }, TESTER);
+    const observed = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
     const verdicts = await Promise.all(
       [generateToken(), ...issued.map(({ token }) => token)].map((token) => tokens.verify(token)),
     );
     const refusals = verdicts.map((verdict) => ('refused' in verdict ? verdict.refused : undefined));
     expect(refusals).toEqual(['unknown', ...names.map((name) => (name === 'at once 3' ? 'revoked' : undefined))]);
+    const count = (word: string) =>
+      observed.mock.calls.filter(([text]) => text.trimStart().startsWith(word) && text.includes('access_tokens')).length;
+    expect(count('SELECT')).toBe(1);
+    const used = async () => (await tokens.list()).filter(({ name, lastUsedOn }) => names.includes(name) && lastUsedOn !== null);
+    await eventually(async () => (await used()).length === names.length - 1);
+    expect(count('UPDATE')).toBe(1);
+    observed.mockRestore();
+    expect((await used()).map(({ name }) => name)).not.toContain('at once 3');
   });
 
   it('is stored as a digest, with the day of its last use [tokens-stored-hashed]', async () => {
