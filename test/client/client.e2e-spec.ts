@@ -152,6 +152,18 @@ describe('a walk', () => {
     expect(await take(walk(listItems, { client, query: { ...query, cursor } }))).toEqual({ names: EVEN.slice(100) });
   });
 
+  it('takes any operation with pages', async () => {
+    const client = connect();
+    // As generated code has it for a list that another team adds.
+    const listNames = (options: { query?: { cursor?: string; limit?: number } }) =>
+      client.get<{ 200: { items: { name: string }[]; nextCursor?: string } }, unknown, true>({
+        security: [{ scheme: 'bearer', type: 'http' }],
+        url: '/v1/items',
+        ...options,
+      });
+    expect((await take(walk(listNames, { query: { limit: 100 } }))).names).toHaveLength(500);
+  });
+
   it('asks for nothing more when it is left', async () => {
     for await (const { name } of walk(listItems, { client: connect(), query })) {
       if (name === EVEN[99]) break;
@@ -175,11 +187,13 @@ describe('a walk', () => {
   });
 
   it.each([
-    ['leads to itself', '{"items":[],"nextCursor":"same"}', 2],
-    ['has no items', '{"data":[]}', 1],
-  ])('ends at a response that is no page, as it %s', async (_case, body, requests) => {
-    gateway.decide = () => ({ status: 200, headers: { 'Content-Type': 'application/json' }, body });
-    expect((await take(walk(listItems, { client: connect() }))).error).toMatchObject({ name: 'TypeError' });
+    ['leads to itself', 'application/json', '{"items":[],"nextCursor":"same"}', 'TypeError', 2],
+    ['has no items', 'application/json', '{"data":[]}', 'TypeError', 1],
+    ['is nothing', 'application/json', 'null', 'TypeError', 1],
+    ['is a page of HTML', 'text/html', '<p>Please log in.</p>', 'SyntaxError', 1],
+  ])('ends at a response that is no page, as it %s', async (_case, type, body, name, requests) => {
+    gateway.decide = () => ({ status: 200, headers: { 'Content-Type': type }, body });
+    expect((await take(walk(listItems, { client: connect() }))).error).toMatchObject({ name });
     expect(gateway.keys).toHaveLength(requests);
   });
 });
