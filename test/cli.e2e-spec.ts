@@ -46,6 +46,11 @@ describe('token', () => {
 
     const listed = await cli('token', 'list');
     const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split(/ {2,}/));
+    const columns = listed.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.search(/TOKEN|items_…/));
+    expect(columns).toEqual(columns.map(() => columns[0]));
     ids.revoked = first[0] ?? '';
     ids.reader = second[0] ?? '';
     expect(head).toEqual(['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES']);
@@ -136,6 +141,14 @@ describe('token', () => {
     const { code, stdout, stderr } = await cli('token', 'issue', '--name', 'x', '--scope', 'items:read', misplaced);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('There is no scope ***. The scopes are items:read, items:write.');
+  });
+
+  it('rotate takes an overlap of nothing, and a lifetime without an end', async () => {
+    const ended = ['--overlap', '0h', '--expires', 'never'];
+    const { stderr } = await runCli(['token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91', ...ended], environment);
+    expect(stderr).toBe(
+      'The token 0190163d-8694-739b-aea5-966c26f8ad91 is unknown. Rotate a token that is in use, see `token list`, or issue a new one.\n',
+    );
   });
 
   it.each([
