@@ -30,6 +30,12 @@ it.each([...overlays.flatMap(([, { all }]) => all), secret].map((document) => [d
   },
 );
 
+it('the check finds unknown fields and versions', () => {
+  const { deployment } = production;
+  expect(() => expectKnown(Object.assign({ spce: {} }, deployment))).toThrow();
+  expect(() => expectKnown({ ...deployment, apiVersion: 'apps/v1beta1' })).toThrow();
+});
+
 describe.each(overlays)('%s', (_overlay, manifests) => {
   const { deployment, pod } = manifests;
   const container = containerOf(pod);
