@@ -7,7 +7,7 @@ import { eventually } from './support/eventually.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { ServiceProcess } from './support/process.js';
 import { startMeasured } from './support/scrape.js';
-import { startService } from './support/service.js';
+import { startService, TESTER } from './support/service.js';
 import { SigningKey } from './support/signing-key.js';
 import { createTestDatabase } from './support/test-database.js';
 import { issueToken } from './support/tokens.js';
@@ -125,6 +125,34 @@ describe('a flood of bad tokens', () => {
       expect(new Set(statuses)).toEqual(new Set([200]));
     },
   );
+
+  it('costs one look-up of a token for all requests that send it at the same time', async () => {
+    const { token } = await service.newClient();
+    lookUps.mock.calls.length = 0;
+    const restore = slowDown(200);
+    const began = performance.now();
+    const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(token, '192.0.2.8')));
+    restore();
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    // On a busy machine, some arrive after the time of the cache.
+    expect(lookUps.mock.calls.length).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 500));
+  });
+
+  it('costs no look-ups of a token that was valid and is revoked, after the one that shows this [failures-without-query]', async () => {
+    const { token } = await service.newClient();
+    expect(await statusOf(token, '192.0.2.9')).toBe(200);
+    await service.app.get(AccessTokensService).revoke({ token }, TESTER);
+    await eventually(async () => (await statusOf(token, '192.0.2.9')) === 401);
+    const spent = await refusals('budget');
+    await eventually(async () => {
+      await Promise.all(Array.from({ length: BURST }, () => statusOf(generateToken(), '192.0.2.9')));
+      return (await refusals('budget')) > spent;
+    });
+    const revoked = await refusals('revoked');
+    const began = performance.now();
+    for (let sent = 0; sent < 30; sent += 1) expect(await statusOf(token, '192.0.2.9')).toBe(401);
+    expect((await refusals('revoked')) - revoked).toBeLessThanOrEqual(1 + (RATE * (performance.now() - began)) / 1000);
+  });
 
   it('refuses at its address only, also a token that another address sends at the same time', async () => {
     const { token } = await service.newClient();
