@@ -11,8 +11,8 @@ const endpoints = new Map<string, 'discovery' | 'keys'>([
 /** Media types of the responses, which requests must accept: the Kubernetes API server requires that. */
 const mediaTypes = { discovery: 'application/json', keys: 'application/jwk-set+json' };
 
-/** Failures: no connection, no response, half a response, 500, a redirect to the correct URL, or an invalid body. */
-export type ProviderFault = 'away' | 'silent' | 'half' | 'error' | 'redirect' | { body: string };
+/** Failures: no connection, no response, half or a late response, 500, a redirect to the correct URL, or an invalid body. */
+export type ProviderFault = 'away' | 'silent' | 'half' | 'error' | 'redirect' | { body: string } | { milliseconds: number };
 
 /** How a JWT is signed. */
 export interface Signing {
@@ -105,6 +105,8 @@ export class IdentityProvider {
       response.writeHead(302, { Location: `/elsewhere${path}` }).end(body);
     } else if (fault === 'half') {
       response.writeHead(200).write(body.slice(0, body.length / 2));
+    } else if (typeof fault === 'object' && 'milliseconds' in fault) {
+      setTimeout(() => response.writeHead(200).end(body), fault.milliseconds);
     } else if (fault !== 'silent') {
       response.writeHead(200).end(fault?.body ?? body);
     }

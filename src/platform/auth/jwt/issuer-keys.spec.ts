@@ -156,6 +156,30 @@ it.each(FAULTS)(
   },
 );
 
+it.each<ProviderFault>(['silent', 'half', 'redirect', { milliseconds: 2000 }, ...BODIES])(
+  'keeps known keys valid while the key set alone is not to be had: %j [issuer-keys-kept]',
+  async (fault) => {
+    const service = open({ deadline: 200, pause: 50 }, { AUTH_JWT_JWKS_URL: provider.keysUrl });
+    const known = await provider.sign();
+    await eventually(async () => (await service.refusal(known)) === undefined);
+    const fetched = await service.fetches('success');
+    provider.use([await SigningKey.generate('ES256')]);
+    const unknown = await provider.sign({}, { alg: 'ES256' });
+    provider.fault = fault;
+    await eventually(async () => (await service.refusal(unknown)) === 'jwt-key' && (await service.fetches('failure')) > 1);
+    expect([await service.refusal(known), await service.fetches('success')]).toEqual([undefined, fetched]);
+    provider.fault = undefined;
+    await eventually(async () => (await service.refusal(unknown)) === undefined);
+  },
+);
+
+it('has one time limit for the metadata and the key set', async () => {
+  provider.fault = { milliseconds: 600 };
+  expect(await open({ deadline: 1000 }).refusal(provider.sign())).toBe('jwt-key');
+  expect(provider.requests).toMatchObject({ discovery: 1, keys: 1 });
+  expect(warnings()).toEqual([expect.stringContaining('timeout')]);
+});
+
 it('logs a failed fetch with its URL, without the query', async () => {
   provider.fault = 'error';
   expect(await open({}, { AUTH_JWT_JWKS_URL: `${provider.keysUrl}?code=hunter2` }).refusal(provider.sign())).toBe('jwt-key');
