@@ -43,6 +43,12 @@ it.each([
   }
 });
 
+it('names the first 100 invalid lines of a file of another format, and hides none behind another', () => {
+  const { faults } = parseTokensFile(`ci\nfine:${other}\nx\n${'y\n'.repeat(10_000)}`);
+  expect(faults).toHaveLength(100);
+  expect(faults.map((fault) => fault.split(' ')[1]).slice(0, 3)).toEqual(['1', '3', '4']);
+});
+
 describe('the file', () => {
   let path: string;
   let tokens: DeclaredTokens;
@@ -74,6 +80,13 @@ describe('the file', () => {
     await expect(start).rejects.toThrow(reason);
   });
 
+  it('may have 1 MiB', async () => {
+    const line = `\nci:${token}`;
+    await replace('#'.repeat(1024 * 1024 - line.length) + line);
+    await tokens.start(20);
+    expect(tokens.tokens.has(digestOf(token))).toBe(true);
+  });
+
   it.each<[string, () => Promise<void>, RegExp]>([
     ['is gone', () => rm(path), /cannot be read: ENOENT/],
     ['is too large', () => truncate(path, 1024 * 1024 + 1), /cannot be read: It must be/],
@@ -91,6 +104,37 @@ describe('the file', () => {
     await eventually(() => tokens.tokens.size === 1);
     expect(tokens.tokens.has(digestOf(token))).toBe(true);
     error.mockRestore();
+  });
+
+  it('logs every other error, and accepts the same content again', async () => {
+    const error = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    await replace(`ci:${token}`);
+    // The reads of the test are the only ones.
+    await tokens.start(2 ** 31 - 1);
+    const logged: unknown[] = [];
+    for (const content of ['hunter2', `a:${other}\nb:${other}`, `ci:${token}`, 'hunter2']) {
+      await replace(content);
+      for (let read = 0; read < 3; read += 1) await tokens.readAgain(path);
+      logged.push(error.mock.calls.splice(0).flatMap(([line]) => (line as { faults: string[] }).faults));
+      expect([...tokens.tokens.keys()]).toEqual([digestOf(token)]);
+    }
+    error.mockRestore();
+    const [needs, repeats] = [expect.stringMatching(/^line 1 needs/), expect.stringMatching(/^line 2 repeats/)];
+    expect(logged).toEqual([[needs], [repeats], [], [needs]]);
+    expect(JSON.stringify(logged)).not.toContain('hunter2');
+  });
+
+  it('may revoke all tokens, and is no longer read after the shutdown', async () => {
+    await replace(`ci:${token}`);
+    await tokens.start(10);
+    await replace('# none');
+    await eventually(() => tokens.tokens.size === 0);
+    tokens.onApplicationShutdown();
+    // A read may be under way.
+    await delay(50);
+    await replace(`ci:${token}`);
+    await delay(200);
+    expect(tokens.tokens.size).toBe(0);
   });
 
   it('ignores a file that is still being written', async () => {
