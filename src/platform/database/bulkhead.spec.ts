@@ -32,6 +32,19 @@ describe('a bulkhead', () => {
     expect(started).toEqual(order);
   });
 
+  it('refuses tasks that waited too long, and gives their slots to others, as those of tasks that failed', async () => {
+    const bulkhead = new Bulkhead({ total: 2, perKey: 1, wait: 20 });
+    const { started, ends, results } = tasks(bulkhead, 'aaab');
+    expect(await Promise.allSettled(results.slice(1, 3))).toMatchObject([1, 2].map(() => ({ reason: new Error('full') })));
+    expect([started, bulkhead.running, bulkhead.queued, bulkhead.pendingOf('a')]).toEqual([[0, 3], 2, 0, 1]);
+    for (const end of Object.values(ends)) end();
+    await Promise.all([results[0], results[3]]);
+    const run = (task: () => Promise<string>) => bulkhead.run('a', task, () => new Error('full'));
+    const outcomes = [run(() => Promise.reject(new Error('broken'))), run(() => Promise.resolve('next'))];
+    expect(await Promise.allSettled(outcomes)).toMatchObject([{ reason: new Error('broken') }, { value: 'next' }]);
+    expect([bulkhead.running, bulkhead.queued, bulkhead.pendingOf('a')]).toEqual([0, 0, 0]);
+  });
+
   it('starts tasks of a lower rank first, and counts those that run or wait', async () => {
     const ranks: Record<string, number> = { a: 2, b: 1, c: 0 };
     const bulkhead = new Bulkhead({ total: 1, perKey: 1, wait: 60_000, rank: (key) => ranks[key] ?? 0 });
