@@ -5,6 +5,7 @@ import { doctor, preload } from './support/doctor.js';
 import { freePort } from './support/free-port.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { runCli, ServiceProcess } from './support/process.js';
+import { redisOfVersion, refusingPostgres } from './support/refusing-servers.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
 import { declareToken } from './support/tokens.js';
 
@@ -99,6 +100,25 @@ it('reads a file .env with a byte order mark, and refuses one that is not text i
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail {2}configuration {2}The file \.env cannot be read: make it a text file in UTF-8 /);
   }
+});
+
+it('shows no control characters of a server, which could change the terminal', async () => {
+  const port = await refusingPostgres('barred\u{1b}[2J\r\u{7}\u{202e}\u{9b} here');
+  const away = { DATABASE_URL: `postgres://user:canary@127.0.0.1:${port}/x`, PORT: '0', METRICS_PORT: '0' };
+  const { code, stdout, stderr } = await runCli(['doctor'], away);
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout).toMatch(/^fail {2}database\.connection .*barred\ufffd\[2J\ufffd{4} here/m);
+  expect(stdout).not.toMatch(/[^\P{C}\n]|canary/u);
+});
+
+it('compares the version of Redis by its numbers', async () => {
+  const found = async (version: string) => {
+    const redis = { DATA_DIR, REDIS_URL: `redis://127.0.0.1:${await redisOfVersion(version)}` };
+    return (await doctor(redis)).faults;
+  };
+  const [old, later] = await Promise.all(['6.0.20', '10.0.0'].map(found));
+  expect(old).toMatch(/^warn limiter\.server: 6\.0\.20, master, .* → Use the master of Redis 6\.2 or newer, .*$/);
+  expect(later).toBe('');
 });
 
 it("fetches the issuer's keys", async () => {

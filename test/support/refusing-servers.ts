@@ -15,10 +15,10 @@ export function silentServer(): Promise<number> {
 }
 
 /** A PostgreSQL that asks for the password and refuses it (PostgreSQL manual, "Message Flow"). @returns its port */
-export function refusingPostgres(): Promise<number> {
+export function refusingPostgres(message = 'password authentication failed'): Promise<number> {
   const PASSWORD_MESSAGE = 'p'.charCodeAt(0);
   const askForPassword = Buffer.from('R\0\0\0\x08\0\0\0\x03');
-  const refusal = postgresError('28P01', 'password authentication failed');
+  const refusal = postgresError('28P01', message);
   return serve((data, socket) => (data[0] === PASSWORD_MESSAGE ? socket.end(refusal) : socket.write(askForPassword)));
 }
 
@@ -40,5 +40,15 @@ export function refusingRedis(): Promise<number> {
       const quoted = args.map((text) => `'${text}' `).join('');
       socket.write(`-ERR unknown command '${name}', with args beginning with: ${quoted}\r\n`);
     }
+  });
+}
+
+/** A Redis of another version, which takes each script for the rate limit's. @returns its port */
+export function redisOfVersion(version: string): Promise<number> {
+  const info = `redis_version:${version}\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n`;
+  const responses: Record<string, string> = { info: `$${info.length}\r\n${info}\r\n`, evalsha: '*3\r\n:0\r\n:0\r\n:0\r\n' };
+  return serve((data, socket) => {
+    const [, ...commands] = data.toString().split(/^\*\d+\r\n/m);
+    for (const command of commands) socket.write(responses[command.split('\r\n')[1]?.toLowerCase() ?? ''] ?? '+OK\r\n');
   });
 }
