@@ -98,10 +98,16 @@ void [
   () => defineFilter(Book, { pages: { type: 'string', unindexed } }, {}),
   // @ts-expect-error the values that it can have are missing
   () => defineFilter(Book, { size: { type: 'enum', unindexed } }, {}),
+  // @ts-expect-error one value at least
+  () => defineFilter(Book, { size: { type: 'enum', values: [], unindexed } }, {}),
   // @ts-expect-error the size is never medium
   () => defineFilter(Book, { size: { type: 'enum', values: ['small', 'medium'], unindexed } }, {}),
   // @ts-expect-error the title can be any text
   () => defineFilter(Book, { title: { type: 'enum', values: ['a'], unindexed } }, {}),
+  // @ts-expect-error only an enum has values
+  () => defineFilter(Book, { pages: { type: 'int', values: ['1'], unindexed } }, {}),
+  // @ts-expect-error the title is text
+  () => defineFilter(Book, { title: { type: 'creationTime', unindexed } }, {}),
   // @ts-expect-error whether an index finds its rows must be said
   () => defineFilter(Book, { title: { type: 'string' } }, {}),
   // @ts-expect-error one index at least
