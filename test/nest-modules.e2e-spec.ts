@@ -469,6 +469,24 @@ describe('a transaction', () => {
     expect(kept.map(({ name }) => name)).toEqual(['part 1', 'part 2', 'part 3']);
   });
 
+  it('may contain savepoints that begin at the same time: one that fails undoes nothing of the others [transaction-savepoint]', async () => {
+    const names = ['sibling 1', 'sibling 2', 'sibling 3', 'sibling 4'];
+    const outcomes = await database.transaction(() =>
+      Promise.allSettled(
+        names.map((name, index) =>
+          database.transaction(async () => {
+            await items.insert(named(name));
+            await items.update({ name }, { description: 'written twice' });
+            await (index % 2 && undone());
+          }),
+        ),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected']);
+    const kept = await items.find({ where: { name: Like('sibling%') }, order: { name: 'ASC' } });
+    expect(kept).toMatchObject(['sibling 1', 'sibling 3'].map((name) => ({ name, description: 'written twice' })));
+  });
+
   it('cannot continue after a failed statement', async () => {
     const ignoring = database.transaction(async () => {
       await items.query('SELECT nothing').catch(() => undefined);

@@ -57,6 +57,13 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
   {
+    guarantee: 'transaction-savepoint',
+    file: 'src/platform/database/transactions.ts',
+    search: 'outer.nested = running.catch(() => undefined);',
+    replace: '',
+    tests: ['test/nest-modules.e2e-spec.ts'],
+  },
+  {
     guarantee: 'transaction-late-statements',
     file: 'src/platform/database/transactions.ts',
     search: 'await endOfTurn();',

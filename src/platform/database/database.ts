@@ -44,7 +44,7 @@ export class Database implements OnApplicationShutdown {
 
   /**
    * Runs work in a transaction that includes all statements of injected repositories and begins with the first one. A nested
-   * transaction is a savepoint: await each before the next. If the connection is lost during the commit, the result is unknown.
+   * transaction is a savepoint; several run one after the other. If the connection is lost during the commit, the result is unknown.
    *
    * @param ends - statements that are sent together with its first and last one
    */

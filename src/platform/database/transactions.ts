@@ -10,6 +10,8 @@ interface Transaction {
   readonly dataSource: DataSource;
   readonly runner: QueryRunner;
   readonly onCommit: (() => void)[];
+  /** Ends with the latest nested transaction: of savepoints side by side, TypeORM would end the wrong one. */
+  nested: Promise<unknown>;
 }
 
 const transactions = new AsyncLocalStorage<Transaction>();
@@ -89,7 +91,7 @@ export async function runTransaction<T>(
     await endOfTurn();
   };
   try {
-    result = await transactions.run({ dataSource, runner, onCommit }, work);
+    result = await transactions.run({ dataSource, runner, onCommit, nested: Promise.resolve() }, work);
     await (ends.end && connect());
     await end();
     if (begun) {
@@ -107,7 +109,7 @@ export async function runTransaction<T>(
   return result;
 }
 
-/** Runs a savepoint of a transaction. */
+/** Runs a savepoint of a transaction, after those that began before. */
 async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin, end }: TransactionEnds<T>): Promise<T> {
   const onCommit: (() => void)[] = [];
   const sendHere = sendBy(outer.runner);
@@ -117,7 +119,10 @@ async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin,
     await end?.(sendHere, result);
     return result;
   };
-  const result = await transactions.run({ ...outer, onCommit }, () => outer.dataSource.transaction(nested));
+  const transaction = { ...outer, onCommit, nested: Promise.resolve() };
+  const running = outer.nested.then(() => transactions.run(transaction, () => outer.dataSource.transaction(nested)));
+  outer.nested = running.catch(() => undefined);
+  const result = await running;
   outer.onCommit.push(...onCommit);
   return result;
 }
