@@ -60,8 +60,13 @@ export class Workspace {
     return () => this.write(mutant.file, original);
   }
 
-  /** Runs the tests of these files whose names match. @param seconds - after which it is stopped, and has failed */
-  async run(files: readonly string[], pattern: string, seconds: number): Promise<Run> {
+  /**
+   * Runs the tests of these files whose names match.
+   *
+   * @param seconds - after which it is stopped, and has failed
+   * @param variables - for the tests
+   */
+  async run(files: readonly string[], pattern: string, seconds: number, variables: NodeJS.ProcessEnv = {}): Promise<Run> {
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     const output = join(this.temporary, 'results.json');
@@ -69,7 +74,7 @@ export class Workspace {
     const cache = ['--cacheDirectory', join(this.directory, '.cache')];
     const child = spawn(process.execPath, [...JEST, ...cache, ...options, '--runTestsByPath', ...files], {
       cwd: this.directory,
-      env: { ...process.env, TMPDIR: this.temporary, TEST_DATABASES_SHARED: 'true' },
+      env: { ...process.env, TMPDIR: this.temporary, TEST_DATABASES_SHARED: 'true', ...variables },
       stdio: 'ignore',
       detached: true,
     });

@@ -59,7 +59,7 @@ function mutate(paths: readonly string[], tests: string, options: readonly strin
   // Outside of the project, where neither Jest nor an editor finds the copy.
   const copy = mkdtempSync(join(tmpdir(), 'stryker-'));
   const args = ['run', join(folder, 'stryker.config.json'), '--tempDirName', copy, '--mutate', paths.join(), ...options];
-  const env = { ...process.env, MUTATION_TESTS: `src/platform/${tests}.spec.ts` };
+  const env = { ...process.env, MUTATION_TESTS: `src/platform/${tests}.spec.ts`, TEST_PATIENCE: '5' };
   execFileSync(process.execPath, [stryker, ...args], { cwd: root, env, stdio: 'inherit' });
   const report = JSON.parse(readFileSync(join(root, 'reports/mutation.json'), 'utf8')) as { files: Record<string, MutatedFile> };
   return report.files;
