@@ -15,7 +15,7 @@ import { type Service, startService } from '../support/service.js';
 @Module({ imports: [AppModule, WidgetsModule] })
 class TwoFeaturesModule {}
 
-/** The colours of statuses. */
+/** The colors of statuses. */
 const COLORS = {
   light: { success: 'rgb(20, 113, 63)', failure: 'rgb(179, 38, 30)' },
   dark: { success: 'rgb(111, 220, 156)', failure: 'rgb(255, 154, 148)' },
@@ -159,7 +159,7 @@ const SCREENS = (['light', 'dark'] as const).flatMap((colorScheme) => [
   { colorScheme, viewport: { width: 390, height: 844 } },
 ]);
 
-describe.each(SCREENS)('in $colorScheme colours, on $viewport.width pixels,', ({ colorScheme, viewport }) => {
+describe.each(SCREENS)('in $colorScheme colors, on $viewport.width pixels,', ({ colorScheme, viewport }) => {
   let reader: Visitor;
 
   beforeEach(async () => {

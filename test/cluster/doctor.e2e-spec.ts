@@ -23,7 +23,7 @@ beforeAll(async () => {
   expect((await runCli(['migrate'], { DATABASE_URL: primary.url })).code).toBe(0);
   await primary.query('CREATE DATABASE model TEMPLATE postgres');
   standby = await PostgresServer.startStandby(primary);
-  const newer = `INSERT INTO migrations (timestamp, name) VALUES (1999999999999, 'AddColours1999999999999')`;
+  const newer = `INSERT INTO migrations (timestamp, name) VALUES (1999999999999, 'AddColors1999999999999')`;
   const statements = [...LIMITS.map((limit) => `ALTER DATABASE pooled SET ${limit}`), newer];
   pooled = await startPgBouncer(await create('pooled', statements.join(';')), 2);
 });
@@ -199,7 +199,7 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
     'database.clock': expect.stringMatching(/^the database is -?\d+ ms ahead/),
     'database.migrations': 'nothing to apply',
   });
-  expect(reports[1].found['database.migrations']).toBe('nothing to apply; of a newer version: AddColours1999999999999');
+  expect(reports[1].found['database.migrations']).toBe('nothing to apply; of a newer version: AddColors1999999999999');
   const [, handbook = ''] = (await readFile('docs/operations.md', 'utf8')).split(/^## (?=Doctor$|Metrics$)/m);
   const documented = [...handbook.matchAll(/^\| `([a-z.-]+)` +\|/gm)].map(([, name = '']) => name);
   const names = new Set(['data-directory', ...reports.flatMap((report) => report.names)]);
