@@ -52,7 +52,7 @@ export class Visitor {
     }, options);
   }
 
-  /** Leaves a picture of the whole page in `test-output`. @param name - with the width and the colours added */
+  /** Leaves a picture of the whole page in `test-output`. @param name - with the width and the colors added */
   async picture(name: string): Promise<void> {
     const isDark = await this.page.evaluate<boolean>('matchMedia("(prefers-color-scheme: dark)").matches');
     const file = `${name}-${this.page.viewportSize()?.width}-${isDark ? 'dark' : 'light'}.png`;
