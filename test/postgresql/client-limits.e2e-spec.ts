@@ -54,7 +54,8 @@ beforeAll(async () => {
   for (let count = 0; count < 100; count += 1) {
     await client.query('INSERT INTO items VALUES ($1, $2, $3)', [newId(), 'x', '😀'.repeat(4096)]);
   }
-  [usual, stalling] = await Promise.all([start(), start()]);
+  // Connections without a request stay open until the last test.
+  [usual, stalling] = await Promise.all([start(), start({ KEEP_ALIVE_TIMEOUT: '3600' })]);
   awaited = await Promise.all(Array.from({ length: 4 }, () => open(stalling.port)));
   const [stalled, , kept, slow] = awaited;
   stalled?.pause().write(get(LARGE, token).repeat(8));
