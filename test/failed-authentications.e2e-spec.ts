@@ -106,7 +106,7 @@ describe('a flood of bad tokens', () => {
       await Promise.all(Array.from({ length: 10 }, () => statusOf(generateToken(), address)));
     }
     const restore = slowDown();
-    const statuses = await Promise.all(Array.from({ length: 20 * BURST }, () => statusOf(generateToken(), address)));
+    const statuses = await Promise.all(Array.from({ length: 5 * BURST }, () => statusOf(generateToken(), address)));
     restore();
     expect(new Set(statuses)).toEqual(new Set([401]));
     expect((await refusals('unknown')) - before).toBeLessThanOrEqual(BURST + (RATE * (performance.now() - began)) / 1000);
