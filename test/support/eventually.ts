@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Seconds; fewer where the code is broken on purpose. */
-const PATIENCE = Number(process.env['TEST_PATIENCE'] ?? 60);
+export const PATIENCE = Number(process.env['TEST_PATIENCE'] ?? 60);
 
 /** Waits for a condition, for at most so many seconds. */
 export async function eventually(isSo: () => Promise<boolean> | boolean, maxWait = PATIENCE): Promise<void> {

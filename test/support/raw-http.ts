@@ -1,10 +1,11 @@
 import { connect } from 'node:net';
+import { PATIENCE } from './eventually.js';
 
 /** Milliseconds without a byte after which a response counts as whole. */
 const SILENCE = 2000;
 
 /** The same before the first byte. */
-const FIRST_SILENCE = 30_000;
+const FIRST_SILENCE = PATIENCE * 500;
 
 /** Everything that was received until the server closed the connection. */
 export interface RawAnswer {
