@@ -52,8 +52,9 @@ export class Visitor {
     }, options);
   }
 
-  /** Leaves a picture of the whole page in `test-output`. @param name - with the width and the colors added */
+  /** Leaves a picture of the whole page in `test-output` if `TEST_PICTURES` is set. @param name - with the width and the colors added */
   async picture(name: string): Promise<void> {
+    if (process.env['TEST_PICTURES'] === undefined) return;
     const isDark = await this.page.evaluate<boolean>('matchMedia("(prefers-color-scheme: dark)").matches');
     const file = `${name}-${this.page.viewportSize()?.width}-${isDark ? 'dark' : 'light'}.png`;
     await this.page.screenshot({ path: `test-output/screenshots/${file}`, fullPage: true });
