@@ -16,7 +16,7 @@ beforeAll(async () => {
   shared = await SharedLimit.start(redis.url, LIMIT, WINDOW / 1000);
 });
 
-it('admits exactly 100 requests of a token over four processes, also after refusing many, and stores no token [replicas-share]', async () => {
+it('admits exactly 100 requests of a token over four processes, also after refusing many, and stores no token [replicas-share] [limit-sliding]', async () => {
   const client = await shared.expectShared();
   expect(statusesOf(await burst(client, LIMIT))).toEqual({ 429: LIMIT });
   for (const name of (await redis.command('KEYS', '*')) as string[]) {

@@ -2,6 +2,13 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'input-never-sql',
+    file: 'src/platform/lists/filter/condition.ts',
+    search: 'LIKE ${sql.parameter(`%${pattern}%`)}`,\n  startsWith',
+    replace: "LIKE '%${pattern.replaceAll(\"'\", \"''\")}%'`,\n  startsWith",
+    tests: ['test/hostile-input.e2e-spec.ts'],
+  },
+  {
     guarantee: 'filter-code-point',
     file: 'src/platform/lists/filter/condition.ts',
     search: '`${column} COLLATE "C"`',
