@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { PATIENCE } from './eventually.js';
+import { PATIENCE } from './eventually.ts';
 
 /** Milliseconds without a byte after which a response counts as whole. */
 const SILENCE = 2000;
