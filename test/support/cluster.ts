@@ -16,7 +16,7 @@ import { ServiceProcess } from './process.js';
 export async function startHaproxy(ports: readonly number[], wanted = ports.length) {
   const directory = serverDirectory('haproxy');
   const [port, socket, file] = [await freePort(), join(directory, 'stats'), join(directory, 'haproxy.cfg')];
-  // Checks may be slow on a busy machine: only a wrong response or none marks a server as down.
+  // Checks may be slow on a busy machine: only a wrong response or none marks a server as down. Idle connections stay for a test.
   const configuration = `
 global
   maxconn 4000
@@ -41,7 +41,7 @@ listen items
   option httpchk
   http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host items
   http-check expect status 200
-  default-server inter 100ms fall 1 rise 1 check
+  default-server pool-purge-delay 60s inter 100ms fall 1 rise 1 check
 ${ports.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}
 `;
   writeFileSync(file, configuration);
@@ -74,7 +74,7 @@ listen databases
   bind 127.0.0.1:${port}
   balance roundrobin
   option redispatch
-  default-server inter 100ms fall 1 rise 1 check
+  default-server pool-purge-delay 60s inter 100ms fall 1 rise 1 check
 ${servers.map((server, index) => `  server database${index} ${server}`).join('\n')}
 `,
   );
