@@ -51,6 +51,13 @@ async function fail(address = '192.0.2.1'): Promise<number> {
   return failures;
 }
 
+/** Runs a look-up from each of so many networks, one after the other. */
+async function runFrom(networks: number, lookUp: () => Promise<Verdict>): Promise<void> {
+  for (let network = 0; network < networks; network += 1) {
+    await budget.run(`10.0.${network >> 8}.${network & 255}`, lookUp);
+  }
+}
+
 it('allows a burst of failures, then failures at the rate, and reports refusals once a minute [audit-budget-once] [failures-per-network]', async () => {
   expect([await fail(), await fail(), await fail('192.0.2.2')]).toEqual([BURST, 0, BURST]);
   clock += 500;
@@ -158,8 +165,7 @@ it('waits once for both of its networks', async () => {
 
 it('remembers the failures of 10,000 networks, and all that are reserved', async () => {
   const running = await start(BURST);
-  for (let network = 0; network < 10_001; network += 1)
-    await budget.run(`10.0.${network >> 8}.${network & 255}`, () => turn(UNKNOWN));
+  await runFrom(10_001, () => turn(UNKNOWN));
   const waiting = await start(1);
   expect(lookUps).toHaveLength(BURST);
   for (const { resolve } of lookUps) resolve(UNKNOWN);
@@ -170,18 +176,14 @@ it('remembers the failures of 10,000 networks, and all that are reserved', async
 
 it('forgets those of the network that failed first of more than 10,000', async () => {
   expect(await fail()).toBe(BURST);
-  for (let network = 0; network < 10_000; network += 1) {
-    await budget.run(`10.0.${network >> 8}.${network & 255}`, () => Promise.resolve(UNKNOWN));
-  }
+  await runFrom(10_000, () => Promise.resolve(UNKNOWN));
   expect(await fail()).toBe(BURST);
 });
 
 it('uses no memory for networks without failures', async () => {
   jest.restoreAllMocks();
   const validate = async (count: number) => {
-    for (let network = 0; network < count; network += 1) {
-      await budget.run(`10.0.${network >> 8}.${network & 255}`, () => Promise.resolve(VALID));
-    }
+    await runFrom(count, () => Promise.resolve(VALID));
     collectGarbage();
     return process.memoryUsage().heapUsed;
   };

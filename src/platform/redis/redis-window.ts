@@ -42,22 +42,14 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
       ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
     });
   }
-  if (kind === 'single') {
-    return requireDatabase(new Redis({ ...server, ...nodes[0] }));
-  }
-  return requireDatabase(
-    new Redis({
-      ...server,
-      sentinels: nodes,
-      sentinelRetryStrategy: never,
-      sentinelCommandTimeout: TIMES.connect,
-      ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-    }),
-  );
-}
-
-/** Ends the connection if its database cannot be selected: ioredis would go on in database 0. */
-function requireDatabase(connection: Redis): Redis {
+  const sentinels: RedisOptions = {
+    sentinels: nodes,
+    sentinelRetryStrategy: never,
+    sentinelCommandTimeout: TIMES.connect,
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+  };
+  const connection = new Redis({ ...server, ...(kind === 'single' ? nodes[0] : sentinels) });
+  // If its database cannot be selected: ioredis would go on in database 0.
   return connection.on('error', ({ command }: Error & { command?: { name: string } }) => {
     if (command?.name === 'select') {
       connection.disconnect();
