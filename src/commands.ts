@@ -3,16 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Help } from 'commander';
-import { createApp, createContext } from './app.js';
 import { hideCredentials } from './platform/auth/token-format.js';
 import { addTokenCommands } from './platform/auth/token-commands.js';
 import { Configuration, SERVICE_VERSION } from './platform/config/configuration.js';
 import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';
 import { OperatorError, reportFailure } from './platform/config/operator-error.js';
-import { Database } from './platform/database/database.js';
 import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
 import { reasonOf } from './platform/observability/describe-error.js';
-import { OpenApiDocument } from './platform/openapi/openapi-document.js';
+
+/** Loads the application. Help and messages about arguments do without it: it takes most of the time of a command. */
+const application = () => import('./app.js');
 
 const [, file = '', command] = process.argv;
 
@@ -32,19 +32,21 @@ program
   .description('apply pending migrations')
   .action(() =>
     withContext(async (app) => {
-      const applied = await app.get(Database).migrate().catch(explain);
+      const applied = await (await databaseOf(app)).migrate().catch(explain);
       const result = applied === 0 ? 'No pending migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
       process.stderr.write(`${result}\n`);
     }),
   );
 
-makeDoctorCommand(program.command('doctor'), createContext);
+makeDoctorCommand(program.command('doctor'), application);
 
 program
   .command('openapi')
   .description('print the OpenAPI document')
   .argument('[file]', 'file to write instead of standard output')
   .action(async (output: string | undefined) => {
+    const { createApp } = await application();
+    const { OpenApiDocument } = await import('./platform/openapi/openapi-document.js');
     const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }));
     const document = `${JSON.stringify(app.get(OpenApiDocument).get(), null, 2)}\n`;
     if (output === undefined) {
@@ -62,6 +64,8 @@ await program.parseAsync().catch(reportFailure);
  */
 async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   const environment = { ...loadEnvironment(), MIGRATE_ON_START: 'false', AUTH_TOKENS_FILE: undefined };
+  // First, because it registers the variables of features.
+  const { createContext } = await application();
   const app = await createContext(readConfiguration(environment));
   try {
     return await run(app);
@@ -72,9 +76,14 @@ async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>)
 
 function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   return withContext(async (app) => {
-    await app.get(Database).connect().catch(explain);
+    await (await databaseOf(app)).connect().catch(explain);
     return run(app);
   });
+}
+
+async function databaseOf(app: INestApplicationContext) {
+  const { Database } = await import('./platform/database/database.js');
+  return app.get(Database);
 }
 
 /** Turns database errors into errors for the operator. */

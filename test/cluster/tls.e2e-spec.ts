@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { accountOf, serverDirectory } from '../support/child.js';
 import { connectTo } from '../support/connect.js';
-import { doctor } from '../support/doctor.js';
+import { examined } from '../support/doctor.js';
 import { open } from '../support/flood.js';
 import { listen } from '../support/listen.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
@@ -74,7 +74,7 @@ it('doctor says that a certificate of the issuer is why its keys cannot be fetch
     AUTH_JWT_ISSUER: `https://localhost:${await listen(issuer)}`,
     AUTH_JWT_AUDIENCE: 'a',
   };
-  expect((await doctor(settings)).found['auth.issuer-keys']).toMatch(/fetch failed self-signed certificate/);
+  expect((await examined(settings)).found['auth.issuer-keys']).toMatch(/fetch failed self-signed certificate/);
 });
 
 it('doctor says of each connection whether it is encrypted and the server verified, and warns unless it stays on this machine [doctor-warns-of-tls]', async () => {
@@ -82,7 +82,7 @@ it('doctor says of each connection whether it is encrypted and the server verifi
   const at = (host: string, parameters = '') => `${server.url.replace('127.0.0.1', host)}?${parameters}`;
   const verified = at(address, `sslmode=verify-full&${trusted}`);
   const found = async (url: string, settings: NodeJS.ProcessEnv = {}) => {
-    const report = await doctor({ DATABASE_URL: url, ...settings });
+    const report = await examined({ DATABASE_URL: url, ...settings });
     return [...report.names.filter((name) => name.includes('tls')).map((name) => report.found[name]), report.faults];
   };
   const warning = (check: string, text: string) =>
@@ -101,7 +101,7 @@ it('doctor says of each connection whether it is encrypted and the server verifi
     warning('tls.replica', 'not encrypted'),
   ]);
   const pooled = await startPgBouncer(server.url, 1, 'server_tls_sslmode = require');
-  const { found: behind } = await doctor({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: verified });
+  const { found: behind } = await examined({ DATABASE_URL: pooled, DATABASE_DIRECT_URL: verified });
   expect([behind['database.tls'], behind['database.tls.direct']]).toEqual([
     'not encrypted, to this machine; from a pooler or proxy to the server encrypted',
     'encrypted, certificate verified',

@@ -4,12 +4,10 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../config/operator-error.js';
 import { isUuid } from '../database/id.js';
-import { routesOf } from '../routes/route.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
-import { AccessTokensService } from './access-tokens.service.js';
+import type { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { scopesOf } from './scopes.guard.js';
 import { generateToken, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
@@ -17,10 +15,13 @@ type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Pr
 
 const DURATION = 'a duration such as 90d, 24h or 30m';
 
-/** Adds the commands for access tokens to the command `token`. */
+/** Adds the commands for access tokens to the command `token`. What only their actions need is loaded then. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
-    withDatabase((app) => run(app.get(AccessTokensService), app));
+    withDatabase(async (app) => {
+      const { AccessTokensService: service } = await import('./access-tokens.service.js');
+      return run(app.get(service), app);
+    });
   const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
   const overlapping = durationParser('or 0h', Number.isFinite);
   const expiry = `time until the token expires: ${DURATION}, or never`;
@@ -40,6 +41,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       command.error("error: required option '--name <name>' not specified");
     }
     await withTokens(async (tokens, app) => {
+      const [{ routesOf }, { scopesOf }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
       const known = new Set(routesOf(app).flatMap(scopesOf));
       const unknown = scope?.find((each) => !known.has(each));
       if (unknown !== undefined) {

@@ -1,0 +1,69 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Configuration } from '../config/configuration.js';
+import { misspelledVariables, readConfiguration } from '../config/read-configuration.js';
+import { Database } from '../database/database.js';
+import { reasonOf } from '../observability/describe-error.js';
+import { within } from '../time/duration.js';
+import type { Check, Finding } from './check.js';
+import { databaseChecks } from './database-checks.js';
+import { serviceChecks } from './service-checks.js';
+
+export type CreateContext = (settings: Configuration) => Promise<INestApplicationContext>;
+
+/** The result of a check, with advice unless it is ok. */
+export interface Result {
+  readonly name: string;
+  readonly status: 'ok' | 'warn' | 'fail';
+  readonly found: string;
+  readonly advice?: string;
+}
+
+/** What was found. */
+export interface Diagnosis {
+  /** The worst of the results. */
+  readonly status: Result['status'];
+  readonly checks: readonly Result[];
+}
+
+/**
+ * Checks the configuration, then what it leads to. Connections of checks stay open.
+ *
+ * @param environmentOf - reads the variables; its error is a result
+ */
+export async function diagnose(createContext: CreateContext, environmentOf: () => NodeJS.ProcessEnv): Promise<Diagnosis> {
+  let app: INestApplicationContext | undefined;
+  const run = async () => {
+    const settings = readConfiguration(environmentOf());
+    app = await createContext(settings);
+    const database = app.get(Database);
+    const open = async (url?: string) =>
+      new DataSource(url === undefined ? await database.options() : database.optionsFor({ url })).initialize();
+    const misspelled = misspelledVariables(settings);
+    const names: Check = {
+      name: 'configuration.names',
+      advice: 'Correct the names: until then, these variables have no effect.',
+      severity: 'warn',
+      run: () => ({ fine: misspelled.length === 0, found: misspelled.join(', ') || 'none is misspelled' }),
+    };
+    return { fine: true, found: 'valid', next: [names, ...serviceChecks(settings), ...databaseChecks(settings, open)] };
+  };
+  const checks = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+  await app?.close();
+  const status = (['fail', 'warn'] as const).find((worst) => checks.some((check) => check.status === worst)) ?? 'ok';
+  return { status, checks };
+}
+
+/** Runs checks concurrently, then the checks that depend on those that did not fail. @returns their results in order */
+async function examine(checks: readonly Check[]): Promise<Result[]> {
+  const results = checks.map(async (check) => {
+    const { name, advice, severity = 'fail' } = check;
+    const run = within(10_000, (async () => check.run())());
+    const { fine, found, next = [] } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
+    // Control characters could change the terminal.
+    const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');
+    const result: Result = { name, status: fine ? 'ok' : severity, found: text, ...(!fine && { advice }) };
+    return [result, ...(result.status === 'fail' ? [] : await examine(next))];
+  });
+  return (await Promise.all(results)).flat();
+}
