@@ -59,7 +59,8 @@ function replicaUrl(role = 'postgres'): string {
 /** Starts a service that reads from the views, and adds two items. */
 async function startReplicated(environment: NodeJS.ProcessEnv = {}, prepare = VIEWS) {
   const urls = { DATABASE_URL: databaseUrlOf(database), DATABASE_READ_URL: replicaUrl() };
-  const service = await startMeasured({ ...urls, ...environment }, AppModule);
+  // A busy machine must not look like a replica that does not respond.
+  const service = await startMeasured({ ...urls, DATABASE_CONNECTION_TIMEOUT: '60', ...environment }, AppModule);
   await admin.query(prepare);
   await eventually(async () => (await service.scrape()).sum('items_database_replica_ready', { pool: 'replica' }) === 1);
   for (const name of ['a', 'b']) await service.api.create({ name });
