@@ -154,10 +154,11 @@ const SWAGGER_UI_RULES = [
   'region',
 ];
 
-const SCREENS = (['light', 'dark'] as const).flatMap((colorScheme) => [
-  { colorScheme, viewport: { width: 1280, height: 900 } },
-  { colorScheme, viewport: { width: 390, height: 844 } },
-]);
+// No rule of the style sheets depends on both.
+const SCREENS = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+] as const;
 
 describe.each(SCREENS)('in $colorScheme colors, on $viewport.width pixels,', ({ colorScheme, viewport }) => {
   let reader: Visitor;
