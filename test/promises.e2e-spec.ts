@@ -8,7 +8,7 @@ import { SamplesModule } from './support/samples.js';
 @Module({ imports: [SamplesModule, OrdersModule, WidgetsModule, LibraryModule] })
 class OtherTeamsModule {}
 
-const { FUZZ_REQUESTS = '5000' } = process.env;
+const { FUZZ_REQUESTS = '2500' } = process.env;
 const others = { root: OtherTeamsModule, requests: Number(FUZZ_REQUESTS) / 12 };
 
 describePromises('/v1/items', { requests: Number(FUZZ_REQUESTS) });
