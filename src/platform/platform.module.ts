@@ -15,6 +15,7 @@ import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { InputGuard } from './http/input.guard.js';
 import { LateRoutesController } from './http/late-routes.controller.js';
+import { OverloadGuard } from './http/overload.guard.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { CreateIdempotencyKeys1767225600004 } from './idempotency/migrations/1767225600004-create-idempotency-keys.js';
 import { StoredResponse } from './idempotency/stored-response.entity.js';
@@ -54,6 +55,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Lists,
     StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },
+    { provide: APP_GUARD, useClass: OverloadGuard },
     { provide: APP_GUARD, useExisting: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },

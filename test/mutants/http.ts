@@ -163,6 +163,22 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/connections.e2e-spec.ts'],
   },
   {
+    guarantee: 'overload-shed',
+    file: 'src/platform/platform.module.ts',
+    search: `    { provide: APP_GUARD, useClass: OverloadGuard },
+    { provide: APP_GUARD, useExisting: BearerAuthGuard },`,
+    replace: `    { provide: APP_GUARD, useExisting: BearerAuthGuard },
+    { provide: APP_GUARD, useClass: OverloadGuard },`,
+    tests: ['test/overload.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'overload-probes',
+    file: 'src/platform/http/overload.guard.ts',
+    search: ' && !isHidden(route)',
+    replace: '',
+    tests: ['test/overload.e2e-spec.ts'],
+  },
+  {
     guarantee: 'probes-on-metrics-port',
     file: 'src/platform/observability/metrics-server.ts',
     search: "this.app.get(['/livez', '/readyz'], api);",

@@ -5,7 +5,15 @@ import { Child, type Outcome } from './child.js';
 import { testDirectory } from './test-database.js';
 
 /** Any free ports, limits that are not in the way, and no wait for load balancers. */
-export const serverDefaults = { PORT: '0', METRICS_PORT: '0', RATE_LIMIT: '1000000', FILTER_BUDGET: '3600', SHUTDOWN_DELAY: '0' };
+export const serverDefaults = {
+  PORT: '0',
+  METRICS_PORT: '0',
+  RATE_LIMIT: '1000000',
+  FILTER_BUDGET: '3600',
+  SHUTDOWN_DELAY: '0',
+  // Of a busy machine.
+  MAX_EVENT_LOOP_DELAY: '60',
+};
 
 export type { Outcome };
 export type LogLine = Record<string, unknown> & { msg: string };

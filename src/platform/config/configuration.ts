@@ -27,6 +27,7 @@ export class Configuration {
   @Seconds(0.1, 3600) readonly KEEP_ALIVE_TIMEOUT: number = 65;
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS: number = 10_000;
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS_PER_ADDRESS: number = 1000;
+  @Seconds(0.1, 60) readonly MAX_EVENT_LOOP_DELAY: number = 0.5;
   @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
 
   @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;

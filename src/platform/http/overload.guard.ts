@@ -1,0 +1,40 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Configuration } from '../config/configuration.js';
+import { Metrics } from '../observability/metrics.js';
+import { isHidden } from '../openapi/operation.decorator.js';
+import { serviceUnavailable } from './problem-types.js';
+import { Problem } from './problem.js';
+
+/**
+ * Rejects requests, before their authentication, if a turn of the event loop has served others for `MAX_EVENT_LOOP_DELAY`: all that it
+ * found waiting would wait longer in each later turn. Hidden routes, such as probes, are served.
+ */
+@Injectable()
+export class OverloadGuard implements CanActivate {
+  private readonly longest: number;
+  private readonly shed;
+  /** Time of the first request of this turn of the event loop. */
+  private first: number | undefined;
+
+  constructor({ MAX_EVENT_LOOP_DELAY }: Configuration, metrics: Metrics) {
+    this.longest = MAX_EVENT_LOOP_DELAY * 1000;
+    const help = 'Requests rejected with 503 because a turn of the event loop took too long';
+    this.shed = metrics.counter({ name: 'items_http_requests_shed_total', help });
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    const now = performance.now();
+    if (this.first === undefined) {
+      this.first = now;
+      setImmediate(() => {
+        this.first = undefined;
+      });
+    }
+    const route = { controller: context.getClass(), handler: context.getHandler() };
+    if (now - this.first > this.longest && context.getType() === 'http' && !isHidden(route)) {
+      this.shed.inc();
+      throw new Problem(serviceUnavailable, 'The service is overloaded.', { headers: { 'Retry-After': '1' } });
+    }
+    return true;
+  }
+}
