@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** What it finds, without a process of its own, which would take ten times as long. */
 export async function examined(environment: NodeJS.ProcessEnv) {
-  return readable(await diagnose(createContext, () => ({ ...PORTS, ...environment })));
+  return readable(await diagnose(createContext, () => ({ ...PORTS, LOG_LEVEL: 'silent', ...environment })));
 }
 
 function readable({ checks }: Diagnosis) {
