@@ -23,6 +23,31 @@ import { generateToken } from '../auth/token-format.js';
 import type { Configuration } from '../config/configuration.js';
 import { droppedLines, LogOutput, NestLogger } from './nest-logger.js';
 
+it('writes the lines of an event loop turn together, at its end or when the process exits, and few enough to fit', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
+  const path = join(directory, 'log');
+  const fd = openSync(path, 'w');
+  const output = new LogOutput(fd, true);
+  const written = () => readFileSync(path, 'utf8');
+  output.write('a\n');
+  output.write('b\n');
+  expect(written()).toBe('');
+  await new Promise(setImmediate);
+  expect(written()).toBe('a\nb\n');
+
+  output.write('c\n');
+  process.listeners('exit').at(-1)?.(0);
+  expect(written()).toBe('a\nb\nc\n');
+  await new Promise(setImmediate);
+
+  for (let line = 0; line < 150; line += 1) output.write('d\n');
+  expect(written()).toBe(`a\nb\nc\n${'d\n'.repeat(100)}`);
+  await new Promise(setImmediate);
+  expect(written()).toBe(`a\nb\nc\n${'d\n'.repeat(150)}`);
+  closeSync(fd);
+  rmSync(directory, { recursive: true });
+});
+
 it('waits for a slow reader of a pipe, and drops and counts lines that are not read', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
   const [pipe, path] = [join(directory, 'pipe'), join(directory, 'log')];

@@ -19,6 +19,9 @@ const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|Router
 /** Milliseconds to wait for a slow reader of the log, and between two attempts. */
 const TIMES = { reader: 1000, retry: 5 };
 
+/** Lines that are written together at most. */
+const MOST_LINES = 100;
+
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 /** Of the process, because commands and the start log without an application. */
@@ -56,7 +59,8 @@ export class NestLogger extends ConsoleLogger {
     { LOG_LEVEL, LOG_FORMAT }: Configuration,
     terminal: NodeJS.WriteStream & { fd: number },
   ): Promise<NestLogger> {
-    const output = new LogOutput(terminal.fd);
+    // Those of commands keep their order among results.
+    const output = new LogOutput(terminal.fd, terminal === process.stdout);
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
@@ -189,33 +193,56 @@ function partsOf(value: object & { toJSON?: () => unknown }, within: readonly un
   return parts;
 }
 
-/** Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted. */
+/**
+ * Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted.
+ */
 export class LogOutput {
-  /** Whether the latest line was dropped: the next one then does not wait. */
+  /** Whether the latest lines were dropped: the next ones then do not wait. */
   private isFailing = false;
+  /** Of this turn. */
+  private readonly lines: string[] = [];
 
-  constructor(private readonly fd: number) {}
+  /** @param isBatched - whether the lines of an event loop turn are written together */
+  constructor(
+    private readonly fd: number,
+    private readonly isBatched = false,
+  ) {}
 
   write(line: string): void {
+    const count = this.lines.push(line);
+    if (!this.isBatched || count === MOST_LINES) {
+      this.flush();
+    } else if (count === 1) {
+      setImmediate(this.flush);
+      process.once('exit', this.flush);
+    }
+  }
+
+  private readonly flush = (): void => {
+    process.off('exit', this.flush);
+    const lines = this.lines.splice(0);
+    if (lines.length === 0) {
+      return;
+    }
     const deadline = performance.now() + (this.isFailing ? 0 : TIMES.reader);
     // A dropped line may have been written in part.
-    let rest = Buffer.from(this.isFailing ? `\n${line}` : line);
+    let rest = Buffer.from((this.isFailing ? '\n' : '') + lines.join(''));
     while (rest.length > 0) {
       try {
         rest = rest.subarray(writeSync(this.fd, rest));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= deadline) {
-          this.drop(error);
+          this.drop(lines.length, error);
           return;
         }
         Atomics.wait(neverNotified, 0, 0, TIMES.retry);
       }
     }
     this.isFailing = false;
-  }
+  };
 
-  private drop(error: unknown): void {
-    droppedLines.inc();
+  private drop(count: number, error: unknown): void {
+    droppedLines.inc(count);
     try {
       if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
     } catch {
