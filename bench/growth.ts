@@ -1,5 +1,6 @@
 import { encodeCursor } from '#service/platform/lists/cursor';
 import { Database } from './database.ts';
+import { requestsOf } from './load.ts';
 import { backendsOf, countProcessorTime } from './processes.ts';
 import { printPromise, printTable } from './report.ts';
 import { SERVICE, startServer } from './server.ts';
@@ -73,7 +74,10 @@ async function measurePages(size: number, tokens: readonly string[]): Promise<Pa
       for (const { search, blocks } of shuffle(pages)) {
         const service = countProcessorTime([server.pid]);
         const postgresql = countProcessorTime(await backendsOf(database.client));
-        const { requests } = await sendCheckedLoad({ url: server.url + search, tokens, connections: 1 }, SECONDS);
+        const { requests } = await sendCheckedLoad(
+          { url: server.url, requests: requestsOf(server.url + search, tokens), connections: 1 },
+          SECONDS,
+        );
         blocks.push([service() / requests, postgresql() / requests, (SECONDS * 1e6) / requests]);
       }
     }

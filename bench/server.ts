@@ -25,6 +25,9 @@ export interface Server {
 /** The service as it is shipped. */
 export const SERVICE: Program = { name: 'ours', command: [fileURLToPath(new URL('../dist/main.js', import.meta.url))] };
 
+/** Milliseconds between two scrapes of metrics. */
+const SCRAPE_INTERVAL = 5000;
+
 /** A rate limit that no load reaches. */
 export const HIGH_LIMIT = { RATE_LIMIT: '1000000', RATE_LIMIT_WINDOW: '60' };
 
@@ -41,7 +44,7 @@ export async function startServer(
   token: string,
   variables: Readonly<Record<string, string>> = HIGH_LIMIT,
 ): Promise<Server> {
-  const port = await freePort();
+  const [port, metricsPort] = [await freePort(), await freePort()];
   const log = await openLog();
   const begun = performance.now();
   const child = spawn(process.execPath, [...program.command], {
@@ -52,7 +55,7 @@ export async function startServer(
       DATABASE_URL: database,
       DATABASE_POOL_SIZE: '10',
       PORT: String(port),
-      METRICS_PORT: '0',
+      METRICS_PORT: String(metricsPort),
       SHUTDOWN_DELAY: '0',
       ...variables,
     },
@@ -60,7 +63,11 @@ export async function startServer(
   });
   await log.close();
   const url = `http://127.0.0.1:${port}/v1/items`;
+  // As by Prometheus. Other servers have no metrics.
+  const scrape = () => fetch(`http://127.0.0.1:${metricsPort}/metrics`).then((response) => response.text());
+  const scraping = setInterval(() => void scrape().catch(() => undefined), SCRAPE_INTERVAL);
   const stop = async () => {
+    clearInterval(scraping);
     if (child.exitCode === null && child.signalCode === null && child.kill('SIGTERM')) {
       await once(child, 'close');
     }

@@ -1,26 +1,21 @@
--- Requests with tokens that take turns; the results in one line of JSON.
+-- Sends requests that are written in a file, separated by NUL; the results in one line of JSON.
 
-local method, body, keys = os.getenv("BENCH_METHOD"), os.getenv("BENCH_BODY"), os.getenv("BENCH_KEYS")
-local varies = false
-local headers, requests, count = {}, {}, 0
+local requests, varies, count = {}, {}, 0
 
-function init(tokens)
-  varies = wrk.path:find("{n}", 1, true)
-  for _, token in ipairs(tokens) do
-    local own = { ["Authorization"] = "Bearer " .. token }
-    if body then own["Content-Type"] = "application/json" end
-    headers[#headers + 1] = own
-    requests[#requests + 1] = wrk.format(method, nil, own, body)
+function init()
+  local file = io.open(os.getenv("BENCH_REQUESTS"), "rb")
+  for request in file:read("*a"):gmatch("%Z+") do
+    requests[#requests + 1] = request
+    varies[#varies + 1] = request:find("{%a+}") ~= nil
   end
+  file:close()
 end
 
 function request()
   count = count + 1
   local index = count % #requests + 1
-  if varies then return wrk.format(method, wrk.path:gsub("{n}", 10000 + count % 10000), headers[index], body) end
-  if not keys then return requests[index] end
-  headers[index]["Idempotency-Key"] = keys .. "-" .. count
-  return wrk.format(method, nil, headers[index], body)
+  if not varies[index] then return requests[index] end
+  return (requests[index]:gsub("{word}", 10000 + count % 10000):gsub("{key}", count))
 end
 
 function done(summary, latency)

@@ -14,8 +14,6 @@ export const programs: readonly Program[] = [
   ...(BENCH_BEFORE === undefined ? [] : [{ name: 'before', command: [resolve(BENCH_BEFORE, 'main.js')] }]),
   { name: 'base', command: [`${SERVERS}by-hand.ts`] },
   { name: 'ceiling', command: [`${SERVERS}by-hand.ts`, 'tuned'] },
-  { name: 'fastify', command: [`${SERVERS}fastify.ts`] },
-  { name: 'express', command: [`${SERVERS}express.ts`] },
   { name: 'textbook', command: [`${SERVERS}textbook/dist/main.js`] },
 ];
 

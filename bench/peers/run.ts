@@ -1,18 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { print } from '../report.ts';
-import { chartOf } from './chart.ts';
 import { createData } from './data.ts';
 import { measureAll, type Options } from './measure.ts';
 import { compileTextbook, programs } from './programs.ts';
 import { printFloors, printSummary } from './report.ts';
-import { summarise, type Summary } from './summary.ts';
-import { choose, workloads } from './workloads.ts';
-
-const RESULTS = fileURLToPath(new URL('../results/peers.json', import.meta.url));
-const CHART = fileURLToPath(new URL('../../docs/performance.svg', import.meta.url));
+import { summarise } from './summary.ts';
+import { choose, measured } from './workloads.ts';
 
 const options = readOptions();
 await compileTextbook();
@@ -21,11 +13,6 @@ try {
   const summary = summarise(await measureAll(options, data));
   printSummary(summary);
   printFloors(summary);
-  // A part of the run, or a short one, does not show how the servers compare.
-  if (process.argv.length === 2 && process.env['BENCH_BEFORE'] === undefined) {
-    await keep(summary);
-    print('\nKept in bench/results/peers.json and docs/performance.svg.');
-  }
 } finally {
   await data.drop();
 }
@@ -49,25 +36,10 @@ function readOptions(): Options {
   };
   return {
     programs: choose('servers', programs, values.servers),
-    workloads: choose('workloads', workloads, values.workloads),
+    workloads: choose('workloads', measured, values.workloads),
     rounds: number('rounds'),
     slice: number('slice'),
     warmUp: number('warm-up'),
     starts: number('starts'),
   };
-}
-
-async function keep(summary: Summary): Promise<void> {
-  const { rounds, slice } = options;
-  const run = { node: process.version, processors: cpus().length, rounds, secondsOfEachSlice: slice };
-  await writeFile(RESULTS, `${JSON.stringify({ run, ...summary }, rounded, 2)}\n`);
-  await writeFile(CHART, chartOf(summary));
-}
-
-/** Numbers to three significant digits, or to the unit. */
-function rounded(_name: string, value: unknown): unknown {
-  if (typeof value !== 'number') {
-    return value;
-  }
-  return value >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

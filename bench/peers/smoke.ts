@@ -62,7 +62,8 @@ interface Received {
 
 /** The responses of a server to a workload, and to the next page or the list after a create, without what may differ. */
 async function exchange(server: Server, workload: Workload): Promise<unknown[]> {
-  const { method = 'GET', body = null, status, limits } = workload;
+  const { body = null, status, limits } = workload;
+  const method = body === null ? 'GET' : 'POST';
   const url = await urlOf(workload, server, data);
   // The first token has been used while the server started.
   const [, token] = data[workload.tokens];
@@ -95,12 +96,12 @@ async function read(response: Response): Promise<Received> {
 }
 
 /** A response in which all that each server makes itself is replaced, provided that it has the right form. */
-function masked({ status, headers, text }: Received, { method, limits }: Workload): unknown {
+function masked({ status, headers, text }: Received, { body: sent, limits }: Workload): unknown {
   const window = Number(limits.RATE_LIMIT_WINDOW);
   const seconds = (digits: string) => (/^[1-9]\d*$/.test(digits) && Number(digits) <= window ? '<seconds>' : digits);
   const body: unknown = JSON.parse(text, (name, value: unknown) => {
     if (typeof value !== 'string') {
-      return method === 'POST' && isNewItem(value) ? { ...value, id: '<uuid>', createdAt: '<its time>' } : value;
+      return sent !== undefined && isNewItem(value) ? { ...value, id: '<uuid>', createdAt: '<its time>' } : value;
     }
     switch (name) {
       case 'requestId':

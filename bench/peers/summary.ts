@@ -1,7 +1,8 @@
 import { median } from '../statistics.ts';
 import type { Results, Slice } from './measure.ts';
 import { programs } from './programs.ts';
-import { workloads as known } from './workloads.ts';
+import type { Settling } from './settling.ts';
+import { measured } from './workloads.ts';
 
 const FIGURES = ['throughput', 'p50', 'p99', 'processor', 'postgresql'] as const;
 
@@ -19,16 +20,26 @@ export interface Ratios {
   readonly postgresql: number;
   /** Its throughput ÷ the other one's. */
   readonly throughput: number;
+  /** Its 99th percentile of latencies ÷ the other one's: less is better. */
+  readonly p99: number;
 }
 
 export interface Summary {
   /** By the name of the workload, then of the server. */
   readonly workloads: Readonly<Record<string, Readonly<Record<string, Figures>>>>;
-  /** Milliseconds from the start to the first response; bytes that are resident under load, and the most there ever were. */
-  readonly servers: Readonly<Record<string, { readonly start: number; readonly memory: number; readonly peak: number }>>;
+  readonly servers: Readonly<Record<string, ServerFigures>>;
 }
 
-export function summarise({ slices, starts, peaks }: Results): Summary {
+interface ServerFigures {
+  /** Milliseconds from the start to the first response. */
+  readonly start: number;
+  /** Bytes that are resident under load, and the most there ever were. */
+  readonly memory: number;
+  readonly peak: number;
+  readonly settling?: Settling | undefined;
+}
+
+export function summarise({ slices, starts, settling, peaks }: Results): Summary {
   const workloads: Record<string, Record<string, Figures>> = {};
   const servers: Record<string, Summary['servers'][string]> = {};
   for (const { name: server } of programs) {
@@ -42,6 +53,7 @@ export function summarise({ slices, starts, peaks }: Results): Summary {
         start: median(starts[server] ?? []),
         memory: median(own.map((slice) => slice.memory)),
         peak: peaks[server] ?? NaN,
+        settling: settling[server],
       };
     }
   }
@@ -50,7 +62,7 @@ export function summarise({ slices, starts, peaks }: Results): Summary {
 
 /** The figures of all workloads that were measured; objects put names that are numbers first. */
 export function inOrder(workloads: Summary['workloads']): [workload: string, Summary['workloads'][string]][] {
-  return known.flatMap(({ name }) => (workloads[name] ? [[name, workloads[name]]] : []));
+  return measured.flatMap(({ name }) => (workloads[name] ? [[name, workloads[name]]] : []));
 }
 
 function figuresOf(own: readonly Slice[], all: readonly Slice[]): Figures {
@@ -72,5 +84,6 @@ function ratios(own: readonly Slice[], all: readonly Slice[], server: string): R
         processor: median(pairs.map(({ slice, other }) => other.processor / slice.processor)),
         postgresql: median(pairs.map(({ slice, other }) => slice.postgresql / other.postgresql)),
         throughput: median(pairs.map(({ slice, other }) => slice.throughput / other.throughput)),
+        p99: median(pairs.map(({ slice, other }) => slice.p99 / other.p99)),
       };
 }

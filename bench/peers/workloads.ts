@@ -1,5 +1,5 @@
+import { type Load, requestsOf } from '../load.ts';
 import { HIGH_LIMIT, type Server } from '../server.ts';
-import type { Load } from '../wrk.ts';
 import type { Data } from './data.ts';
 
 /** A limit that is used up before the measurement and for all of it. */
@@ -15,11 +15,11 @@ const STEP = 100;
 export interface Workload {
   readonly name: string;
   readonly status: number;
-  readonly method?: 'POST';
+  /** Of a POST. */
   readonly body?: string;
   /** Whether each request has an `Idempotency-Key`, which only the service heeds. */
   readonly isKeyed?: true;
-  /** Query string; `{n}` in it is a number that is another one each time. */
+  /** Query string; `{word}` in it is a number that is another one each time. */
   readonly search?: string;
   /** Rows before the page that is requested. */
   readonly depth?: number;
@@ -28,9 +28,17 @@ export interface Workload {
   readonly limits: typeof HIGH_LIMIT;
 }
 
+/** Several kinds of requests that take turns. */
+export interface Mix extends Pick<Workload, 'name' | 'limits'> {
+  /** Names of workloads, each as often as it occurs. */
+  readonly parts: readonly string[];
+  /** Share of the base's capacity at which requests come; as fast as each server responds, unless given. */
+  readonly share?: number;
+}
+
 const usual = { status: 200, tokens: 'tokens', limits: HIGH_LIMIT } as const;
 const containing = (word: string) => `filter=name.contains(%22${word}%22)`;
-const item = JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
+const body = JSON.stringify({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
 
 export const workloads: readonly Workload[] = [
   { ...usual, name: 'first page' },
@@ -38,13 +46,31 @@ export const workloads: readonly Workload[] = [
   { ...usual, name: 'deep page', depth: DEPTH },
   { ...usual, name: 'filtered page, rare', search: containing('ancient') },
   { ...usual, name: 'filtered page, common', search: containing('bicycle') },
-  { ...usual, name: 'filtered page, new words', search: containing('{n}') },
-  { ...usual, name: 'create', status: 201, method: 'POST', body: item },
-  { ...usual, name: 'create with a key', status: 201, method: 'POST', body: item, isKeyed: true },
+  { ...usual, name: 'filtered page, new words', search: containing('{word}') },
+  { ...usual, name: 'create', status: 201, body },
+  { ...usual, name: 'create with a key', status: 201, body, isKeyed: true },
   { ...usual, name: 'first page, unknown tokens', tokens: 'manyTokens', limits: SHORT_CACHE },
   { ...usual, name: '401', status: 401, tokens: 'unknownTokens' },
   { ...usual, name: '429', status: 429, limits: LOW_LIMIT },
 ];
+
+/** Half of it pages, a tenth each of pages of 100, filters, creates, creates with keys, and 401s. */
+const PARTS = ['first page; filtered page, common', 'deep page; filtered page, new words'].flatMap((own) =>
+  `first page; deep page; page of 100; create; first page; deep page; create with a key; 401; ${own}`.split('; '),
+);
+
+const mix = { parts: PARTS, limits: HIGH_LIMIT };
+
+export const mixes: readonly Mix[] = [
+  { ...mix, name: 'mixed' },
+  { ...mix, name: 'mixed, a fifth of capacity', share: 0.2 },
+  { ...mix, name: 'mixed, half of capacity', share: 0.5 },
+  { ...mix, name: 'first page, a fifth of capacity', parts: ['first page'], share: 0.2 },
+  { ...mix, name: 'first page, half of capacity', parts: ['first page'], share: 0.5 },
+];
+
+/** What is measured, in this order. */
+export const measured: readonly (Workload | Mix)[] = [...mixes, ...workloads];
 
 /** Those of all that are named, separated by semicolons; all if none is. @throws Error for an unknown name, with the known ones */
 export function choose<T extends { readonly name: string }>(option: string, all: readonly T[], chosen?: string): readonly T[] {
@@ -57,9 +83,20 @@ export function choose<T extends { readonly name: string }>(option: string, all:
 }
 
 /** The requests of a workload to one server. */
-export async function loadOf(workload: Workload, server: Server, data: Data): Promise<Load> {
-  const { method, body, isKeyed = false, status, tokens } = workload;
-  return { url: await urlOf(workload, server, data), method, body, isKeyed, tokens: data[tokens], isRefused: status >= 400 };
+export async function loadOf(workload: Workload | Mix, server: Server, data: Data): Promise<Load> {
+  const { url } = server;
+  if (!('parts' in workload)) {
+    const requests = requestsOf(await urlOf(workload, server, data), data[workload.tokens], workload);
+    return { url, requests, refused: workload.status >= 400 ? 1 : 0 };
+  }
+  const loads: Load[] = [];
+  for (const part of workload.parts) {
+    const [own] = choose('workloads', workloads, part);
+    loads.push(...(own ? [await loadOf(own, server, data)] : []));
+  }
+  // Each with the token of its turn.
+  const turns = loads[0]?.requests.map((_request, turn) => loads.flatMap(({ requests }) => requests[turn] ?? [])) ?? [];
+  return { url, requests: turns.flat(), refused: loads.reduce((sum, { refused = 0 }) => sum + refused, 0) / loads.length };
 }
 
 /** Cursors of the deep page, whose format each server chooses itself. */

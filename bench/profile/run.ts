@@ -5,7 +5,7 @@ import { freePort } from '../../test/support/free-port.ts';
 import { createData } from '../peers/data.ts';
 import { warmUp } from '../peers/measure.ts';
 import { programs } from '../peers/programs.ts';
-import { choose, loadOf, workloads } from '../peers/workloads.ts';
+import { choose, loadOf, measured } from '../peers/workloads.ts';
 import { print, printTable } from '../report.ts';
 import { startServer } from '../server.ts';
 import { sendLoad } from '../wrk.ts';
@@ -23,7 +23,7 @@ const { values } = parseArgs({
   },
 });
 const [program] = choose('server', programs, values.server);
-const [workload] = choose('workload', workloads, values.workload);
+const [workload] = choose('workload', measured, values.workload);
 if (!program || !workload) {
   throw new Error('Name one server and one workload.');
 }
