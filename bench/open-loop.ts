@@ -7,7 +7,7 @@ import { quantile } from './statistics.ts';
 /** Milliseconds for the last responses. */
 const LAST = 5000;
 
-/** What a server has to do with requests that come when they come, and not when it is done with others. */
+/** Sends requests when they are due, whether or not the responses to others have come. */
 class OpenLoop {
   readonly latencies: number[] = [];
   refused = 0;
@@ -16,7 +16,6 @@ class OpenLoop {
   private readonly idle: Socket[] = [];
   /** Times at which requests were to be sent that wait for a connection, in milliseconds. */
   private readonly due: number[] = [];
-
   private readonly requests: readonly string[];
 
   constructor(requests: readonly string[]) {
@@ -82,7 +81,7 @@ function isWhole(text: string): boolean {
 
 /**
  * Sends requests at random times, so many a second on average. Latencies begin when a request was to be sent, not when a connection was
- * free for it (as of `wrk2`). Autocannon sends the requests of a second together, at its begin.
+ * free for it (as of `wrk2`). Autocannon sends the requests of a second together, at its start.
  */
 export async function sendAtRate(load: Load, rate: number, seconds: number): Promise<Outcome> {
   const loop = new OpenLoop(load.requests);

@@ -122,7 +122,11 @@ async function measureTogether(servers: readonly Server[], options: Options, dat
       const first = round % servers.length;
       for (const server of [...servers.slice(first), ...servers.slice(0, first)]) {
         const share = 'share' in workload ? workload.share : undefined;
-        const rate = share === undefined ? undefined : share * (capacities.get(workload.name) ?? NaN);
+        const capacity = capacities.get(workload.name);
+        if (share !== undefined && capacity === undefined) {
+          throw new Error(`"${workload.name}" needs the server "base", whose capacity it is a share of: add it to --servers.`);
+        }
+        const rate = share === undefined ? undefined : share * Number(capacity);
         slices.push(await measure(server, workload, data, slice, round, rate));
       }
     }
