@@ -20,7 +20,7 @@ export interface Signing {
   alg?: Algorithm;
   /** Undefined: that of the key. Null: none. */
   kid?: string | null;
-  /** `JWT` by default. */
+  /** `JWT` by default. Null: none. */
   typ?: unknown;
 }
 
@@ -75,7 +75,7 @@ export class IdentityProvider {
     const key = this.key(alg);
     const now = Math.floor(Date.now() / 1000);
     const standard = { iss: this.issuer, aud: this.audience, sub: 'alice', iat: now, exp: now + 300 };
-    const header = { alg, typ, kid: kid === null ? undefined : (kid ?? key.kid) };
+    const header = { alg, typ: typ ?? undefined, kid: kid === null ? undefined : (kid ?? key.kid) };
     return key.sign(header, { ...standard, ...claims });
   }
 

@@ -198,3 +198,12 @@ it.each([{ issuer: 'http://127.0.0.1' }, { jwks_uri: 1 }, { jwks_uri: 'http://is
     expect(provider.requests.keys).toBe(0);
   },
 );
+
+it('fetches the keys every five minutes, unless it is told otherwise [issuer-key-withdrawn]', () => {
+  const interval = jest.spyOn(globalThis, 'setInterval');
+  const verifier = new JwtVerifier(readConfiguration(provider.environment), new Metrics());
+  opened.push(verifier);
+  verifier.start();
+  expect(interval.mock.calls.map(([, milliseconds]) => milliseconds)).toContain(300_000);
+  interval.mockRestore();
+});

@@ -53,7 +53,7 @@ describe('a JWT of the issuer', () => {
 });
 
 describe('the type of a JWT', () => {
-  it.each([undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'application/jwt'])(
+  it.each([null, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', 'application/jwt'])(
     'may be %s [jwt-type]',
     async (typ) => {
       expect(await verifier.verify(await provider.sign({}, { typ }))).toHaveProperty('principal');
