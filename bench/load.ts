@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { countProcessorTime } from './processes.ts';
 
 /** Requests that take turns. */
 export interface Load {
@@ -53,4 +55,16 @@ export function checked(load: Load, outcome: Outcome): Outcome {
     throw new Error(`${load.url}: ${requests} requests, ${refused} with a status of 400 or more, ${broken} without a response.`);
   }
   return outcome;
+}
+
+/** Sends a load, and adds the microseconds of processor time that a process takes for each request. */
+export async function withProcessorTime(
+  pid: number,
+  send: () => Promise<Outcome>,
+): Promise<Outcome & { readonly processor: number }> {
+  const processorTime = countProcessorTime([pid]);
+  const outcome = await send();
+  // For the requests that wrk gave up at its end.
+  await delay(20);
+  return { ...outcome, processor: processorTime() / outcome.requests };
 }

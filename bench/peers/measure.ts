@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { countBackendTime, countProcessorTime, residentMemory } from '../processes.ts';
+import { withProcessorTime } from '../load.ts';
+import { sendAtRate } from '../open-loop.ts';
+import { countBackendTime, residentMemory } from '../processes.ts';
 import { showProgress } from '../report.ts';
 import { HIGH_LIMIT, type Program, type Server, startServer } from '../server.ts';
-import { sendAtRate } from '../open-loop.ts';
 import { sendCheckedLoad, sendLoad } from '../wrk.ts';
 import type { Data } from './data.ts';
 import { measureSettling, type Settling } from './settling.ts';
@@ -86,8 +86,10 @@ export async function measureAll(options: Options, data: Data): Promise<Results>
  * @returns responses in a second, at the end
  */
 export async function warmUp(server: Server, workload: Workload | Mix, data: Data, seconds: number, slice = 2): Promise<number> {
-  // Before unknown ones have used up the failures of the address.
-  for (const token of data.tokens) await fetch(`${server.url}?limit=1`, { headers: { Authorization: `Bearer ${token}` } });
+  if ('parts' in workload) {
+    // Before unknown ones have used up the failures of the address.
+    for (const token of data.tokens) await fetch(`${server.url}?limit=1`, { headers: { Authorization: `Bearer ${token}` } });
+  }
   const load = await loadOf(workload, server, data);
   let isReady = false;
   let capacity = 0;
@@ -147,11 +149,7 @@ async function measure(
   const load = await loadOf(workload, server, data);
   const send = () => (rate === undefined ? sendCheckedLoad(load, seconds) : sendAtRate(load, rate, seconds));
   const backendTime = await countBackendTime(data.client);
-  const processorTime = countProcessorTime([server.pid]);
-  const { requests, microseconds, p50, p99 } = await send();
-  // For the requests that wrk gave up at its end.
-  await delay(20);
-  const processor = processorTime() / requests;
+  const { requests, microseconds, p50, p99, processor } = await withProcessorTime(server.pid, send);
   const postgresql = (await backendTime()) / requests;
   await data.reset();
   const throughput = requests / (microseconds / 1e6);

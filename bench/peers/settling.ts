@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { countProcessorTime } from '../processes.ts';
+import { withProcessorTime } from '../load.ts';
 import type { Server } from '../server.ts';
 import { median } from '../statistics.ts';
 import { sendCheckedLoad } from '../wrk.ts';
@@ -38,13 +37,10 @@ export async function measureSettling(server: Server, data: Data): Promise<Settl
 /** Microseconds of processor time of a request, in each second of a load. */
 async function timesOf(name: string, server: Server, data: Data, seconds: number): Promise<number[]> {
   const [workload] = choose('workloads', workloads, name);
+  const load = workload && (await loadOf(workload, server, data));
   const times: number[] = [];
-  while (workload && times.length < seconds) {
-    const load = await loadOf(workload, server, data);
-    const processorTime = countProcessorTime([server.pid]);
-    const { requests } = await sendCheckedLoad(load, 1);
-    await delay(20);
-    times.push(processorTime() / requests);
+  while (load && times.length < seconds) {
+    times.push((await withProcessorTime(server.pid, () => sendCheckedLoad(load, 1))).processor);
   }
   return times;
 }

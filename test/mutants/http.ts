@@ -174,7 +174,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'overload-probes',
     file: 'src/platform/http/overload.guard.ts',
-    search: ' && !isHidden(route)',
+    search: ' && !isHidden({ controller: context.getClass(), handler: context.getHandler() })',
     replace: '',
     tests: ['test/overload.e2e-spec.ts'],
   },

@@ -30,8 +30,8 @@ export class OverloadGuard implements CanActivate {
         this.first = undefined;
       });
     }
-    const route = { controller: context.getClass(), handler: context.getHandler() };
-    if (now - this.first > this.longest && context.getType() === 'http' && !isHidden(route)) {
+    const isBehind = now - this.first > this.longest && context.getType() === 'http';
+    if (isBehind && !isHidden({ controller: context.getClass(), handler: context.getHandler() })) {
       this.shed.inc();
       throw new Problem(serviceUnavailable, 'The service is overloaded.', { headers: { 'Retry-After': '1' } });
     }
