@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
@@ -66,4 +66,17 @@ it('docs/architecture.md lists the folders of the platform by floor, from the to
   const listed = [...rows].map(([, floor, folder]) => `${floor} ${folder}`);
   const floors = FLOORS.map((folders, index) => folders.map((folder) => `${index + 1} ${folder}`));
   expect(listed).toEqual(floors.toReversed().flat());
+});
+
+it('docs/adr/README.md lists each decision with its title, date and status', async () => {
+  const files = (await readdir('docs/adr')).filter((name) => /^\d{4}-/.test(name));
+  const decisions = files.map(async (name) => {
+    const text = await readFile(`docs/adr/${name}`, 'utf8');
+    const [, number = '', title = '', date = ''] = /^# (\d+)\. (.*)\n\nAccepted on (\d{4}-\d\d-\d\d)\.\n/.exec(text) ?? [];
+    return [number, `[${title}](${name})`, date, 'Accepted'];
+  });
+  const rows = [...(await readFile('docs/adr/README.md', 'utf8')).matchAll(/^\| +(\d+) \| (.*?) +\| (\S+) \| (.*?) +\|$/gm)];
+  const listed = rows.map(([, ...cells]) => cells);
+  expect(listed.map(([number]) => Number(number))).toEqual(listed.map((_row, index) => index + 1));
+  expect(listed.filter(([, title]) => title?.startsWith('['))).toEqual(await Promise.all(decisions));
 });
