@@ -11,6 +11,8 @@ const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'deploy/*/README.md', 'bench
 );
 /** Those that describe the service as it is now. */
 const CURRENT = DOCUMENTS.filter(({ path }) => path !== 'CHANGELOG.md');
+/** Those for operators and developers of modules. */
+const GUIDES = CURRENT.filter(({ path }) => !/^(?:bench|docs\/adr)\//.test(path));
 /** Where settings are: of the service, its tests and benchmarks, its image, and what it runs with. */
 const CODE = [
   ...['src/**/*.ts', 'test/**/*.{ts,js}', 'bench/**/*.ts', 'tools/**/*.ts', '.ci/**/*', 'deploy/**/*'],
@@ -91,4 +93,20 @@ it('every setting exists', () => {
     ),
   );
   expect(unknown).toEqual([]);
+});
+
+it('every text of the log exists', () => {
+  const source = globSync('src/**/*.ts')
+    .map((path) => readFileSync(path, 'utf8'))
+    .join('\n');
+  const command = /^(?:docker|generate|git|kubectl|node|npm|revoke|token) /;
+  const texts = missing(
+    ({ text }) =>
+      [...text.matchAll(/`([a-z][a-z'-]+(?: [\w'-]+)+)`/g)]
+        .map(([, words = '']) => words)
+        // What Node.js prints.
+        .filter((words) => !command.test(words) && words !== 'heap out of memory' && !source.includes(words)),
+    GUIDES,
+  );
+  expect(texts).toEqual([]);
 });
