@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Module } from '@nestjs/common';
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
 import { AppModule } from '../src/app.module.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Accident, PartsModule } from './fixtures/parts/parts.module.js';
@@ -13,8 +14,18 @@ import { eventually, startAwayFromDatabase } from './support/service.js';
 import { testDirectory } from './support/test-database.js';
 import { useService } from './support/use-service.js';
 
+const OTHER_LINK = '</docs>; rel="help"';
+
 @Module({ imports: [AppModule, PartsModule] })
-class WithPartsModule {}
+class WithPartsModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    const link = (_request: Request, response: Response, next: NextFunction) => {
+      response.setHeader('Link', OTHER_LINK);
+      next();
+    };
+    consumer.apply(link).forRoutes('parts/linked');
+  }
+}
 
 const GET = ['@1788220800', 'Wed, 01 Sep 2027 00:00:00 GMT', '</v1/widgets/a>; rel="successor-version"'];
 const CREATE = ['@1788220800', 'Thu, 31 Jan 2030 00:00:00 GMT', null];
@@ -98,6 +109,11 @@ it.each<[string, number, string, string]>([
 ])('the response of %s (%i) announces nothing [deprecation-announced]', async (_case, status, method, path) => {
   const answer = await (await anew()).call(method, path);
   expect([answer.status, ...deprecationOf(answer)]).toEqual([status, ...NONE]);
+});
+
+it('keeps the links of others', async () => {
+  const answer = await (await anew()).call('GET', '/v1/parts/linked');
+  expect(deprecationOf(answer)[2]).toBe(`${OTHER_LINK}, ${GET[2]?.replace('/a>', '/linked>')}`);
 });
 
 it.each([
