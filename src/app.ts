@@ -22,6 +22,7 @@ import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import type { Quickstart } from './platform/observability/terminal-format.js';
 import { buildDocument } from './platform/openapi/build-document.js';
+import { announceDeprecations } from './platform/openapi/deprecation.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -54,6 +55,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   messageHandlers.forEach(filterProblems);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
+  announceDeprecations(app, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
