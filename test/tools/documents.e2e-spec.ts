@@ -14,10 +14,7 @@ const CURRENT = DOCUMENTS.filter(({ path }) => path !== 'CHANGELOG.md');
 /** Those for operators and developers of modules. */
 const GUIDES = CURRENT.filter(({ path }) => !/^(?:bench|docs\/adr)\//.test(path));
 /** Where settings are: of the service, its tests and benchmarks, its image, and what it runs with. */
-const CODE = [
-  ...['src/**/*.ts', 'test/**/*.{ts,js}', 'bench/**/*.ts', 'tools/**/*.ts', '.ci/**/*', 'deploy/**/*'],
-  ...['.env.example', 'compose.yaml', 'Dockerfile', 'jest.config.js'],
-];
+const CODE = ['{src,test,bench,tools}/**/*.{ts,js}', '{.ci,deploy}/**/*', '.env.example', 'compose.yaml', 'Dockerfile', '*.js'];
 const NAMES = new Set(
   globSync(CODE)
     .filter((path) => !path.includes('node_modules') && !path.endsWith('.md') && statSync(path).isFile())
@@ -76,7 +73,7 @@ it('every script of npm and every file of this repository exists', () => {
     codeIn(text).flatMap((code) => {
       const runs = [...code.matchAll(/npm run (?:--silent )?([\w:-]+)/g)].map(([, name = '']) => name);
       const paths = code.split(/[\s:]/).filter((word) => inFolder.test(word) && !isElsewhere(word));
-      return [...runs.filter((name) => !(name in scripts)), ...paths.filter((path) => globSync(placesOf(path)).length === 0)];
+      return runs.filter((name) => !(name in scripts)).concat(paths.filter((path) => globSync(placesOf(path)).length === 0));
     }),
   );
   expect(unknown).toEqual([]);
