@@ -6,11 +6,12 @@ import { OperatorError } from '../config/operator-error.js';
 import { isBodyDeclared } from '../http/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { orderFaults } from '../lists/list-options.js';
+import { conditionFaults } from '../openapi/describe-conditions.js';
 import { operationsOf } from '../openapi/openapi-document.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, conditionFaults, responseFaults, inputFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 

@@ -2,7 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, HttpCode, HttpStatus, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
 import { ApiExcludeController, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { ProblemType } from '../http/problem-types.js';
+import { EtagInterceptor, isTagged } from '../preconditions/etag.interceptor.js';
 import { metadataOf, type Route } from '../routes/route.js';
+import { useOutermost } from '../routes/use-outermost.js';
 import { isWhitelisted } from './documented-properties.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
@@ -67,6 +69,7 @@ export function Operation(options: OperationOptions): MethodDecorator {
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
     ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
+    ...(isTagged(response) ? [useOutermost(EtagInterceptor)] : []),
   );
 }
 
