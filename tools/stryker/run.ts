@@ -19,6 +19,7 @@ const ROOMS: readonly (readonly [files: string, tests: string])[] = [
   ],
   ['lists/filter/{define-filter,filter-fields}', 'lists/filter/*'],
   ['observability/describe-error', 'observability/describe-error'],
+  ['preconditions/entity-tags', 'preconditions/entity-tags'],
   ['redis/redis-url', 'redis/redis-url'],
   ['throttling/sliding-window', 'throttling/sliding-window'],
   ['time/*', 'time/*'],

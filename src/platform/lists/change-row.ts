@@ -1,8 +1,16 @@
-import { type EntityMetadata, type FindOptionsWhere, type QueryDeepPartialEntity, Raw, type Repository } from 'typeorm';
+import {
+  type EntityMetadata,
+  type FindOptionsWhere,
+  type ObjectLiteral,
+  type QueryDeepPartialEntity,
+  Raw,
+  type Repository,
+} from 'typeorm';
 import { notFound } from '../http/problem-types.js';
 import { Problem } from '../http/problem.js';
 import { type Versioned, versionsOf, weakly } from '../preconditions/entity-tags.js';
 import { type Precondition, preconditionFailedProblem } from '../preconditions/precondition.js';
+import { columnOf } from './sources.js';
 
 /** Updates a row in one statement, which compares its version. @returns the row after the update */
 export async function updateRow<Entity extends Versioned>(
@@ -11,12 +19,11 @@ export async function updateRow<Entity extends Versioned>(
   changes: object,
   precondition: Precondition,
 ): Promise<Entity> {
-  const { metadata } = repository;
   // Whatever the client may set, TypeORM counts the versions.
   const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
-  const { raw } = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
-  const [row] = raw as Record<string, unknown>[];
-  return row ? entityOf(metadata, row) : refuse(repository, id, precondition);
+  const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
+  const [row] = result.raw as Record<string, unknown>[];
+  return row ? (entityOf(repository.metadata, row) as Entity) : refuse(repository, id, precondition);
 }
 
 /** Deletes a row in one statement, which compares its version. */
@@ -40,18 +47,20 @@ function rowWith<Entity extends Versioned>(
   if (metadata.versionColumn?.propertyName !== 'version') {
     throw new Error(`${metadata.name}.version is not a @VersionColumn(): declare it as one, with a migration that adds it.`);
   }
+  const version = `${columnOf(metadata, 'version')}::text`;
   const excluded = weakly(ifNoneMatch);
-  const conditions = (column: string) => [
-    ...(ifMatch === '*' ? [] : [`${column}::text = ANY(:demanded)`]),
-    excluded === '*' ? 'FALSE' : `${column}::text <> ALL(:excluded)`,
+  const conditions = [
+    ...(ifMatch === '*' ? [] : [`${version} = ANY(:demanded)`]),
+    ...(excluded === '*' ? ['FALSE'] : excluded.length > 0 ? [`${version} <> ALL(:excluded)`] : []),
   ];
   const versions = { demanded: versionsOf(ifMatch, id), excluded: versionsOf(excluded, id) };
-  return { id, version: Raw((column) => conditions(column).join(' AND '), versions) } as FindOptionsWhere<Entity>;
+  const isDemanded = conditions.length > 0 && { version: Raw(() => conditions.join(' AND '), versions) };
+  return { id, ...isDemanded } as FindOptionsWhere<Entity>;
 }
 
 /** An entity as TypeORM reads it. */
-function entityOf<Entity>(metadata: EntityMetadata, row: Record<string, unknown>): Entity {
-  const entity = metadata.create() as Entity & object;
+function entityOf(metadata: EntityMetadata, row: Record<string, unknown>): ObjectLiteral {
+  const entity = metadata.create() as ObjectLiteral;
   for (const column of metadata.columns) {
     if (column.isSelect && !column.isVirtual) {
       column.setEntityValue(entity, metadata.dataSource.driver.prepareHydratedValue(row[column.databaseName], column));

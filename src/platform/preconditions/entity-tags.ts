@@ -24,7 +24,7 @@ export function parseCondition(value: string): EntityTags | undefined {
 
 /** The strong entity tag of a row. It has the id, so that tags of other rows do not match by accident. */
 export function etagOf({ id, version }: Versioned): string {
-  return `"${version}-${hash('sha256', id, 'base64url').slice(0, 16)}"`;
+  return `"${version}-${hash('sha256', id.toLowerCase(), 'base64url').slice(0, 16)}"`;
 }
 
 /** Strong comparison (section 8.8.3.2), for `If-Match`. @param tag - of a representation that exists; strong */

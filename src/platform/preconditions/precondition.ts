@@ -53,10 +53,10 @@ const takePrecondition = createParamDecorator((_data: undefined, context: Execut
 export function IfMatch(): ParameterDecorator {
   return (target, name, index) => {
     takePrecondition()(target, name, index);
-    Reflect.defineMetadata(CONDITIONAL, true, Reflect.get(target, name ?? '') as object);
+    Reflect.defineMetadata(CONDITIONAL, true, target.constructor, name ?? '');
   };
 }
 
-export function takesPrecondition({ handler }: Pick<Route, 'handler'>): boolean {
-  return Reflect.hasMetadata(CONDITIONAL, handler);
+export function takesPrecondition({ controller, name }: Pick<Route, 'controller' | 'name'>): boolean {
+  return Reflect.hasMetadata(CONDITIONAL, controller, name);
 }

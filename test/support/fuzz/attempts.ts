@@ -213,11 +213,11 @@ function refused(request: FuzzRequest, { operation, parameters }: Described, ...
   return { request, operation, statuses: [400], ...(!isOfHandler && { locations }) };
 }
 
-const PLATFORM_HEADERS = ['Idempotency-Key', 'If-Match', 'If-None-Match'];
+const PLATFORM_HEADERS: ReadonlySet<string> = new Set(['Idempotency-Key', 'If-Match', 'If-None-Match']);
 
 /** Whether a parameter is a header of the handler, not of the platform. */
 function isOwnHeader(name: string, location: string): boolean {
-  return location === 'header' && !PLATFORM_HEADERS.includes(name);
+  return location === 'header' && !PLATFORM_HEADERS.has(name);
 }
 
 /** A request with a body that its schema may or may not admit. */
