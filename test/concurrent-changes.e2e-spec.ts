@@ -368,6 +368,7 @@ it('needs a version column: says so, whatever the client sends', async () => {
   const lists = service.app.get(Lists);
   const repository = service.app.get<Repository<PlainEssay>>('PlainEssayRepository');
   await expect(async () => lists.update(repository, id, {})).rejects.toThrow('PlainEssay.version is not a @VersionColumn()');
+  expect(() => Etag()(EssayDto.prototype, 'tag')).toThrow('EssayDto.tag has @Etag(): name the property etag.');
 });
 
 it('documents the tag, the conditions and their responses [etag-documented]', async () => {

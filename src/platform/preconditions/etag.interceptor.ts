@@ -13,9 +13,12 @@ const TAGGED = 'etag';
  */
 export function Etag(): PropertyDecorator {
   return (target, name) => {
+    if (name !== 'etag') {
+      throw new Error(`${target.constructor.name}.${String(name)} has @Etag(): name the property etag.`);
+    }
     const description = 'Changes with the resource: send it in `If-Match` to change nothing that you have not seen. Opaque.';
     ApiProperty({ type: String, description, example: '"1-Ze-_OBVxzGTLGYrB"' })(target, name);
-    Reflect.defineMetadata(TAGGED, name, target);
+    Reflect.defineMetadata(TAGGED, true, target);
   };
 }
 
