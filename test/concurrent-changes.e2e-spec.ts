@@ -106,7 +106,7 @@ class EssaysController {
   @Post()
   async writeEssay(@Body() { title }: NewEssay): Promise<EssayDto> {
     const values = { title, author: { name: 'Thoreau' }, secret: 'x', updatedAt: new Date() };
-    return EssayDto.of(await this.lists.add(this.essays, values));
+    return EssayDto.of(await this.lists.insert(this.essays, values));
   }
 
   @Operation({ summary: 'Rewrite an essay', response: EssayDto })

@@ -271,7 +271,7 @@ describe('work that continues after its transaction', () => {
           manager.query('DELETE FROM items'),
           manager.transaction((inner) => inner.insert(Item, row())),
           database.transaction(() => repository.insert(row())),
-          lists.add(repository, { name: 'late', description: null }),
+          lists.insert(repository, { name: 'late', description: null }),
         ]),
       );
       if (failure) {

@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { AnswerOf, PageOf, PageQueryOf, Text } from '../platform/index.js';
+import { ResponseOf, PageOf, PageQueryOf, Text } from '../platform/index.js';
 import { itemFilter } from './item.filter.js';
 
 @ApiSchema({ name: 'NewItem' })
@@ -12,7 +12,7 @@ export class CreateItemDto {
 }
 
 @ApiSchema({ name: 'Item' })
-export class ItemDto extends AnswerOf(CreateItemDto) {}
+export class ItemDto extends ResponseOf(CreateItemDto) {}
 
 export class ItemPage extends PageOf(ItemDto) {}
 

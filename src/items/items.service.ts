@@ -17,6 +17,6 @@ export class ItemsService {
   }
 
   create({ name, description }: CreateItemDto): Promise<Row<Item>> {
-    return this.lists.add(this.items, { name, description });
+    return this.lists.insert(this.items, { name, description });
   }
 }

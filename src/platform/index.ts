@@ -5,8 +5,8 @@
  * (`@Operation`); otherwise the application does not start. The platform adds authentication, rate limiting, validation, problem
  * responses and the OpenAPI document.
  */
-export { AnswerOf } from './responses/answer-of.js';
-export { VersionedAnswerOf } from './responses/versioned-answer-of.js';
+export { ResponseOf } from './responses/response-of.js';
+export { VersionedResponseOf } from './responses/versioned-response-of.js';
 export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';

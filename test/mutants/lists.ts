@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'absent-left-out',
-    file: 'src/platform/responses/answer-of.ts',
+    file: 'src/platform/responses/response-of.ts',
     search: 'if (value !== null && value !== undefined) {',
     replace: 'if (value !== undefined) {',
     tests: ['test/items.e2e-spec.ts'],

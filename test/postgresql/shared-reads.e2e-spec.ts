@@ -100,7 +100,7 @@ it('filtered lists in transactions need no other connection than that of their t
   const filter = itemFilter.parse('name == "inside"');
   const listed = Array.from({ length: 20 }, () =>
     service.app.get(Database).transaction(async () => {
-      const { id } = await service.app.get(Lists).add(items, { name: 'inside', description: null });
+      const { id } = await service.app.get(Lists).insert(items, { name: 'inside', description: null });
       const page = await service.app.get(Lists).findPage(items, { limit: 100, filter });
       return page.items.some((item) => item.id === id);
     }),

@@ -92,7 +92,7 @@ export class Contract {
 
   /** Every `errors[].code` that a problem can have. */
   get errorCodes(): unknown[] {
-    return this.document.components.schemas['RequestFault']?.properties['code']?.examples ?? [];
+    return this.document.components.schemas['FieldError']?.properties['code']?.examples ?? [];
   }
 
   /** The schema of an operation's request body. */

@@ -23,7 +23,7 @@ import { interval, map, type Observable } from 'rxjs';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import {
-  AnswerOf,
+  ResponseOf,
   defineFilter,
   Idempotent,
   Integer,
@@ -97,7 +97,7 @@ class CreateOrders1767225800002 extends SqlMigration {
 }
 
 @ApiSchema({ name: 'Order' })
-class OrderDto extends AnswerOf(CreateOrderDto) {}
+class OrderDto extends ResponseOf(CreateOrderDto) {}
 class OrderPage extends PageOf(OrderDto) {}
 class OrdersQuery extends PageQueryOf(defineFilter(Order, { createdAt: { type: 'creationTime' } }, {})) {}
 
@@ -140,7 +140,7 @@ class OrdersController {
   @Idempotent()
   @Operation({ summary: 'Create an order', response: OrderDto, status: HttpStatus.CREATED })
   async createOrder(@Body() body: CreateOrderDto): Promise<OrderDto> {
-    return OrderDto.from(await this.lists.add(this.orders, Object.assign(body, { address: body.address ?? null })));
+    return OrderDto.from(await this.lists.insert(this.orders, Object.assign(body, { address: body.address ?? null })));
   }
 
   @Get('export')
@@ -203,7 +203,8 @@ class OrdersController {
   @Operation({ summary: 'Import orders', response: [OrderDto], status: HttpStatus.CREATED })
   async importOrders(@Body() rows: CreateOrderDto[]): Promise<OrderDto[]> {
     const orders = [];
-    for (const row of rows) orders.push(await this.lists.add(this.orders, Object.assign(row, { address: row.address ?? null })));
+    for (const row of rows)
+      orders.push(await this.lists.insert(this.orders, Object.assign(row, { address: row.address ?? null })));
     return orders.map(OrderDto.from);
   }
 

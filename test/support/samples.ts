@@ -5,7 +5,7 @@ import { IsBoolean, IsOptional } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import {
-  AnswerOf,
+  ResponseOf,
   defineFilter,
   Idempotent,
   Integer,
@@ -114,7 +114,7 @@ class CreateSampleDto {
   @Uuid({ description, example, optional: true }) declare readonly receiver?: string | null;
 }
 
-class SampleDto extends AnswerOf(CreateSampleDto) {}
+class SampleDto extends ResponseOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
 class SamplesQuery extends PageQueryOf(sampleFilter) {}
 
@@ -141,7 +141,7 @@ class SamplesController {
   @Idempotent()
   @Operation({ summary: 'Create a sample', response: SampleDto, status: HttpStatus.CREATED })
   async createSample(@Body() body: CreateSampleDto): Promise<SampleDto> {
-    return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0, seenAt: new Date() })));
+    return SampleDto.from(await this.lists.insert(this.samples, Object.assign(body, { weight: 0, seenAt: new Date() })));
   }
 
   @Get(':id')

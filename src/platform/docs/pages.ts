@@ -62,7 +62,7 @@ export function problemsPage(document: OpenAPIObject): string {
 
 /** Every `errors[].code`, as the document lists them. */
 function errorCodes({ components }: OpenAPIObject): string[] {
-  const code = resolveSchema(components?.schemas?.['RequestFault'], {}).properties?.['code'];
+  const code = resolveSchema(components?.schemas?.['FieldError'], {}).properties?.['code'];
   return code && 'examples' in code ? (code.examples as string[]) : [];
 }
 

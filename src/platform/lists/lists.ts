@@ -74,7 +74,7 @@ export class Lists {
    *
    * @throws Problem 503 if the database is unavailable
    */
-  async add<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
+  async insert<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
     const { tableName, versionColumn } = repository.metadata;
     // The new id replaces an `id` among the values. TypeORM begins with the version 1.
     const row = { ...values, id: newId(), ...(versionColumn && { [versionColumn.propertyName]: 1 }) } as Row<Entity>;

@@ -27,10 +27,10 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
       detail: text('What is wrong in this request, and how to fix it.'),
       instance: text('Path of the request.', { format: 'uri-reference' }),
       requestId: text('Identifies the request in the log and trace of the service; also in `X-Request-Id`.'),
-      errors: { type: 'array', items: { $ref: '#/components/schemas/RequestFault' }, description: 'All errors of the request.' },
+      errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' }, description: 'All errors of the request.' },
     },
   },
-  RequestFault: {
+  FieldError: {
     type: 'object',
     description: 'One error of a request.',
     required: ['code', 'detail'],

@@ -6,7 +6,7 @@ import {
   PROBLEM_MEDIA_TYPE,
   problemBody,
   problemJson,
-  type RequestFault,
+  type FieldError,
   UNKNOWN_NAME,
 } from './problem.js';
 import {
@@ -68,7 +68,7 @@ describe('a Problem', () => {
   });
 });
 
-const parameter = (name: string, detail = 'is missing'): RequestFault => ({ parameter: name, code: 'required', detail });
+const parameter = (name: string, detail = 'is missing'): FieldError => ({ parameter: name, code: 'required', detail });
 
 describe('the problem of an invalid request', () => {
   it('is one of the body if any fault is in it', () => {
@@ -80,7 +80,7 @@ describe('the problem of an invalid request', () => {
     });
   });
 
-  it.each<[RequestFault[], string]>([
+  it.each<[FieldError[], string]>([
     [[parameter('limit')], 'limit is missing.'],
     [[parameter('', 'has too many parameters')], 'The query has too many parameters.'],
     [[{ pointer: '', code: 'syntax', detail: 'is not JSON' }], 'The body is not JSON.'],

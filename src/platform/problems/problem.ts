@@ -41,7 +41,7 @@ export interface ValueFault {
 }
 
 /** A fault of a request with its position. */
-export type RequestFault = ValueFault &
+export type FieldError = ValueFault &
   (
     | { /** JSON Pointer (RFC 6901) into the request body. */ pointer: string }
     | { /** Name of the query, path or header parameter; empty for the query as a whole. */ parameter: string }
@@ -79,7 +79,7 @@ export interface ProblemOptions {
   /** Response headers, such as `Retry-After`. */
   headers?: Readonly<Record<string, string>>;
   /** Every fault of the request, for status 400. */
-  errors?: readonly RequestFault[];
+  errors?: readonly FieldError[];
   /** The underlying error: logged, never sent. */
   cause?: unknown;
 }
@@ -113,14 +113,14 @@ export const MAXIMUM_FAULTS = 100;
 const MAXIMUM_SENTENCES = 10;
 
 /** The 400 problem for the faults of a request. @param count - of all faults, if `faults` are only the first */
-export function invalidRequest(faults: readonly RequestFault[], count = faults.length): Problem {
+export function invalidRequest(faults: readonly FieldError[], count = faults.length): Problem {
   const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
   const detail = count > MAXIMUM_SENTENCES ? `The request has ${count} errors: see "errors".` : faults.map(sentence).join(' ');
   return new Problem(type, detail, { errors: faults.slice(0, MAXIMUM_FAULTS) });
 }
 
 /** An empty pointer is the whole body; an empty parameter is the whole query. */
-function sentence(fault: RequestFault): string {
+function sentence(fault: FieldError): string {
   const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter || 'The query'} ${fault.detail}`;
   return words.endsWith('?') ? words : `${words}.`;
 }

@@ -10,7 +10,7 @@ import {
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
 import { currentRequest } from '../requests/request.js';
-import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../problems/problem.js';
+import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { missingBody } from '../requests/request-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
@@ -118,7 +118,7 @@ function bodyFaults(body: unknown): InputFault[] {
   return Buffer.isBuffer(body) ? [] : unstorableTexts(body);
 }
 
-function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): RequestFault {
+function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): FieldError {
   const steps = data === undefined ? path : [data, ...path];
   return type === 'body' ? { pointer: jsonPointer(steps), ...fault } : { parameter: steps.join('.'), ...fault };
 }

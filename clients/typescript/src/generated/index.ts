@@ -2,4 +2,4 @@
 // @ts-nocheck
 
 export { createItem, listItems, type Options } from './sdk.gen.js';
-export type { ClientOptions, CreateItemData, CreateItemError, CreateItemErrors, CreateItemResponse, CreateItemResponses, Item, ItemPage, ListItemsData, ListItemsError, ListItemsErrors, ListItemsResponse, ListItemsResponses, NewItem, Problem, RequestFault } from './types.gen.js';
+export type { ClientOptions, CreateItemData, CreateItemError, CreateItemErrors, CreateItemResponse, CreateItemResponses, FieldError, Item, ItemPage, ListItemsData, ListItemsError, ListItemsErrors, ListItemsResponse, ListItemsResponses, NewItem, Problem } from './types.gen.js';

@@ -77,13 +77,13 @@ export type Problem = {
     /**
      * All errors of the request.
      */
-    errors?: Array<RequestFault>;
+    errors?: Array<FieldError>;
 };
 
 /**
  * One error of a request.
  */
-export type RequestFault = {
+export type FieldError = {
     /**
      * JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.
      */

@@ -71,7 +71,7 @@ const newestFirst = (a: Row, b: Row) => (a.id < b.id ? 1 : -1);
  *
  * @param path - as the document has it, such as `/v1/items` or `/v1/books/{bookId}/loans`
  */
-export function describePromises(path: string, options: PromisesOptions = {}): void {
+export function describeContract(path: string, options: PromisesOptions = {}): void {
   const { root = AppModule, requests = 500, body: bodyOf, at = () => Promise.resolve(path), open = [], order } = options;
 
   describe(`${path} keeps the promises of the platform`, () => {

@@ -27,10 +27,10 @@ const EXAMPLE_TIME = creationTime(EXAMPLE_ID).toISOString();
 const RULES: ReadonlySet<string> = new Set(['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'nullable']);
 
 /**
- * Makes the class of a response from the class of a request body: `class WidgetDto extends AnswerOf(CreateWidgetDto) {}`.
+ * Makes the class of a response from the class of a request body: `class WidgetDto extends ResponseOf(CreateWidgetDto) {}`.
  * `WidgetDto.from(row)` maps a row to it. Write your own class for responses with other properties.
  */
-export function AnswerOf<Body extends object>(body: Type<Body>): ResponseClass<Body> {
+export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body> {
   const properties = documentedProperties(body);
   const names = Object.keys(properties) as (keyof Body)[];
 

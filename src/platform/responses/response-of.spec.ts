@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { newId } from '../ids/id.js';
-import { AnswerOf } from './answer-of.js';
+import { ResponseOf } from './response-of.js';
 import { Integer, Text } from '../validation/properties.decorators.js';
 
 class Body {
@@ -14,7 +14,7 @@ class Body {
   declare readonly due: Date;
 }
 
-class Shown extends AnswerOf(Body) {}
+class Shown extends ResponseOf(Body) {}
 
 const row = { id: newId(), count: 0, due: new Date('2026-01-31T12:00:00Z') };
 
