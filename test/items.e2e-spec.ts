@@ -149,7 +149,8 @@ describe('POST /v1/items', () => {
     const items = service.app.get(DataSource).getRepository(Item);
     const { calls } = jest.spyOn(service.app.get(DatabaseMetrics), 'observe').mock;
     const names = Array.from({ length: 40 }, (_, index) => `at once ${index}`);
-    const addAll = () => Promise.allSettled(names.map((name) => service.app.get(Lists).insert(items, { name, description: null })));
+    const addAll = () =>
+      Promise.allSettled(names.map((name) => service.app.get(Lists).insert(items, { name, description: null })));
     expect((await addAll()).map(({ status }) => status)).toEqual(names.map(() => 'fulfilled'));
     expect(calls.filter(([text]) => text.startsWith('INSERT INTO "items"'))).toHaveLength(3);
     await items.query(`ALTER TABLE items ADD CONSTRAINT not_five CHECK (name <> 'at once 5') NOT VALID`);
