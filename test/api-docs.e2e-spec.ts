@@ -18,8 +18,8 @@ it.each([...PATHS, ...ASSETS])('%s is as any unknown path, for all methods [docs
   /** What a client sees, without what names the path or the request. */
   const seen = async (at: string, method: string, hasToken: boolean) => {
     const { status, headers, body } = await service.api[hasToken ? 'call' : 'send'](method, at);
-    const detail = body?.detail.replace(at, '…');
-    const problem: Partial<ProblemBody> = { ...body, requestId: '…', instance: '…', detail: detail ?? '' };
+    const sent: Partial<ProblemBody> = { ...body };
+    const problem = { ...sent, requestId: '…', instance: '…', detail: sent.detail?.replace(at, '…') };
     const names = [...headers.keys()].filter((name) => name !== 'content-length');
     return { status, names, challenge: headers.get('www-authenticate'), allow: headers.get('allow'), problem };
   };

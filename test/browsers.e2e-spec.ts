@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { Controller, Get, Headers, Module, Put, ServiceUnavailableException, Sse } from '@nestjs/common';
-import { ApiHeader, ApiResponse } from '@nestjs/swagger';
+import { All, Controller, Get, Headers, Module, Put, ServiceUnavailableException, Sse } from '@nestjs/common';
+import { ApiExcludeEndpoint, ApiHeader, ApiResponse } from '@nestjs/swagger';
 import { NEVER } from 'rxjs';
 import { AppModule } from '../src/app.module.js';
 import { RequireScopes } from '../src/platform/index.js';
@@ -40,6 +40,17 @@ class VisitsController {
 
 @Module({ imports: [AppModule, WebModule], controllers: [VisitsController] })
 class OtherTeamsModule {}
+
+@Controller('parcels')
+@RequireScopes('parcels')
+class ParcelsController {
+  @All()
+  @ApiExcludeEndpoint()
+  passParcel(): void {}
+}
+
+@Module({ imports: [AppModule], controllers: [ParcelsController] })
+class AnyMethodModule {}
 
 const ORIGIN = 'https://shop.example';
 const OTHERS = ['https://other.example', 'http://shop.example', 'https://shop.example:8443', 'https://a.shop.example', 'null'];
@@ -91,6 +102,13 @@ describe('a preflight request', () => {
     },
   );
 
+  it('is told all methods if a route serves all [cors-preflight]', async () => {
+    const other = await startService({ CORS_ORIGINS: ORIGIN }, undefined, AnyMethodModule);
+    const response = await send('OPTIONS', '/v1/parcels', ASKED, '', other.port);
+    expect(listOf(response, 'methods')).toEqual(['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT']);
+    await other.stop();
+  });
+
   it.each(OTHERS)('of %s is allowed nothing [cors-origins]', async (Origin) => {
     const response = await send('OPTIONS', '/v1/items', { ...ASKED, Origin });
     expect([response.status, corsOf(response), response.headers.vary]).toEqual([204, [], 'Origin']);
@@ -115,7 +133,7 @@ describe('a preflight request', () => {
     const logging = await ServiceProcess.startReady({ ...environment, CORS_ORIGINS: ORIGIN });
     const { headers } = await send('OPTIONS', '/v1/items', ASKED, '', Number(new URL(logging.origin).port));
     await eventually(() => logging.linesOf('request').some(({ method }) => method === 'OPTIONS'));
-    const [line] = logging.linesOf('request').filter(({ method }) => method === 'OPTIONS');
+    const line = logging.linesOf('request').find(({ method }) => method === 'OPTIONS');
     expect(line).toMatchObject({ path: '/v1/items', status: 204, requestId: headers['x-request-id'] });
     expect(await logging.end('SIGTERM')).toBe(0);
   });

@@ -105,12 +105,12 @@ describe('the address of HOST', () => {
     async (HOST, name, other) => {
       const service = ServiceProcess.spawn({ HOST, ...AWAY });
       await service.becomes(() => service.has('Listening on '));
-      const [{ msg, address, console: page, metrics } = {}] = service.log.filter((line) => line.msg.startsWith('Listening on '));
-      const [, port = ''] = /:(\d+)$/.exec(String(address)) ?? [];
+      const line = service.log.find(({ msg }) => msg.startsWith('Listening on '));
+      const [, port = ''] = /:(\d+)$/.exec(String(line?.['address'])) ?? [];
       const origin = `http://${name}:${port}`;
-      expect([msg, address, page]).toEqual([`Listening on ${origin}`, origin, `${origin}/docs`]);
+      expect(line).toMatchObject({ msg: `Listening on ${origin}`, address: origin, console: `${origin}/docs` });
       expect([await isOpen(`${origin}/livez`), await isOpen(`http://${other}:${port}/livez`)]).toEqual([true, false]);
-      const { port: metricsPort } = new URL(String(metrics));
+      const { port: metricsPort } = new URL(String(line?.['metrics']));
       for (const each of [name, '127.0.0.1']) expect(await isOpen(`http://${each}:${metricsPort}/livez`)).toBe(true);
       expect(await service.end('SIGTERM')).toBe(0);
     },
@@ -125,7 +125,7 @@ describe('the address of HOST', () => {
   it('may have a port that another process uses on another address', async () => {
     const port = await listen(createServer());
     const { environment } = await createEmbedded();
-    const service = await ServiceProcess.spawn({ HOST: '127.0.0.4', PORT: String(port), ...environment });
+    const service = ServiceProcess.spawn({ HOST: '127.0.0.4', PORT: String(port), ...environment });
     await service.becomes(() => service.has('Listening on '));
     expect(await isOpen(`http://127.0.0.4:${port}/livez`)).toBe(true);
     expect(await service.end('SIGTERM')).toBe(0);

@@ -55,8 +55,9 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
 
 function methodsOf(routes: readonly Route[]): string[] {
   const shown = routes.filter((route) => !isHidden(route));
-  const methods = shown.map(({ handler }) => RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod]);
-  return methods.includes('ALL') ? METHODS : METHODS.filter((each) => methods.includes(each === 'HEAD' ? 'GET' : each));
+  const kinds = shown.map(({ handler }) => Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod);
+  const methods = new Set(kinds.map((kind) => RequestMethod[kind]));
+  return methods.has('ALL') ? METHODS : METHODS.filter((each) => methods.has(each === 'HEAD' ? 'GET' : each));
 }
 
 /** Requests with a body are none: it would be read to its end. */
