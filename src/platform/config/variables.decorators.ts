@@ -34,8 +34,8 @@ const FORMS = {
     isOrigin,
   ],
   publicUrl: [
-    'a URL like https://api.example.com/catalogue, in lower case before the path, without default port, trailing slash, query ' +
-      'and percent-encoding',
+    'a URL like https://api.example.com/catalogue, in lower case before the path, without default port, trailing slash, ' +
+      'query and percent-encoding',
     isPublicUrl,
   ],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;

@@ -18,13 +18,13 @@ const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 
 /** Headers of any response, beyond those that browsers show to every page. */
-const RESPONSE_HEADERS = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'WWW-Authenticate', 'Allow', 'ETag'];
-const MORE_RESPONSE_HEADERS = ['Idempotent-Replayed', 'Content-Disposition', 'Link', 'Location', 'Deprecation', 'Sunset'];
+const RESPONSE_HEADERS = ['Allow', 'ETag', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'WWW-Authenticate'];
+const MORE_RESPONSE_HEADERS = ['Content-Disposition', 'Deprecation', 'Idempotent-Replayed', 'Link', 'Location', 'Sunset'];
 
 /**
- * Lets the pages of other origins send requests with a token, and read all responses: the methods of the routes, and the headers that
- * every route has or an operation documents. Cookies and other credentials of browsers are not allowed. Preflight requests get 204 here,
- * before the guards; without a header that allows anything if they are of another origin.
+ * Lets the pages of other origins send requests with a token, and read all responses: with the methods of the routes, and the
+ * headers that every route has or an operation documents, but without cookies and other credentials of browsers. Preflight
+ * requests get 204 before the guards; those of an origin that is not listed, without a header that allows anything.
  *
  * @param origins - exact; without any, nothing is added to a request
  * @param routes - all of the application, whose document is built
@@ -42,7 +42,7 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
     origin: [...origins],
     methods: methodsOf(routes),
     allowedHeaders: [...new Set([...REQUEST_HEADERS, ...TRACE_HEADERS, ...asked])],
-    exposedHeaders: [...new Set([...RESPONSE_HEADERS, ...MORE_RESPONSE_HEADERS, ...received])],
+    exposedHeaders: [...new Set(['X-Request-Id', ...RESPONSE_HEADERS, ...MORE_RESPONSE_HEADERS, ...received])],
     maxAge: MAX_AGE,
   };
   // An empty list of headers would allow those that the request asks for.
