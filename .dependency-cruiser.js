@@ -1,5 +1,27 @@
+/** Folders of the platform, from the ground up: a file imports only from its own folder and from floors below. */
+export const FLOORS = [
+  ['time', 'ids'],
+  ['errors'],
+  ['problems'],
+  ['requests', 'routes'],
+  ['validation'],
+  ['config', 'bodies'],
+  ['tracing'],
+  ['observability'],
+  ['database', 'throttling'],
+  ['auth'],
+  ['idempotency', 'http'],
+  ['openapi', 'health'],
+  ['responses', 'lists', 'docs'],
+  ['boot', 'doctor'],
+];
+
+const NOT_TESTS = String.raw`(?<!\.spec)\.ts$`;
+
+const folder = (/** @type {readonly string[]} */ names) => `^src/platform/(${names.join('|')})/`;
+
 /**
- * Arrows run one way: app → features → the platform's door. Inside the platform, concerns import each other's files.
+ * Arrows run one way: app → features → the public API of the platform, and inside the platform from each floor to those below.
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
@@ -48,6 +70,20 @@ export default {
       from: { path: '^src/platform/' },
       to: { path: '^src/platform/index\\.ts$' },
     },
+    ...FLOORS.map((folders, floor) => ({
+      name: 'floors',
+      comment: `A folder imports only from floors below its own (FLOORS in .dependency-cruiser.js). Move what both need further down.`,
+      severity: 'error',
+      from: { path: folder(folders) + '.*' + NOT_TESTS },
+      to: { path: folder(FLOORS.slice(floor).flat()), pathNot: '^src/platform/$1/' },
+    })),
+    {
+      name: 'folders-have-a-floor',
+      comment: 'Add the folder to FLOORS in .dependency-cruiser.js, above all that it imports.',
+      severity: 'error',
+      from: { path: '^src/platform/[^/]+/', pathNot: folder(FLOORS.flat()) },
+      to: {},
+    },
     {
       name: 'opentelemetry-on-demand',
       comment:
@@ -65,7 +101,7 @@ export default {
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
       from: {
-        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|database/id|throttling/sliding-window|auth/token-format)\\.ts$',
+        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|ids/id|throttling/sliding-window|auth/token-format|errors/redaction)\\.ts$',
       },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },

@@ -9,7 +9,7 @@ import { AccessTokensService } from './platform/auth/access-tokens.service.js';
 import { checkModules, checkPaths } from './platform/boot/boot-checks.js';
 import { confineEnhancers } from './platform/boot/global-enhancers.js';
 import { Configuration } from './platform/config/configuration.js';
-import { OperatorError } from './platform/config/operator-error.js';
+import { OperatorError } from './platform/errors/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
 import { DocsController } from './platform/docs/docs.controller.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
@@ -25,7 +25,7 @@ import { observeRequests } from './platform/observability/observe-requests.js';
 import type { Quickstart } from './platform/observability/terminal-format.js';
 import { buildDocument } from './platform/openapi/build-document.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
-import { checkResponse } from './platform/openapi/response-check.js';
+import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 

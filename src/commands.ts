@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Command, Help } from 'commander';
-import { hideCredentials } from './platform/auth/token-format.js';
+import { hideCredentials } from './platform/errors/redaction.js';
 import { addTokenCommands } from './platform/auth/token-commands.js';
 import { Configuration, SERVICE_VERSION } from './platform/config/configuration.js';
 import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';
-import { OperatorError, reportFailure } from './platform/config/operator-error.js';
+import { OperatorError, reportFailure } from './platform/errors/operator-error.js';
 import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
-import { reasonOf } from './platform/observability/describe-error.js';
+import { reasonOf } from './platform/errors/describe-error.js';
 
 /** Loads the application. Help and messages about arguments do without it: it takes most of the time of a command. */
 const application = () => import('./app.js');

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { startApp } from './app.js';
 import { loadEnvironment, readConfiguration } from './platform/config/read-configuration.js';
-import { reportFailure } from './platform/config/operator-error.js';
+import { reportFailure } from './platform/errors/operator-error.js';
 import { Database } from './platform/database/database.js';
 
 try {

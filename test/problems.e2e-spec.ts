@@ -2,7 +2,7 @@ import { BadGatewayException, Controller, ForbiddenException, Get, Module, Param
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
-import { problemTypes } from '../src/platform/http/problem-types.js';
+import { problemTypes } from '../src/platform/problems/problem-types.js';
 import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, Section } from '../src/platform/index.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';

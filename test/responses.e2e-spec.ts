@@ -7,7 +7,7 @@ import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
-import { wrongResponses } from '../src/platform/openapi/response-check.js';
+import { wrongResponses } from '../src/platform/responses/response-check.js';
 import { type Service, startService } from './support/service.js';
 
 // A module that gives rows of another table away as they are.

@@ -3,7 +3,7 @@ import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typ
 import type { Repository } from 'typeorm';
 import { startApp } from '../src/app.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
-import { failureText } from '../src/platform/config/operator-error.js';
+import { failureText } from '../src/platform/errors/operator-error.js';
 import { Database } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { Currency, SeedsModule } from './fixtures/seeds/seeds.module.js';

@@ -5,7 +5,7 @@
  * (`@Operation`); otherwise the application does not start. The platform adds authentication, rate limiting, validation, problem
  * responses and the OpenAPI document.
  */
-export { AnswerOf } from './answers/answer-of.js';
+export { AnswerOf } from './responses/answer-of.js';
 export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';
@@ -13,23 +13,23 @@ export { variables } from './config/read-configuration.js';
 export { Seconds } from './config/variables.decorators.js';
 export { Database } from './database/database.js';
 export { conflict } from './database/database-problem.js';
-export { creationTime, newId } from './database/id.js';
+export { creationTime, newId } from './ids/id.js';
 export { IndexMigration, MigrationsModule, SqlMigration } from './database/migrations.js';
 export { HealthIndicators } from './health/health-indicators.js';
 export { Drain } from './http/drain.js';
-export { publicPath } from './http/late-routes.controller.js';
-export { Problem } from './http/problem.js';
-export { defineProblemType, notFound } from './http/problem-types.js';
-export type { BodyParserOptions } from './http/read-body.js';
-export { UseBodyParser } from './http/use-body-parser.decorator.js';
+export { publicPath } from './routes/public-path.js';
+export { Problem } from './problems/problem.js';
+export { defineProblemType, notFound } from './problems/problem-types.js';
+export type { BodyParserOptions } from './bodies/read-body.js';
+export { UseBodyParser } from './bodies/use-body-parser.decorator.js';
 export { Idempotent, SafeToRetry } from './idempotency/idempotent.decorator.js';
 export { defineFilter } from './lists/filter/define-filter.js';
 export { Lists } from './lists/lists.js';
 export { defineOrder, type ListOptions, type Where } from './lists/list-options.js';
 export { mapPage, type Page, PageOf, PageQuery, PageQueryOf, type Row } from './lists/page.js';
 export { Metrics } from './observability/metrics.js';
-export { Operation } from './openapi/operation.decorator.js';
-export { Section } from './openapi/operation.decorator.js';
+export { Operation } from './responses/operation.decorator.js';
+export { Section } from './routes/operation.js';
 export { traced, tracedFetch } from './tracing/tracing.js';
 export { Integer, OneOf, Text, Uuid } from './validation/properties.decorators.js';
 export { Rule } from './validation/rule.js';

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import type { Browser } from 'playwright-core';
@@ -6,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../../src/app.module.js';
 import { Widget } from '../fixtures/widgets/widget.entity.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
-import { startBrowser, Visitor } from '../support/browser.js';
+import { differenceOf, startBrowser, Visitor } from '../support/browser.js';
 import { Contract } from '../support/contract.js';
 import { Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
@@ -153,6 +154,17 @@ const SWAGGER_UI_RULES = [
   // Its landmark `main` begins below the description.
   'region',
 ];
+
+it.each(['light', 'dark'] as const)('README.md shows what the console looks like in %s colors', async (colorScheme) => {
+  const reader = await Visitor.come(browser, service.api.origin, { colorScheme, viewport: { width: 1000, height: 700 } });
+  await reader.openConsole();
+  const picture = await reader.page.screenshot();
+  await reader.page.context().close();
+  const path = `docs/images/console-${colorScheme}.png`;
+  if (process.env['TEST_PICTURES'] !== undefined) await writeFile(path, picture);
+  expect(await readFile('README.md', 'utf8')).toContain(path);
+  expect(await differenceOf(browser, picture, await readFile(path))).toBeLessThan(0.02);
+});
 
 // No rule of the style sheets depends on both.
 const SCREENS = [

@@ -1,5 +1,5 @@
-import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
-import { createRedis, RedisWindow } from '../../src/platform/redis/redis-window.js';
+import { parseRedisUrl } from '../../src/platform/config/redis-url.js';
+import { createRedis, RedisWindow } from '../../src/platform/throttling/redis-window.js';
 import { RedisServer, startRedisCluster, startRedisSentinel } from '../support/redis.js';
 import { SharedLimit } from '../support/shared-limit.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseRedisUrl } from '../../src/platform/redis/redis-url.js';
-import { createRedis, type RedisConnection, RedisWindow } from '../../src/platform/redis/redis-window.js';
+import { parseRedisUrl } from '../../src/platform/config/redis-url.js';
+import { createRedis, type RedisConnection, RedisWindow } from '../../src/platform/throttling/redis-window.js';
 
 // Properties of the window that requests of clients cannot show: other clocks and other limits.
 

@@ -52,20 +52,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'created-at-in-id',
-    file: 'src/platform/database/id.ts',
+    file: 'src/platform/ids/id.ts',
     search: 'threeDigits[rest - seconds * 1000]',
     replace: 'threeDigits[0]',
     tests: ['test/items.e2e-spec.ts'],
   },
   {
     guarantee: 'id-monotonic',
-    file: 'src/platform/database/id.ts',
+    file: 'src/platform/ids/id.ts',
     search: 'return v7();',
     replace: 'return v7({ msecs: Date.now() });',
   },
   {
     guarantee: 'absent-left-out',
-    file: 'src/platform/answers/answer-of.ts',
+    file: 'src/platform/responses/answer-of.ts',
     search: 'if (value !== null && value !== undefined) {',
     replace: 'if (value !== undefined) {',
     tests: ['test/items.e2e-spec.ts'],

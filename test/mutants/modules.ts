@@ -16,15 +16,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'public-path',
-    file: 'src/platform/http/late-routes.controller.ts',
+    file: 'src/platform/routes/public-path.ts',
     search: 'if (!/(?:^|[\\\\/])\\.\\.(?:[\\\\/]|$)/.test(decodeURIComponent(path))) {',
     replace: "if (path !== '') {",
   },
   {
     guarantee: 'library-routes-guarded',
-    file: 'src/platform/http/late-routes.controller.ts',
-    search: 'return opened.has(request);',
-    replace: 'return true;',
+    file: 'src/platform/auth/bearer-auth.guard.ts',
+    search: '(request.isOnPublicPath && isLate(route))',
+    replace: 'isLate(route)',
+  },
+  {
+    guarantee: 'public-path',
+    file: 'src/platform/auth/bearer-auth.guard.ts',
+    search: '(request.isOnPublicPath && isLate(route))',
+    replace: 'request.isOnPublicPath',
   },
   {
     guarantee: 'start-inputs',
@@ -56,7 +62,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'response-whitelist',
-    file: 'src/platform/openapi/response.interceptor.ts',
+    file: 'src/platform/responses/response.interceptor.ts',
     search: 'next.handle().pipe(map(copy))',
     replace: 'next.handle()',
   },

@@ -23,17 +23,17 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'path-length-shown',
-    file: 'src/platform/auth/token-format.ts',
+    file: 'src/platform/errors/redaction.ts',
     search: 'const PATH_LIMIT = 256;',
     replace: 'const PATH_LIMIT = 512;',
-    tests: ['src/platform/auth/token-format.spec.ts'],
+    tests: ['src/platform/errors/redaction.spec.ts'],
   },
   {
     guarantee: 'no-secrets-shown',
-    file: 'src/platform/auth/token-format.ts',
+    file: 'src/platform/errors/redaction.ts',
     search: "text.replaceAll(ACCESS_TOKEN, '***')",
     replace: 'text',
-    tests: ['src/platform/auth/token-format.spec.ts'],
+    tests: ['src/platform/errors/redaction.spec.ts'],
   },
   {
     guarantee: 'tokens-stored-hashed',
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'failures-per-network',
-    file: 'src/platform/auth/client-address.ts',
+    file: 'src/platform/requests/client-address.ts',
     search: '[64, 48].map',
     replace: '[64].map',
     tests: ['src/platform/auth/failure-budget.spec.ts'],
@@ -179,9 +179,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'forwarded-port-ignored',
-    file: 'src/platform/auth/client-address.ts',
+    file: 'src/platform/requests/client-address.ts',
     search: 'ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress',
     replace: 'ip || remoteAddress',
-    tests: ['src/platform/auth/client-address.spec.ts'],
+    tests: ['src/platform/requests/client-address.spec.ts'],
   },
 ];

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { digestOf } from '../../src/platform/auth/token-format.js';
-import { newId } from '../../src/platform/database/id.js';
+import { newId } from '../../src/platform/ids/id.js';
 import type { ProblemBody } from '../support/api.js';
 import { open, sendEndlessBody } from '../support/flood.js';
 import { ServiceProcess } from '../support/process.js';

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { DatabaseMetrics } from '../../src/platform/database/database-metrics.js';
-import { newId } from '../../src/platform/database/id.js';
+import { newId } from '../../src/platform/ids/id.js';
 import { StoredResponses } from '../../src/platform/idempotency/stored-responses.js';
 import { Database } from '../../src/platform/index.js';
 import { startService } from '../support/service.js';

@@ -1,5 +1,5 @@
 import { query } from '../support/query.ts';
-import { newId } from '#service/platform/database/id';
+import { newId } from '#service/platform/ids/id';
 import { digestOf, generateToken } from '#service/platform/auth/token-format';
 
 /** Tokens of clients. All have the default limit: honest requests take turns, so that none comes near it. */

@@ -148,3 +148,21 @@ export class Visitor {
     }
   }
 }
+
+/** Draws both pictures with 64 × 64 points, in which the fonts of another version of the browser look alike. */
+const COMPARE = `async (pictures) => {
+  const [a, b] = await Promise.all(pictures.map(async (picture) => {
+    const bitmap = await createImageBitmap(await (await fetch('data:image/png;base64,' + picture)).blob());
+    const context = new OffscreenCanvas(64, 64).getContext('2d');
+    context.drawImage(bitmap, 0, 0, 64, 64);
+    return context.getImageData(0, 0, 64, 64).data;
+  }));
+  return a.reduce((sum, value, index) => sum + Math.abs(value - b[index]), 0) / a.length / 255;
+}`;
+
+/** How much two pictures differ on average, from 0 to 1. */
+export async function differenceOf(browser: Browser, ...pictures: [Buffer, Buffer]): Promise<number> {
+  const page = await browser.newPage();
+  const texts = pictures.map((picture) => picture.toString('base64'));
+  return page.evaluate<number>(`(${COMPARE})(${JSON.stringify(texts)})`).finally(() => page.close());
+}

@@ -2,7 +2,7 @@ import { type CelInput, celEnv, celFunc, celMethod, CelScalar, parse, plan } fro
 import { strings } from '@bufbuild/cel/ext';
 import { create } from '@bufbuild/protobuf';
 import { type Timestamp, timestampFromMs, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import { creationTime } from '../../src/platform/database/id.js';
+import { creationTime } from '../../src/platform/ids/id.js';
 import type { SampleRow } from './samples.js';
 
 const { STRING, BOOL } = CelScalar;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { v7 } from 'uuid';
-import { creationTime } from '../../src/platform/database/id.js';
+import { creationTime } from '../../src/platform/ids/id.js';
 import { COLORS, type SampleRow, SIZES } from './samples.js';
 
 /**

@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
-import { newId } from '../../src/platform/database/id.js';
+import { newId } from '../../src/platform/ids/id.js';
 import { runCli } from './process.js';
 import { query } from './query.js';
 import { testDirectory } from './test-database.js';

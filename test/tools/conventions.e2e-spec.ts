@@ -1,11 +1,19 @@
 import { spawnSync } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
 /** Features on a platform: `pears` and `figs` break nothing, each of the others one rule. */
 const FILES = {
-  'src/main.ts': ['pears/pear', 'figs/fig', 'plums/plum', 'cherries/cherry', 'platform/nosy']
+  'src/main.ts': [
+    'pears/pear',
+    'figs/fig',
+    'plums/plum',
+    'cherries/cherry',
+    'platform/nosy',
+    'platform/auth/low',
+    'platform/lost/lost',
+  ]
     .map((path) => `import './${path}.js';\n`)
     .join(''),
   'src/platform/secret.ts': 'export const secret = 1;\n',
@@ -15,6 +23,10 @@ const FILES = {
   'src/figs/fig.ts': "import { pear } from '../pears/pears.service.js';\nexport const fig = pear;\n",
   'src/plums/plum.ts': "import { pear } from '../pears/pear.js';\nexport const plum = pear;\n",
   'src/cherries/cherry.ts': "import { secret } from '../platform/secret.js';\nexport const cherry = secret;\n",
+  'src/platform/auth/low.ts': "import { high } from '../lists/high.js';\nexport const low = high;\n",
+  'src/platform/lists/high.ts': "import { ground } from '../time/ground.js';\nexport const high = ground;\n",
+  'src/platform/time/ground.ts': 'export const ground = 1;\n',
+  'src/platform/lost/lost.ts': "import { ground } from '../time/ground.js';\nexport const lost = ground;\n",
   'src/platform/nosy.ts': "import { pear } from '../pears/pear.js';\nexport const nosy: unknown = pear;\n",
 };
 
@@ -32,6 +44,13 @@ it('the linter rejects imports against the arrows, with the fix, and no others [
   expect(violations.toSorted()).toEqual([
     ['features-stand-alone', 'src/plums/plum.ts', 'src/pears/pear.ts', expect.stringContaining('the service that it exports')],
     ['features-use-the-door', 'src/cherries/cherry.ts', 'src/platform/secret.ts', expect.stringContaining('Export it there')],
+    ['floors', 'src/platform/auth/low.ts', 'src/platform/lists/high.ts', expect.stringContaining('floors below its own')],
+    [
+      'folders-have-a-floor',
+      'src/platform/lost/lost.ts',
+      'src/platform/time/ground.ts',
+      expect.stringContaining('Add the folder to FLOORS'),
+    ],
     [
       'platform-knows-no-feature',
       'src/platform/nosy.ts',
@@ -39,4 +58,25 @@ it('the linter rejects imports against the arrows, with the fix, and no others [
       expect.stringContaining('the platform names none'),
     ],
   ]);
+});
+
+it('docs/architecture.md lists the folders of the platform by floor, from the top', async () => {
+  const { FLOORS } = (await import(resolve('.dependency-cruiser.js'))) as { FLOORS: readonly (readonly string[])[] };
+  const rows = (await readFile('docs/architecture.md', 'utf8')).matchAll(/^\| +(\d+) \| `([a-z]+)` /gm);
+  const listed = [...rows].map(([, floor, folder]) => `${floor} ${folder}`);
+  const floors = FLOORS.map((folders, index) => folders.map((folder) => `${index + 1} ${folder}`));
+  expect(listed).toEqual(floors.toReversed().flat());
+});
+
+it('docs/adr/README.md lists each decision with its title, date and status', async () => {
+  const files = (await readdir('docs/adr')).filter((name) => /^\d{4}-/.test(name));
+  const decisions = files.map(async (name) => {
+    const text = await readFile(`docs/adr/${name}`, 'utf8');
+    const [, number = '', title = '', date = ''] = /^# (\d+)\. (.*)\n\nAccepted on (\d{4}-\d\d-\d\d)\.\n/.exec(text) ?? [];
+    return [number, `[${title}](${name})`, date, 'Accepted'];
+  });
+  const rows = [...(await readFile('docs/adr/README.md', 'utf8')).matchAll(/^\| +(\d+) \| (.*?) +\| (\S+) \| (.*?) +\|$/gm)];
+  const listed = rows.map(([, ...cells]) => cells);
+  expect(listed.map(([number]) => Number(number))).toEqual(listed.map((_row, index) => index + 1));
+  expect(listed.filter(([, title]) => title?.startsWith('['))).toEqual(await Promise.all(decisions));
 });

@@ -11,16 +11,16 @@ const ROOMS: readonly (readonly [files: string, tests: string])[] = [
   ['auth/jwt/jwt-verifier', 'auth/jwt/*'],
   ['auth/token-format', 'auth/token-format'],
   ['config/origins', 'config/origins'],
-  ['database/id', 'database/id'],
-  ['http/{problem,problem-types}', 'http/problem'],
+  ['ids/id', 'ids/id'],
+  ['problems/*', 'problems/problem'],
   ['lists/cursor', 'lists/cursor'],
   [
     'lists/filter/{compile-expression,condition,parse-expression,values}',
     'lists/filter/{compile-expression,condition,parse-expression,values}',
   ],
   ['lists/filter/{define-filter,filter-fields}', 'lists/filter/*'],
-  ['observability/describe-error', 'observability/describe-error'],
-  ['redis/redis-url', 'redis/redis-url'],
+  ['errors/{describe-error,redaction}', 'errors/{describe-error,redaction}'],
+  ['config/redis-url', 'config/redis-url'],
   ['throttling/sliding-window', 'throttling/sliding-window'],
   ['time/*', 'time/*'],
 ];
@@ -81,7 +81,9 @@ function judge(file: string, { source, mutants }: MutatedFile): boolean {
   const changes = survived.map((mutant) => changeOf(mutant, source));
   const known = equivalents[file] ?? [];
   const unknown = changes.filter((change) => !known.some(isSame(change)));
-  const unseen = known.filter((change) => !changes.some(isSame(change)));
+  // A busy machine can end an equivalent one by a timeout.
+  const ended = [...changes, ...late.map((mutant) => changeOf(mutant, source))];
+  const unseen = known.filter((change) => !ended.some(isSame(change)));
   const score = 100 * (1 - survived.length / counted.length);
   const equivalent = survived.length - unknown.length;
   print(`${file}: ${score.toFixed(1)} % of ${counted.length}, ${late.length} of them by a timeout; ${equivalent} are equivalent`);

@@ -1,13 +1,13 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
-import { isPublicPath, LateRoutesController } from '../http/late-routes.controller.js';
-import { defineProblemType } from '../http/problem-types.js';
-import { Problem } from '../http/problem.js';
+import { defineProblemType } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
+import { isLate } from '../routes/public-path.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { clientAddress } from './client-address.js';
+import { clientAddress } from '../requests/client-address.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
 import { challenge, tokenPolicyOf } from './scopes.guard.js';
 
@@ -50,8 +50,8 @@ export class BearerAuthGuard extends AuthGuard() {
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    const policy = tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() });
-    if (policy === 'public' || (context.getClass() === LateRoutesController && isPublicPath(request))) {
+    const route = { controller: context.getClass(), handler: context.getHandler() };
+    if (tokenPolicyOf(route) === 'public' || (request.isOnPublicPath && isLate(route))) {
       return true;
     }
     if (context.getType() !== 'http') {

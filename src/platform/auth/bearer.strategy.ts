@@ -8,7 +8,7 @@ import { Strategy } from 'passport-http-bearer';
 import { Configuration } from '../config/configuration.js';
 import { traced } from '../tracing/tracing.js';
 import { AccessTokensService } from './access-tokens.service.js';
-import { clientAddress } from './client-address.js';
+import { clientAddress } from '../requests/client-address.js';
 import { DeclaredTokens } from './declared/declared-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { databaseBusy } from '../database/database-problem.js';
 import { onceAMinute } from '../time/once-a-minute.js';
 import { audit } from './audit-log.js';
-import { networksOf } from './client-address.js';
+import { networksOf } from '../requests/client-address.js';
 import type { Verdict } from './principal.js';
 
 interface Reservations {

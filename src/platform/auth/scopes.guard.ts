@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { SERVICE_NAME } from '../config/configuration.js';
-import { defineProblemType } from '../http/problem-types.js';
-import { Problem } from '../http/problem.js';
-import { isHidden } from '../openapi/operation.decorator.js';
+import { defineProblemType } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { isHidden } from '../routes/operation.js';
 import { nameOf, type Route } from '../routes/route.js';
 import { hasScope, isScope, type Principal } from './principal.js';
 

@@ -2,13 +2,14 @@ import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { OperatorError } from '../config/operator-error.js';
-import { isUuid } from '../database/id.js';
+import { OperatorError } from '../errors/operator-error.js';
+import { isUuid } from '../ids/id.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import type { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { generateToken, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
+import { hideCredentials } from '../errors/redaction.js';
+import { generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;

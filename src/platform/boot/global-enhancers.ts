@@ -7,8 +7,8 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { OperatorError } from '../config/operator-error.js';
-import { isHidden } from '../openapi/operation.decorator.js';
+import { OperatorError } from '../errors/operator-error.js';
+import { isHidden } from '../routes/operation.js';
 
 /** Decorators that bind to a controller what `APP_GUARD` and its like bind globally, by Nest's name of the kind. */
 const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe: '@UsePipes', filter: '@UseFilters' };

@@ -5,7 +5,7 @@ import { ConfigModule, ConfigService } from '@nestjs/config';
 import { Test } from '@nestjs/testing';
 import { IsEmail } from 'class-validator';
 import { Configuration } from './configuration.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from '../errors/operator-error.js';
 import {
   ConfigurationModule,
   misspelledVariables,

@@ -2,7 +2,7 @@
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { OperatorError, reportFailure } from './operator-error.js';
+import { OperatorError, reportFailure } from '../errors/operator-error.js';
 
 // Node's diagnostic reports contain all environment variables, and thus the passwords of the database and Redis.
 process.report.excludeEnv = true;

@@ -8,7 +8,7 @@ import { validateSync } from 'class-validator';
 import { closestMatch } from 'leven';
 import { faultsOf } from '../validation/input-faults.js';
 import { Configuration } from './configuration.js';
-import { OperatorError } from './operator-error.js';
+import { OperatorError } from '../errors/operator-error.js';
 
 const classes = new Set<Type<object>>();
 const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();

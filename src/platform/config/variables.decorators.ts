@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { isDecodable } from '../http/percent-encoding.js';
-import { parseRedisUrl } from '../redis/redis-url.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import { parseRedisUrl } from './redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
 import { isOrigin, isPublicUrl } from './origins.js';
 

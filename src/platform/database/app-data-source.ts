@@ -9,8 +9,8 @@ import {
   MigrationExecutor,
   type QueryRunner,
 } from 'typeorm';
-import { OperatorError } from '../config/operator-error.js';
-import { currentRequest } from '../http/express.js';
+import { OperatorError } from '../errors/operator-error.js';
+import { currentRequest } from '../requests/request.js';
 import { databaseUnavailable } from './database-problem.js';
 import { NO_CONNECTIONS, Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';

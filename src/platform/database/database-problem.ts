@@ -1,7 +1,7 @@
 import type { DatabaseError } from 'pg';
 import { EntityNotFoundError, type EntityMetadata, OptimisticLockVersionMismatchError, QueryFailedError } from 'typeorm';
-import { defineProblemType, notFound, problemTypes, serviceUnavailable } from '../http/problem-types.js';
-import { jsonPointer, Problem } from '../http/problem.js';
+import { defineProblemType, notFound, problemTypes, serviceUnavailable } from '../problems/problem-types.js';
+import { jsonPointer, Problem } from '../problems/problem.js';
 
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
 import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
-import { OperatorError, reportFailure } from '../config/operator-error.js';
+import { OperatorError, reportFailure } from '../errors/operator-error.js';
 
 /** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with their meaning and fix. */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [

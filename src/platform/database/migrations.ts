@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DynamicModule, Logger, Module, type Type } from '@nestjs/common';
 import { DataSource, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { OperatorError } from '../config/operator-error.js';
-import { describeError } from '../observability/describe-error.js';
+import { OperatorError } from '../errors/operator-error.js';
+import { describeError } from '../errors/describe-error.js';
 import { MigrationsPendingError, pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
 import { hasSessions } from './reader.js';
 import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';

@@ -2,8 +2,8 @@ import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } f
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '../auth/scopes.guard.js';
-import { PROBLEMS_PATH } from '../http/problem-types.js';
-import { Hidden } from '../openapi/operation.decorator.js';
+import { PROBLEMS_PATH } from '../problems/problem-types.js';
+import { Hidden } from '../routes/operation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { FAULT_CODES } from '../http/problem.js';
-import { problemTypes } from '../http/problem-types.js';
+import { FAULT_CODES } from '../problems/problem.js';
+import { problemTypes } from '../problems/problem-types.js';
 import { problemExamples } from '../openapi/describe-operations.js';
 import { mediaTypesOf, resolveSchema } from '../openapi/openapi-document.js';
 

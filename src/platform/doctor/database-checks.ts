@@ -8,7 +8,7 @@ import { streamOf } from '../database/database-client.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
 import { originCheck } from '../database/read-replica.js';
 import { quotedTable } from '../lists/sources.js';
-import { reasonOf } from '../observability/describe-error.js';
+import { reasonOf } from '../errors/describe-error.js';
 import type { Check, Finding } from './check.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */

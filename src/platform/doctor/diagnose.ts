@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { misspelledVariables, readConfiguration } from '../config/read-configuration.js';
 import { Database } from '../database/database.js';
-import { reasonOf } from '../observability/describe-error.js';
+import { reasonOf } from '../errors/describe-error.js';
 import { within } from '../time/duration.js';
 import type { Check, Finding } from './check.js';
 import { databaseChecks } from './database-checks.js';

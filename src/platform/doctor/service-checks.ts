@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readTokensFile, FILE_REMEDY } from '../auth/declared/declared-tokens.js';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
-import { parseRedisUrl } from '../redis/redis-url.js';
-import { createRedis, RedisWindow } from '../redis/redis-window.js';
+import { parseRedisUrl } from '../config/redis-url.js';
+import { createRedis, RedisWindow } from '../throttling/redis-window.js';
 import type { Check } from './check.js';
 
 /** Checks the timeouts, the keys of the issuer, and Redis. */

@@ -2,9 +2,9 @@ import { Controller, Get, Global, Module, VERSION_NEUTRAL } from '@nestjs/common
 import { TerminusModule } from '@nestjs/terminus';
 import { Public } from '../auth/scopes.guard.js';
 import { Database } from '../database/database.js';
-import { serviceUnavailable } from '../http/problem-types.js';
-import { Problem } from '../http/problem.js';
-import { Hidden } from '../openapi/operation.decorator.js';
+import { serviceUnavailable } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { Hidden } from '../routes/operation.js';
 import { HealthIndicators } from './health-indicators.js';
 
 /** Kubernetes probes: `/livez` has no dependencies; `/readyz` reports whether the service accepts requests. */

@@ -1,6 +1,6 @@
 import { BlockList, isIPv6, type Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { clientAddress, networksOf } from '../auth/client-address.js';
+import { clientAddress, networksOf } from '../requests/client-address.js';
 import { onceAMinute } from '../time/once-a-minute.js';
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');

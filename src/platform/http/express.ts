@@ -1,24 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
-import { hideCredentials } from '../auth/token-format.js';
-import { OperatorError } from '../config/operator-error.js';
+import { OperatorError } from '../errors/operator-error.js';
 import { closeBehindUnreadBody } from './http-server.js';
 import { refuseUnknown } from './late-routes.controller.js';
-import { badRequest } from './problem-types.js';
-import { Problem } from './problem.js';
-
-declare global {
-  // Express' type for custom properties.
-  namespace Express {
-    interface Request {
-      /** Identifies the request in its response (`X-Request-Id`, `requestId`) and in the log. */
-      id: string;
-    }
-  }
-}
+import { badRequest } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { requestIdOf, runWithRequest } from '../requests/request.js';
 
 /** Allows only files of this origin: Swagger UI has no inline code. */
 const CONTENT_SECURITY_POLICY =
@@ -27,34 +15,18 @@ const CONTENT_SECURITY_POLICY =
 
 const logger = new Logger('Http');
 
-const storage = new AsyncLocalStorage<Request>();
-
-/** Accepted request ids: short, and safe in log lines and headers. */
-const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
-
 /**
  * Sets the request id, from a safe `X-Request-Id` or a new one, and the headers of every response, and stores the request for all code
  * that runs on its behalf. TLS headers belong to the proxy in front: the service itself speaks plain HTTP.
  */
 export function beginRequest(request: Request, response: Response, next: NextFunction): void {
-  const given = request.get('X-Request-Id') ?? '';
-  request.id = SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
+  request.id = requestIdOf(request);
   response.setHeader('X-Request-Id', request.id);
   response.setHeader('Content-Security-Policy', CONTENT_SECURITY_POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
   response.setHeader('Cache-Control', 'no-store');
-  storage.run(request, next);
-}
-
-/** The request that the running code serves, if any. */
-export function currentRequest(): Request | undefined {
-  return storage.getStore();
-}
-
-/** RFC 9112, section 6.3. */
-export function hasBody({ headers }: Request): boolean {
-  return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
+  runWithRequest(request, next);
 }
 
 /** A host and port (RFC 9110, section 7.2), or nothing. */

@@ -7,19 +7,14 @@ import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { pathPrefixOf } from '../config/origins.js';
+import { BODY_TIME, requestsWithOwnTime } from '../bodies/read-body.js';
 import { addressLimit } from './address-limit.js';
-import { isDecodable } from './percent-encoding.js';
-import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from './problem-types.js';
-import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
+import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
-
-/** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
-export const BODY_TIME = 15_000;
-
-/** Requests whose time for the body depends on its limit, instead of Node's `requestTimeout`. */
-export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 
 /** Milliseconds without progress until the connection of a client that does not read its response is closed. */
 const STALL_TIMEOUT = 30_000;

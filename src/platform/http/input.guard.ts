@@ -2,13 +2,13 @@ import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { HIDDEN } from '../openapi/operation.decorator.js';
+import { HIDDEN } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
-import { hasBody } from './express.js';
-import { isDecodable } from './percent-encoding.js';
-import { type FaultCode, invalidRequest, UNKNOWN_NAME } from './problem.js';
-import { checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from './read-body.js';
-import { bodyParameterOf, declaredBodyOf } from './use-body-parser.decorator.js';
+import { hasBody } from '../requests/request.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
+import { checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from '../bodies/read-body.js';
+import { bodyParameterOf, declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
 const MAX_PARAMETERS = 50;

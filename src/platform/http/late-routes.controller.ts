@@ -1,10 +1,11 @@
 import { All, Controller, Next, VERSION_NEUTRAL } from '@nestjs/common';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request } from 'express';
 import { RequireScopes } from '../auth/scopes.guard.js';
-import { shownPath } from '../auth/token-format.js';
-import { Hidden } from '../openapi/operation.decorator.js';
-import { methodNotAllowed, notFound } from './problem-types.js';
-import { Problem } from './problem.js';
+import { shownPath } from '../errors/redaction.js';
+import { Hidden } from '../routes/operation.js';
+import { methodNotAllowed, notFound } from '../problems/problem-types.js';
+import { Late } from '../routes/public-path.js';
+import { Problem } from '../problems/problem.js';
 
 /**
  * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the
@@ -12,32 +13,13 @@ import { Problem } from './problem.js';
  */
 @RequireScopes()
 @Hidden()
+@Late()
 @Controller({ version: VERSION_NEUTRAL })
 export class LateRoutesController {
   @All('{*path}')
   pass(@Next() next: NextFunction): void {
     next();
   }
-}
-
-const opened = new WeakSet<Request>();
-
-/**
- * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid token.
- * `consumer.apply(publicPath).forRoutes('assets')` opens that path and all below it. Routes of controllers keep their policies.
- */
-export function publicPath(request: Request, _response: Response, next: NextFunction): void {
-  const [path = ''] = request.originalUrl.split('?', 1);
-  // Libraries such as `send` decode and normalize a path, which then can be another one.
-  if (!/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(decodeURIComponent(path))) {
-    opened.add(request);
-  }
-  next();
-}
-
-/** Whether a request may pass to late routes without a token. */
-export function isPublicPath(request: Request): boolean {
-  return opened.has(request);
 }
 
 /** Members of Express' router that its types omit. */

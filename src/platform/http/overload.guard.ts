@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { isHidden } from '../openapi/operation.decorator.js';
-import { serviceUnavailable } from './problem-types.js';
-import { Problem } from './problem.js';
+import { isHidden } from '../routes/operation.js';
+import { serviceUnavailable } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
 
 /**
  * Rejects requests, before their authentication, if a turn of the event loop has served others for `MAX_EVENT_LOOP_DELAY`: all that it

@@ -2,15 +2,15 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/constants.js';
 import type { Request, Response } from 'express';
 import { type Observable, throwError } from 'rxjs';
-import { DataSource, type EntityMetadata, QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { pathPrefixOf } from '../config/origins.js';
-import { asDatabaseProblem } from '../database/database-problem.js';
-import { warnOnceAMinute } from '../observability/warn-once-a-minute.js';
+import { DataSource, QueryFailedError } from 'typeorm';
+import { asProblem } from '../database/as-problem.js';
+import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import type { Route } from '../routes/route.js';
-import { internalError, typeOfStatus } from './problem-types.js';
+import { internalError } from '../problems/problem-types.js';
 import { sendJson } from './express.js';
-import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from './problem.js';
+import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
 /** Maps every error to a problem. The cause of a server error is logged, never sent. */
 @Catch()
@@ -99,26 +99,4 @@ function sendMessage(json: string, client: { send(text: string): void; emit(even
   } else {
     client.emit('exception', JSON.parse(json));
   }
-}
-
-export function asProblem(error: unknown, entities: readonly EntityMetadata[] = []): Problem {
-  if (error instanceof Problem) {
-    return error;
-  }
-  if (error instanceof HttpException) {
-    const status = error.getStatus();
-    return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
-  }
-  // Errors of Express and its packages (`http-errors`) with a message for the client.
-  if (Error.isError(error) && 'expose' in error && error.expose === true) {
-    const status = 'status' in error ? Number(error.status) : 400;
-    return new Problem(typeOfStatus(status), error.message, { cause: error });
-  }
-  return asDatabaseProblem(error, entities) ?? new Problem(internalError, 'The service failed.', { cause: error });
-}
-
-/** Joins the messages of `new BadRequestException(['…', '…'])`. */
-function messageOf(error: HttpException): string {
-  const { message } = Object(error.getResponse()) as { message?: unknown };
-  return Array.isArray(message) ? message.join('; ') : error.message;
 }

@@ -12,8 +12,8 @@ import { ApiHeader } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { tokenPolicyOf } from '../auth/scopes.guard.js';
-import { invalidRequest } from '../http/problem.js';
-import { bodyRulesOf } from '../http/use-body-parser.decorator.js';
+import { invalidRequest } from '../problems/problem.js';
+import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { StoredResponses } from './stored-responses.js';
 

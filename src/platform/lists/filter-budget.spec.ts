@@ -1,4 +1,4 @@
-import { Problem } from '../http/problem.js';
+import { Problem } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { FilterBudget } from './filter-budget.js';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Configuration } from '../config/configuration.js';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../problems/problem.js';
 import type { Metrics } from '../observability/metrics.js';
 import { rateLimited } from '../throttling/rate-limit.guard.js';
 

@@ -7,7 +7,7 @@ import { sqlState } from '../database/database-problem.js';
 import { QUICK, type Reader } from '../database/reader.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
-import { currentRequest } from '../http/express.js';
+import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
 import { type ListRead, onReplicaOrPrimary, type Read, withoutNames } from './list-read.js';
 import { ListTurns, tokenOf } from './list-turns.js';

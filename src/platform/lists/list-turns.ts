@@ -1,11 +1,11 @@
 import type { Request } from 'express';
-import { clientAddress, networksOf } from '../auth/client-address.js';
+import { clientAddress, networksOf } from '../requests/client-address.js';
 import type { Configuration } from '../config/configuration.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { readOptions } from '../database/data-source-options.js';
 import { databaseBusy } from '../database/database-problem.js';
 import { MOST_FILTERS, sharesOf } from '../database/reader.js';
-import type { Problem } from '../http/problem.js';
+import type { Problem } from '../problems/problem.js';
 import type { Metrics } from '../observability/metrics.js';
 import { FilterBudget } from './filter-budget.js';
 

@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { OperatorError } from '../config/operator-error.js';
+import { OperatorError } from '../errors/operator-error.js';
 import { IndexMigration, SqlMigration } from '../database/migrations.js';
 import { runStatement } from '../database/run-statement.js';
 import { filters } from './filter/define-filter.js';

@@ -10,7 +10,7 @@ import { SERVICE_VERSION } from '../config/configuration.js';
 import { within } from '../time/duration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
-import { warnOnceAMinute } from './warn-once-a-minute.js';
+import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 
 /** Milliseconds for one metric; Prometheus waits ten seconds by default. */
 const COLLECTION_TIMEOUT = 5000;

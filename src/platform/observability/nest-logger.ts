@@ -5,9 +5,9 @@ import { trace } from '@opentelemetry/api';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
-import { currentRequest } from '../http/express.js';
-import { hideCredentials } from '../auth/token-format.js';
-import { describeError, type ErrorDescription, withoutSecrets } from './describe-error.js';
+import { currentRequest } from '../requests/request.js';
+import { hideCredentials } from '../errors/redaction.js';
+import { describeError, type ErrorDescription, withoutSecrets } from '../errors/describe-error.js';
 import { messageFormat, textOf } from './terminal-format.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */

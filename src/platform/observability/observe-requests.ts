@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
-import { shownPath } from '../auth/token-format.js';
+import { shownPath } from '../errors/redaction.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 

@@ -2,15 +2,15 @@ import type { INestApplication } from '@nestjs/common';
 import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { Configuration } from '../config/configuration.js';
-import { FAULT_CODES } from '../http/problem.js';
-import { declaredBodyOf } from '../http/use-body-parser.decorator.js';
+import { FAULT_CODES } from '../problems/problem.js';
+import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codeOf } from '../validation/input-faults.js';
 import { collectRules, type rulesOf } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, documentRules } from './documented-properties.js';
 import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
-import { operationIdOf, sectionsOf } from './operation.decorator.js';
+import { operationIdOf, sectionsOf } from '../routes/operation.js';
 import { headers, platformSchemas } from './platform-components.js';
 
 /** The console shows the first section of the Markdown `description` above the operations, the others below them. */

@@ -3,19 +3,19 @@ import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
-import { OperatorError } from '../config/operator-error.js';
 import { pathPrefixOf } from '../config/origins.js';
+import { OperatorError } from '../errors/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../http/problem-types.js';
-import { invalidRequest, jsonPointer, Problem, PROBLEM_MEDIA_TYPE, problemBody, UNKNOWN_NAME } from '../http/problem.js';
-import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../http/read-body.js';
-import { bodyRulesOf } from '../http/use-body-parser.decorator.js';
+import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
+import { invalidRequest, jsonPointer, Problem, PROBLEM_MEDIA_TYPE, problemBody, UNKNOWN_NAME } from '../problems/problem.js';
+import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../bodies/read-body.js';
+import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
-import { operationIdOf, operationOf } from './operation.decorator.js';
+import { operationIdOf, operationOf } from '../routes/operation.js';
 import { headerReferences } from './platform-components.js';
 
 /** Name of the security scheme of all operations that are not public. */

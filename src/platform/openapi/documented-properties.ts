@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
-import { OperatorError } from '../config/operator-error.js';
+import { OperatorError } from '../errors/operator-error.js';
 import { rulesOf } from '../validation/rule.js';
 
 /** The `@ApiProperty` options of a class by property, including inherited ones. */

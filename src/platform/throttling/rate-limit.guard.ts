@@ -2,8 +2,8 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
-import { defineProblemType } from '../http/problem-types.js';
-import { Problem } from '../http/problem.js';
+import { defineProblemType } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
 
 export const rateLimited = defineProblemType({
   name: 'rate-limited',

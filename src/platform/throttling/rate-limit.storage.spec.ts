@@ -17,8 +17,8 @@ const BOUND = LIMIT * (2 - 1 / PROCESSES);
 
 let redis: SimulatedRedis;
 
-const window = await import('../redis/redis-window.js');
-jest.unstable_mockModule('../redis/redis-window.js', () => ({ ...window, createRedis: () => redis.connect() }));
+const window = await import('./redis-window.js');
+jest.unstable_mockModule('./redis-window.js', () => ({ ...window, createRedis: () => redis.connect() }));
 const { RateLimitStorage } = await import('./rate-limit.storage.js');
 
 interface Call {

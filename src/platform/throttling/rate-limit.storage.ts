@@ -2,8 +2,8 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import { parseRedisUrl } from '../redis/redis-url.js';
-import type { RedisWindow } from '../redis/redis-window.js';
+import { parseRedisUrl } from '../config/redis-url.js';
+import type { RedisWindow } from './redis-window.js';
 import { within } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
@@ -93,7 +93,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     // Loaded only when used.
-    const { createRedis, keepConnected, RedisWindow } = await import('../redis/redis-window.js');
+    const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
     const connection = createRedis(location)
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));

@@ -2,9 +2,9 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Request } from 'express';
-import { hideCredentials } from '../auth/token-format.js';
+import { hideCredentials } from '../errors/redaction.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../problems/problem.js';
 import { within } from '../time/duration.js';
 
 /** Ignores attributes. */

@@ -1,5 +1,5 @@
 import { getMetadataStorage, type ValidationError, ValidationTypes } from 'class-validator';
-import { UNKNOWN_NAME, type ValueFault } from '../http/problem.js';
+import { UNKNOWN_NAME, type ValueFault } from '../problems/problem.js';
 import { RefusedValue, rulesOf } from './rule.js';
 
 /** A fault of an input, with property names from the root. */

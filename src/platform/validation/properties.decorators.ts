@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { isUuid } from '../database/id.js';
-import type { FaultCode } from '../http/problem.js';
+import { isUuid } from '../ids/id.js';
+import type { FaultCode } from '../problems/problem.js';
 import { Converted, Rule } from './rule.js';
 
 export interface PropertyOptions<Example> {

@@ -9,9 +9,9 @@ import {
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validate } from 'class-validator';
-import { currentRequest } from '../http/express.js';
-import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../http/problem.js';
-import { missingBody } from '../http/read-body.js';
+import { currentRequest } from '../requests/request.js';
+import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type RequestFault, UNKNOWN_NAME } from '../problems/problem.js';
+import { missingBody } from '../requests/request-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { isObject, rulesOf } from './rule.js';
 

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, type ValidationArguments, ValidationTypes } from 'class-validator';
-import type { ValueFault } from '../http/problem.js';
+import type { ValueFault } from '../problems/problem.js';
 
 /**
  * A class-validator constraint whose name is the `code` in a problem's `errors`.

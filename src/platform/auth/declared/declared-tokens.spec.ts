@@ -8,7 +8,7 @@ import { Logger } from '@nestjs/common';
 import { v5 } from 'uuid';
 import { eventually } from '../../../../test/support/eventually.js';
 import { Configuration } from '../../config/configuration.js';
-import { OperatorError } from '../../config/operator-error.js';
+import { OperatorError } from '../../errors/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { digestOf, generateToken } from '../token-format.js';
 import { DeclaredTokens, parseTokensFile } from './declared-tokens.js';

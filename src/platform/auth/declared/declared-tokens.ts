@@ -5,11 +5,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
-import { OperatorError } from '../../config/operator-error.js';
+import { OperatorError } from '../../errors/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
 import { isScope, type Principal } from '../principal.js';
-import { digestOf, hideCredentials, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { hideCredentials } from '../../errors/redaction.js';
+import { digestOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 
 /** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;

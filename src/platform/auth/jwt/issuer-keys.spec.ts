@@ -5,7 +5,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { IdentityProvider, type ProviderFault } from '../../../../test/support/identity-provider.js';
 import { SigningKey } from '../../../../test/support/signing-key.js';
 import { readConfiguration } from '../../config/read-configuration.js';
-import { describeError } from '../../observability/describe-error.js';
+import { describeError } from '../../errors/describe-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { JwtVerifier } from './jwt-verifier.js';
 

@@ -1,4 +1,4 @@
-import { firstId } from '../../database/id.js';
+import { firstId } from '../../ids/id.js';
 import { type NamedField, TYPES } from './filter-fields.js';
 
 /** Writes columns and values into a SQL statement. */

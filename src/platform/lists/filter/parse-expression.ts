@@ -1,5 +1,5 @@
 import { type ASTNode, Environment, ParseError } from '@marcbachmann/cel-js';
-import type { FaultCode } from '../../http/problem.js';
+import type { FaultCode } from '../../problems/problem.js';
 
 /** Maximum length in characters (code points). */
 export const MAXIMUM_LENGTH = 2000;

@@ -1,5 +1,5 @@
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
-import { isUuid } from '../../database/id.js';
+import { isUuid } from '../../ids/id.js';
 import { type NamedField, notationOf } from './filter-fields.js';
 import { FilterError, type Node, TOO_LARGE } from './parse-expression.js';
 

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import { SERVICE_NAME } from '../config/configuration.js';
-import type { WindowState } from '../throttling/sliding-window.js';
-import type { RedisLocation } from './redis-url.js';
+import type { WindowState } from './sliding-window.js';
+import type { RedisLocation } from '../config/redis-url.js';
 
 export type RedisConnection = Redis | Cluster;
 

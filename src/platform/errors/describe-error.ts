@@ -1,4 +1,4 @@
-import { hideCredentials } from '../auth/token-format.js';
+import { hideCredentials } from './redaction.js';
 
 /** The logged properties of an error. */
 export interface ErrorDescription {

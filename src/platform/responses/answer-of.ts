@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { creationTime, creationTimeText } from '../database/id.js';
+import { creationTime, creationTimeText } from '../ids/id.js';
 import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
 
 /** A response body: the properties of a request body without those that are null, and `id` and `createdAt`. */

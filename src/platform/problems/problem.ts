@@ -1,4 +1,4 @@
-import { hideCredentials, shownPath } from '../auth/token-format.js';
+import { hideCredentials, shownPath } from '../errors/redaction.js';
 import { internalError, invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */

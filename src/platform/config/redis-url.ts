@@ -1,4 +1,4 @@
-import { isDecodable } from '../http/percent-encoding.js';
+import { isDecodable } from '../requests/percent-encoding.js';
 
 export type RedisLocation = NonNullable<ReturnType<typeof parseRedisUrl>>;
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { newId } from '../database/id.js';
+import { newId } from '../ids/id.js';
 import { AnswerOf } from './answer-of.js';
 import { Integer, Text } from '../validation/properties.decorators.js';
 

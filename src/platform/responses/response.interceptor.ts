@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, StreamableFile } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import { Configuration } from '../config/configuration.js';
-import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
+import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
 
 type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;

@@ -1,4 +1,4 @@
-import type { Schema, Schemas } from './openapi-document.js';
+import type { Schema, Schemas } from '../openapi/openapi-document.js';
 import { whitelistOf } from './response.interceptor.js';
 
 const text: Schema = { type: 'string' };

@@ -1,5 +1,5 @@
-import { hideCredentials } from '../auth/token-format.js';
-import { describeError, type ErrorDescription } from '../observability/describe-error.js';
+import { hideCredentials } from './redaction.js';
+import { describeError, type ErrorDescription } from './describe-error.js';
 
 /** An error that the operator can fix: its message says how, and is printed without a stack. */
 export class OperatorError extends Error {

@@ -2,8 +2,8 @@ import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
-import { mediaTypesOf, type OpenApiDocument, type Schema, type Schemas } from './openapi-document.js';
-import { operationOf } from './operation.decorator.js';
+import { mediaTypesOf, type OpenApiDocument, type Schema, type Schemas } from '../openapi/openapi-document.js';
+import { operationOf } from '../routes/operation.js';
 import { isFile } from './response.interceptor.js';
 
 const NO_BODY: Schema = { type: 'null' };

@@ -1,10 +1,7 @@
-import { STATUS_CODES } from 'node:http';
-import { applyDecorators, HttpCode, HttpStatus, SetMetadata, type Type, UseInterceptors } from '@nestjs/common';
-import { ApiExcludeController, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { ProblemType } from '../http/problem-types.js';
-import { metadataOf, type Route } from '../routes/route.js';
-import { isWhitelisted } from './documented-properties.js';
-import { ResponseInterceptor } from './response.interceptor.js';
+import { applyDecorators, type HttpStatus, SetMetadata, type Type } from '@nestjs/common';
+import { ApiExcludeController, ApiTags } from '@nestjs/swagger';
+import type { ProblemType } from '../problems/problem-types.js';
+import { metadataOf, type Route } from './route.js';
 
 export const HIDDEN = 'hidden';
 
@@ -51,24 +48,7 @@ export interface OperationOptions {
   problems?: readonly ProblemType[];
 }
 
-const OPERATION = 'operation';
-
-/**
- * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds the
- * platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
- */
-export function Operation(options: OperationOptions): MethodDecorator {
-  const { summary, description, response, status = HttpStatus.OK } = options;
-  const { responseDescription = STATUS_CODES[status] ?? '' } = options;
-  const [type] = [response].flat();
-  return applyDecorators(
-    SetMetadata(OPERATION, options),
-    HttpCode(status),
-    ApiOperation({ summary, ...(description !== undefined && { description }) }),
-    ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
-  );
-}
+export const OPERATION = 'operation';
 
 /** The options of the route's `@Operation`, if any. */
 export function operationOf(route: Pick<Route, 'controller' | 'handler'>): OperationOptions | undefined {

@@ -1,4 +1,4 @@
-import type { FaultCode } from './problem.js';
+import type { FaultCode } from '../problems/problem.js';
 
 /** Maximum nesting: validation is recursive. */
 const MAXIMUM_DEPTH = 32;

@@ -1,14 +1,15 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { hasBody } from './express.js';
-import { BODY_TIME, requestsWithOwnTime } from './http-server.js';
 import { findExcess } from './json-size.js';
-import { isDecodable } from './percent-encoding.js';
-import { badRequest, contentTooLarge, requestTimeout } from './problem-types.js';
-import { type FaultCode, invalidRequest, Problem } from './problem.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { hasBody } from '../requests/request.js';
+import { invalidBodyProblem, missingBody } from '../requests/request-body.js';
 
 export type BodyParser = keyof typeof MEDIA_TYPES;
 
@@ -49,6 +50,12 @@ export const BODY_LIMIT = 64 * 1024;
 /** The same for multipart, which an interceptor reads. */
 const MULTIPART_LIMIT = 1024 * 1024;
 
+/** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
+export const BODY_TIME = 15_000;
+
+/** Requests whose time for the body depends on its limit, instead of Node's `requestTimeout`. */
+export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
+
 /** Bytes per millisecond of the slowest client of a larger body: 256 kbit/s. */
 const SLOWEST_RATE = 32;
 
@@ -67,16 +74,8 @@ export function checkMediaType(request: Request, { mediaTypes }: BodyRules): voi
   const [given = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   const isTaken = mediaTypes.some((type) => type === '*/*' || type === given.trim() || type === given.replace(/\/.*/, '/*'));
   if (!hasBody(request) || !isTaken) {
-    throw missingBody(request, mediaTypes);
+    throw missingBody(request, mediaTypes === DEFAULT_BODY.mediaTypes ? undefined : mediaTypes);
   }
-}
-
-/** The 400 problem for a handler that needs a body of one of the media types. */
-export function missingBody(request: Request, mediaTypes = DEFAULT_BODY.mediaTypes): Problem {
-  const types = mediaTypes.join(' or ');
-  return hasBody(request)
-    ? faulty('media_type', `must be sent with Content-Type: ${types}`)
-    : faulty('required', `is missing: send ${mediaTypes === DEFAULT_BODY.mediaTypes ? 'a JSON object' : types}`);
 }
 
 /**
@@ -88,7 +87,7 @@ export function missingBody(request: Request, mediaTypes = DEFAULT_BODY.mediaTyp
 export async function readBody(request: Request, rules: BodyRules, isArray = false): Promise<unknown> {
   const { 'content-encoding': coding = 'identity', 'content-type': mediaType = '' } = request.headers;
   if (coding !== 'identity') {
-    throw faulty('content_encoding', 'must be sent without compression');
+    throw invalidBodyProblem('content_encoding', 'must be sent without compression');
   }
   const bytes = await readBytes(request, rules);
   if (rules.rawBody) {
@@ -98,7 +97,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
     return bytes;
   }
   if (!isUtf8(bytes) || /charset=(?!"?utf-?8\b)/i.test(mediaType)) {
-    throw faulty('charset', 'must be encoded in UTF-8');
+    throw invalidBodyProblem('charset', 'must be encoded in UTF-8');
   }
   const text = bytes.toString().replace(/^\ufeff/, '');
   if (rules.parser === 'text') {
@@ -167,16 +166,18 @@ async function readBytes(request: Request, { limit }: BodyRules): Promise<Buffer
 function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean): object {
   const excess = findExcess(text, maximumMembers);
   if (excess) {
-    throw faulty(...excess);
+    throw invalidBodyProblem(...excess);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw faulty('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
+    throw invalidBodyProblem('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) !== isArray) {
-    throw isArray ? faulty('type', 'must be a JSON array') : faulty('not_object', 'must be a JSON object');
+    throw isArray
+      ? invalidBodyProblem('type', 'must be a JSON array')
+      : invalidBodyProblem('not_object', 'must be a JSON object');
   }
   return value;
 }
@@ -184,16 +185,12 @@ function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean
 function parseForm(text: string, { maximumMembers }: BodyRules): object {
   const pairs = text.split('&');
   if (pairs.length > maximumMembers) {
-    throw faulty('too_many', `must have at most ${maximumMembers} names`);
+    throw invalidBodyProblem('too_many', `must have at most ${maximumMembers} names`);
   }
   if (!pairs.every(isDecodable)) {
-    throw faulty('encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
+    throw invalidBodyProblem('encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
   }
   return parse(text, '&', '=', { maxKeys: 0 });
-}
-
-function faulty(code: FaultCode, detail: string): Problem {
-  return invalidRequest([{ pointer: '', code, detail }]);
 }
 
 export function contentTooLargeProblem(limit = BODY_LIMIT): Problem {

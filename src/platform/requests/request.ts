@@ -1,0 +1,40 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request } from 'express';
+import { hideCredentials } from '../errors/redaction.js';
+
+declare global {
+  // Express' type for custom properties.
+  namespace Express {
+    interface Request {
+      /** Identifies the request in its response (`X-Request-Id`, `requestId`) and in the log. */
+      id: string;
+    }
+  }
+}
+
+/** Accepted request ids: short, and safe in log lines and headers. */
+const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
+
+const storage = new AsyncLocalStorage<Request>();
+
+/** A safe `X-Request-Id` of the client, or a new one. */
+export function requestIdOf(request: Request): string {
+  const given = request.get('X-Request-Id') ?? '';
+  return SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
+}
+
+/** Stores the request for all code that runs on its behalf. */
+export function runWithRequest(request: Request, next: NextFunction): void {
+  storage.run(request, next);
+}
+
+/** The request that the running code serves, if any. */
+export function currentRequest(): Request | undefined {
+  return storage.getStore();
+}
+
+/** RFC 9112, section 6.3. */
+export function hasBody({ headers }: Request): boolean {
+  return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
+}

@@ -1,0 +1,23 @@
+import { STATUS_CODES } from 'node:http';
+import { applyDecorators, HttpCode, HttpStatus, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { isWhitelisted } from '../openapi/documented-properties.js';
+import { OPERATION, type OperationOptions } from '../routes/operation.js';
+import { ResponseInterceptor } from './response.interceptor.js';
+
+/**
+ * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds the
+ * platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
+ */
+export function Operation(options: OperationOptions): MethodDecorator {
+  const { summary, description, response, status = HttpStatus.OK } = options;
+  const { responseDescription = STATUS_CODES[status] ?? '' } = options;
+  const [type] = [response].flat();
+  return applyDecorators(
+    SetMetadata(OPERATION, options),
+    HttpCode(status),
+    ApiOperation({ summary, ...(description !== undefined && { description }) }),
+    ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
+    ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
+  );
+}

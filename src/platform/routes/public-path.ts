@@ -1,0 +1,37 @@
+import { SetMetadata } from '@nestjs/common';
+import type { NextFunction, Request, Response } from 'express';
+import { metadataOf, type Route } from './route.js';
+
+const LATE = 'late';
+
+/** Marks the controller that passes requests on to what libraries have mapped after the controllers. */
+export function Late(): ClassDecorator {
+  return SetMetadata(LATE, true);
+}
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** Whether the path may be used without a token, unless it is one of a controller. */
+      isOnPublicPath?: true;
+    }
+  }
+}
+
+/**
+ * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid token.
+ * `consumer.apply(publicPath).forRoutes('assets')` opens that path and all below it. Routes of controllers keep their policies.
+ */
+export function publicPath(request: Request, _response: Response, next: NextFunction): void {
+  const [path = ''] = request.originalUrl.split('?', 1);
+  // Libraries such as `send` decode and normalize a path, which then can be another one.
+  if (!/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(decodeURIComponent(path))) {
+    request.isOnPublicPath = true;
+  }
+  next();
+}
+
+/** Whether a route is of the controller that {@link Late} marks. */
+export function isLate(route: Pick<Route, 'controller' | 'handler'>): boolean {
+  return metadataOf(LATE, route) === true;
+}
