@@ -2,10 +2,10 @@ import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
-import { OpenApiDocument, operationsOf } from '../openapi/openapi-document.js';
 import { hasBody } from '../requests/request.js';
 import { isHidden } from '../routes/operation.js';
 import type { Route } from '../routes/route.js';
+import { OpenApiDocument, operationsOf } from './openapi-document.js';
 
 /** Seconds; Chromium keeps the response to a preflight request no longer. */
 const MAX_AGE = 7200;
