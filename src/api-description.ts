@@ -31,5 +31,5 @@ counts. Texts must have no U+0000 and no lone surrogate; they are stored byte fo
 **Errors** are problem details (RFC 9457). \`/docs/problems\` explains each \`type\`.
 
 **Versioning.** \`/v1\` changes only by addition. Deprecations are announced at least 12 months ahead, in the \`Deprecation\` and
-\`Sunset\` headers.`,
+\`Sunset\` headers of every response of the operation.`,
 };

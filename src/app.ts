@@ -24,6 +24,7 @@ import { observeRequests } from './platform/observability/observe-requests.js';
 import type { Quickstart } from './platform/observability/terminal-format.js';
 import { buildDocument } from './platform/openapi/build-document.js';
 import { enableCors } from './platform/openapi/cors.js';
+import { announceDeprecations } from './platform/openapi/deprecation.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -59,6 +60,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   filterProblems(messageHandlers, configuration);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
+  announceDeprecations(app, routes);
   enableCors(app, configuration.CORS_ORIGINS, routes);
   if (configuration.API_DOCS) {
     app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());

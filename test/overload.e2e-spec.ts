@@ -6,7 +6,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { AppModule } from '../src/app.module.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
-import { Public } from '../src/platform/index.js';
+import { Operation, Public } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { eventually } from './support/eventually.js';
 import { startMeasured } from './support/scrape.js';
@@ -28,9 +28,12 @@ function block(milliseconds: number): void {
 class BlockingController {
   /** Keeps the event loop from everything else, like work that has not been moved to a thread. */
   @Get()
-  work(): object {
+  @Operation({
+    summary: 'Block the event loop',
+    deprecated: { since: '2026-01-31', sunset: '2027-01-31', use: 'a thread' },
+  })
+  work(): void {
     block(BLOCKED);
-    return {};
   }
 }
 
@@ -81,7 +84,7 @@ async function connections(count: number): Promise<Socket[]> {
   return sockets;
 }
 
-it('sheds what waits behind a turn of the event loop that takes too long, before authentication [overload-shed] [overload-retry-after]', async () => {
+it('sheds what waits behind a turn of the event loop that takes too long, before authentication [overload-shed] [overload-retry-after] [deprecation-announced]', async () => {
   const [first, valid, unknown, missing] = (await connections(4)) as [Socket, Socket, Socket, Socket];
   const statements = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
   const responses = await together([
@@ -98,6 +101,9 @@ it('sheds what waits behind a turn of the event loop that takes too long, before
       detail: 'The service is overloaded.',
     });
   }
+  // That of the route that is deprecated.
+  const deprecations = responses.map(({ head }) => /^Deprecation: @1769817600$/m.test(head));
+  expect(deprecations).toEqual([true, false, false, true]);
   expect(statements).not.toHaveBeenCalled();
   expect(await shed()).toBe(3);
   // It is not behind any more.

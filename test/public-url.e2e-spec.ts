@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { Module } from '@nestjs/common';
+import { AppModule } from '../src/app.module.js';
+import { PartsModule } from './fixtures/parts/parts.module.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { Gateway } from './support/gateway.js';
@@ -64,6 +67,17 @@ it('the type of a problem leads to its explanation, and its instance to the requ
   // Node's parser rejects this before any middleware.
   const unreadable = await sendRaw(service.port, 'GET / HTTP/1.1\r\nHost: x\r\nX-Bad\r\n\r\n');
   expect(JSON.parse(unreadable.body)).toMatchObject({ type: '/catalogue/docs/problems#bad-request', instance: '/catalogue/' });
+});
+
+@Module({ imports: [AppModule, PartsModule] })
+class WithPartsModule {}
+
+it('the link to what replaces a deprecated operation has the path, in responses and in the document [public-url-problems]', async () => {
+  const parts = await startService({ PUBLIC_URL }, undefined, WithPartsModule);
+  const { headers } = await parts.api.send('GET', '/v1/parts/a');
+  expect(headers.get('Link')).toBe('</catalogue/v1/widgets/a>; rel="successor-version"');
+  expect(JSON.stringify((await documentOf(parts)).paths)).toMatch(/"example":"<\/catalogue\/v1\/widgets\//);
+  await parts.stop();
 });
 
 it.each([

@@ -13,7 +13,7 @@ import {
   Res,
   type Type,
 } from '@nestjs/common';
-import { ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { ApiExcludeController, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
@@ -38,6 +38,7 @@ import {
   UseBodyParser,
 } from '../src/platform/index.js';
 import { orders } from '../src/platform/lists/list-options.js';
+import type { OperationOptions } from '../src/platform/routes/operation.js';
 import { Api } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
@@ -218,6 +219,19 @@ class EqualPathController {
   readOtherThing(): void {}
 }
 
+/** @param deprecated - of any type, as without a compiler */
+function deprecatedController(deprecated: unknown): Type {
+  const options = { summary: 'Read a thing', deprecated } as OperationOptions;
+  @Controller('things')
+  @RequireScopes('things')
+  class DeprecatedController {
+    @Get(':thing')
+    @Operation(options)
+    readThing(@Param('thing') _thing: string): void {}
+  }
+  return DeprecatedController;
+}
+
 /** Why the application does not start. */
 async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>>): Promise<string> {
   @Module({ ...module, imports: [AppModule, ...(module.imports ?? [])] })
@@ -374,6 +388,63 @@ it.each<[string, () => unknown, string]>([
   ],
 ])('a module that declares %s throws when it is loaded', (_case, write, message) => {
   expect(write).toThrow(message);
+});
+
+const deprecation = { since: '2026-01-31', sunset: '2027-01-31', use: '/v1/items' };
+const DAY = 'write a day as YYYY-MM-DD, such as 2026-01-31.';
+const USE = 'write what to use instead, as a path such as /v1/widgets/{id}, or in words.';
+it.each<[string, unknown, string[]]>([
+  ['nothing but true', true, [`since is undefined: ${DAY}`, `sunset is undefined: ${DAY}`, `use is undefined: ${USE}`]],
+  ['null', null, [`since is undefined: ${DAY}`, `sunset is undefined: ${DAY}`, `use is undefined: ${USE}`]],
+  ['a day that does not exist', { ...deprecation, since: '2026-02-30' }, [`since is '2026-02-30': ${DAY}`]],
+  ['a month that does not exist', { ...deprecation, sunset: '2027-13-01' }, [`sunset is '2027-13-01': ${DAY}`]],
+  ['another form of a day', { ...deprecation, since: '31.1.2026' }, [`since is '31.1.2026': ${DAY}`]],
+  ['a time', { ...deprecation, since: '2026-01-31T00:00:00Z' }, [`since is '2026-01-31T00:00:00Z': ${DAY}`]],
+  ['a number', { ...deprecation, sunset: 1_801_353_600 }, [`sunset is 1801353600: ${DAY}`]],
+  [
+    'a sunset before its begin',
+    { ...deprecation, sunset: '2025-12-31' },
+    ['sunset is 2025-12-31: write 2027-01-31, 12 months after deprecated.since, or later.'],
+  ],
+  [
+    'a day less than 12 months',
+    { ...deprecation, sunset: '2027-01-30' },
+    ['sunset is 2027-01-30: write 2027-01-31, 12 months after deprecated.since, or later.'],
+  ],
+  [
+    'a day less than 12 months from a leap day',
+    { ...deprecation, since: '2028-02-29', sunset: '2029-02-28' },
+    ['sunset is 2029-02-28: write 2029-03-01, 12 months after deprecated.since, or later.'],
+  ],
+  ['no successor', { ...deprecation, use: undefined }, [`use is undefined: ${USE}`]],
+  ['a blank successor', { ...deprecation, use: ' ' }, [`use is ' ': ${USE}`]],
+  ['a path on another host', { ...deprecation, use: '//evil.example/items' }, [`use is '//evil.example/items': ${USE}`]],
+  ['a path that is another header', { ...deprecation, use: '/v1/items>\r\nX: y' }, [`use is '/v1/items>\\r\\nX: y': ${USE}`]],
+  [
+    'a path with parameters that the route does not have',
+    { ...deprecation, use: '/v1/{thing}/{id}' },
+    ['use has {id}, but the route has no path parameter of this name.'],
+  ],
+])('does not start with a deprecation of %s, and names the operation [start-deprecations]', async (_case, deprecated, faults) => {
+  const message = await refusal({ controllers: [deprecatedController(deprecated)] });
+  const found = message.split('\n').filter((line) => line.includes('DeprecatedController'));
+  expect(found).toEqual(faults.map((fault) => `- DeprecatedController.readThing: deprecated.${fault}`));
+});
+
+it('does not start with a deprecated operation that is not documented [start-deprecations]', async () => {
+  const controller = deprecatedController(deprecation);
+  ApiExcludeController()(controller);
+  expect(await refusal({ controllers: [controller] })).toBe(
+    'DeprecatedController.readThing is deprecated, but not in the OpenAPI document: remove what excludes it.',
+  );
+});
+
+it.each([
+  ['of exactly 12 months', deprecation],
+  ['in words', { ...deprecation, use: 'nothing' }],
+  ['with a path parameter', { ...deprecation, use: '/v2/things/{thing}' }],
+])('starts with a deprecation %s', async (_case, deprecated) => {
+  expect(await refusal({ controllers: [deprecatedController(deprecated)] })).toBe('it starts');
 });
 
 it.each<[string, Type, string]>([

@@ -55,6 +55,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Lists,
     StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },
+    // Before these runs the guard of `openapi/deprecation.ts`, if an operation is deprecated.
     { provide: APP_GUARD, useClass: OverloadGuard },
     { provide: APP_GUARD, useExisting: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },

@@ -17,6 +17,7 @@ const promtool = (...args: string[]) => promisify(execFile)(join(dirname(binary)
 /** Panels without data while the service is healthy, before a garbage collection, or for features that are not configured. */
 const EMPTY = new Set([
   '5xx by route',
+  'Deprecated operations',
   'Failed statements',
   'Garbage collection',
   'Read replicas',

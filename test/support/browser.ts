@@ -164,5 +164,7 @@ const COMPARE = `async (pictures) => {
 export async function differenceOf(browser: Browser, ...pictures: [Buffer, Buffer]): Promise<number> {
   const page = await browser.newPage();
   const texts = pictures.map((picture) => picture.toString('base64'));
-  return page.evaluate<number>(`(${COMPARE})(${JSON.stringify(texts)})`).finally(() => page.close());
+  const difference = await page.evaluate<number>(`(${COMPARE})(${JSON.stringify(texts)})`);
+  await page.close();
+  return difference;
 }

@@ -23,6 +23,9 @@ export interface Operation {
   responses: Record<string, { description: string; headers: Record<string, Header>; content?: Record<string, Media> }>;
   security?: object[];
   'x-required-scopes'?: string[];
+  deprecated?: boolean;
+  /** The day from which on a deprecated operation may be removed. */
+  'x-sunset'?: string;
 }
 
 export interface Property {

@@ -223,6 +223,18 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       }
     });
 
+    it('announces in every response whether its operation is deprecated [deprecation-announced]', async () => {
+      const elsewhere = await service.newClient('elsewhere', { scopes: ['something:else'] });
+      for (const described of operations) {
+        const { method, operation } = described;
+        const { target } = requestFor(described);
+        const answers = [await api.call(method, target), await api.send(method, target), await elsewhere.call(method, target)];
+        const { deprecated = false, 'x-sunset': sunset = '' } = operation;
+        const expected = deprecated ? [expect.stringMatching(/^@\d+$/), new Date(sunset).toUTCString()] : [null, null];
+        for (const { headers } of answers) expect([headers.get('Deprecation'), headers.get('Sunset')]).toEqual(expected);
+      }
+    });
+
     it('returns created rows exactly once, newest first, during concurrent creates [walk-exactly-once] [ordered-exactly-once]', async () => {
       const before = new Set(fuzz.created.keys());
       const seen: Row[] = [];
@@ -241,6 +253,9 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
 
     it('is documented completely, with valid examples', async () => {
       expect(await contract.validate()).toEqual({ valid: true });
+      const { limit } = Object.fromEntries((list.parameters ?? []).map(({ name, schema }) => [name, schema]));
+      const { maximum } = limit as { maximum: number };
+      expect(contract.schemaOf(list.responses[200]).properties['items']).toMatchObject({ maxItems: maximum });
       for (const { operation, path: template } of operations) {
         const missing = template.includes('{') ? ['404'] : [];
         const refusals = operation.security?.length === 0 ? [] : ['401', '403', '429'];

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpStatus, Module, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, HttpStatus, Module, Param, Post, Query } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsBoolean, IsOptional } from 'class-validator';
@@ -118,6 +118,10 @@ class SampleDto extends AnswerOf(CreateSampleDto) {}
 class SamplePage extends PageOf(SampleDto) {}
 class SamplesQuery extends PageQueryOf(sampleFilter) {}
 
+class SamplePath {
+  @Uuid({ description, example }) declare readonly id: string;
+}
+
 @Section({ title: 'Samples', description: 'What the tests call.' })
 @Controller('samples')
 @RequireScopes('samples')
@@ -138,6 +142,16 @@ class SamplesController {
   @Operation({ summary: 'Create a sample', response: SampleDto, status: HttpStatus.CREATED })
   async createSample(@Body() body: CreateSampleDto): Promise<SampleDto> {
     return SampleDto.from(await this.lists.add(this.samples, Object.assign(body, { weight: 0, seenAt: new Date() })));
+  }
+
+  @Get(':id')
+  @Operation({
+    summary: 'Get a sample',
+    response: SampleDto,
+    deprecated: { since: '2026-01-31', sunset: '2027-01-31', use: '/v1/samples' },
+  })
+  async getSample(@Param() { id }: SamplePath): Promise<SampleDto> {
+    return SampleDto.from(await this.samples.findOneByOrFail({ id }));
   }
 }
 

@@ -96,8 +96,9 @@ function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> 
 }
 
 /** The application with a database that cannot be reached: nothing listens on port 1. */
-export async function startAwayFromDatabase(): Promise<{ origin: string; stop(): Promise<void> }> {
-  const app = await startApp(readConfiguration({ ...silentDefaults, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' }));
+export async function startAwayFromDatabase(root?: Type): Promise<{ origin: string; stop(): Promise<void> }> {
+  const environment = { ...silentDefaults, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
+  const app = await startApp(readConfiguration(environment), root);
   return { origin: addressOf(app).origin, stop: () => app.close() };
 }
 

@@ -37,6 +37,52 @@ function securityOfEachOperation() {
   };
 }
 
+interface Deprecated {
+  readonly deprecated?: boolean;
+  readonly 'x-sunset'?: unknown;
+  readonly responses: Readonly<Record<string, { headers?: Record<string, { example?: unknown }> }>>;
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+/** Whether the sunset of an operation has come: a day, `YYYY-MM-DD`, from 00:00 UTC. */
+function isOver({ deprecated, 'x-sunset': sunset }: Deprecated): boolean {
+  const isDay = typeof sunset === 'string' && /^\d{4}-\d\d-\d\d$/.test(sunset);
+  return deprecated === true && isDay && sunset <= new Date().toISOString().slice(0, 10);
+}
+
+/** Removes operations from the released document after their sunset: they may go. */
+function withoutPast() {
+  return {
+    Paths: {
+      leave(paths: Record<string, Record<string, Deprecated>>, { location }: { location: { source: { absoluteRef: string } } }) {
+        for (const [path, item] of location.source.absoluteRef.endsWith('.released.json') ? Object.entries(paths) : []) {
+          const present = METHODS.filter((method) => item[method]);
+          const past = present.filter((method) => item[method] && isOver(item[method]));
+          for (const method of past) delete item[method];
+          if (past.length > 0 && past.length === present.length) delete paths[path];
+        }
+      },
+    },
+  };
+}
+
+/** Removes the headers of deprecations, because these may be taken back. */
+function withoutDeprecationHeaders() {
+  return {
+    Operation: {
+      leave({ deprecated, responses }: Deprecated) {
+        for (const { headers = {} } of deprecated ? Object.values(responses) : []) {
+          delete headers['Deprecation'];
+          delete headers['Sunset'];
+          // The operation may have other links.
+          if (String(headers['Link']?.example).endsWith('rel="successor-version"')) delete headers['Link'];
+        }
+      },
+    },
+  };
+}
+
 /** Removes texts, by which Redocly would match parameters, and the hint `bearerFormat`, which is only for documentation. */
 function withoutTexts() {
   return {
@@ -63,6 +109,10 @@ const propertyRule = (type: string, property: string, isBreaking: (change: Chang
   },
 });
 
+/** An announced day may be taken back with the deprecation, but not moved up. */
+const isEarlier = ({ base, revision }: Change) =>
+  typeof base?.value === 'string' && typeof revision?.value === 'string' && revision.value < base.value;
+
 /** Where a schema stands, or does not, anything may be sent without it. */
 const contentSchema = {
   Schema({ kind }: Change, { report, getDirections }: Context) {
@@ -75,11 +125,17 @@ const contentSchema = {
 export default () => ({
   id: 'items',
   decorators: {
-    oas3: { 'security-of-each-operation': securityOfEachOperation, 'without-texts': withoutTexts },
+    oas3: {
+      'security-of-each-operation': securityOfEachOperation,
+      'without-texts': withoutTexts,
+      'without-past': withoutPast,
+      'without-deprecation-headers': withoutDeprecationHeaders,
+    },
   },
   diff: {
     oas3: {
       'default-changed': propertyRule('Schema', 'default', (_, { getDirections }) => getDirections().includes('request')),
+      'sunset-moved-up': propertyRule('Operation', 'x-sunset', isEarlier),
       'format-changed': propertyRule('Schema', 'format', () => true),
       'response-header-became-optional': propertyRule('Header', 'required', ({ base }) => base?.value === true),
       'required-request-body-added': () => ({

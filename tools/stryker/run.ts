@@ -15,7 +15,7 @@ const ROOMS: readonly (readonly [files: string, tests: string])[] = [
   ['problems/*', 'problems/problem'],
   ['lists/cursor', 'lists/cursor'],
   [
-    'lists/filter/{compile-expression,condition,parse-expression,values}',
+    'lists/filter/{compile-expression,condition,operands,parse-expression,values}',
     'lists/filter/{compile-expression,condition,parse-expression,values}',
   ],
   ['lists/filter/{define-filter,filter-fields}', 'lists/filter/*'],

@@ -1,16 +1,17 @@
 import { Logger, RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
+import { METHOD_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { isBodyDeclared } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { orderFaults } from '../lists/list-options.js';
+import { deprecationFaults } from '../openapi/deprecation.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { nameOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, deprecationFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
@@ -65,9 +66,4 @@ function inputFaults(route: Route): string[] {
     const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
     return unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`);
   });
-}
-
-function pathParametersOf({ controller, handler }: Route): string[] {
-  const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
-  return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
 }

@@ -112,7 +112,7 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
   const sorted = order ? `by ${order.column}, ${order.direction === 'ASC' ? 'ascending' : 'descending'}` : 'newest first';
 
   class DocumentedPage implements Page<T> {
-    @ApiProperty({ type: [item], description: `The items of this page, ${sorted}.` })
+    @ApiProperty({ type: [item], maxItems: LIMIT_MAXIMUM, description: `The items of this page, ${sorted}.` })
     declare items: T[];
 
     @ApiPropertyOptional({

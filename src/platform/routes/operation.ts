@@ -35,6 +35,16 @@ export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
   return [...new Map(sections.map((section) => [section.title, section])).values()];
 }
 
+/** Announces the removal of an operation, at least 12 months ahead. Days are `YYYY-MM-DD`, and begin at 00:00 UTC. */
+export interface Deprecation {
+  /** The day of the release that announces it. */
+  since: string;
+  /** From this day on the operation may be removed: 12 months after `since`, or later. */
+  sunset: string;
+  /** What to use instead: a path such as `/v1/widgets/{id}`, with path parameters of this route, or words. */
+  use: string;
+}
+
 /** Documentation of an operation that cannot be derived from the route. */
 export interface OperationOptions {
   summary: string;
@@ -46,6 +56,8 @@ export interface OperationOptions {
   status?: HttpStatus;
   /** Problem types that the handler throws. */
   problems?: readonly ProblemType[];
+  /** Sent with every response of the route, in the headers `Deprecation`, `Sunset` and, for a path, `Link`. */
+  deprecated?: Deprecation;
 }
 
 export const OPERATION = 'operation';

@@ -76,6 +76,12 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
   }));
 }
 
+/** The names of the parameters in the path of a route. */
+export function pathParametersOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): string[] {
+  const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
+  return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
+}
+
 export function takes(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
   return parametersOf(route).some((parameter) => parameter.kind === kind);
 }

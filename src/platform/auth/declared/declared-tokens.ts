@@ -22,6 +22,11 @@ export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:sc
 
 type DeclaredToken = Principal & { readonly name: string };
 
+/** Whether a caller has a token of the file. Those of others have no name here. */
+export function isDeclaredToken(caller: Principal): caller is DeclaredToken {
+  return 'name' in caller;
+}
+
 /** The content of a tokens file: tokens by digest, and errors, which never quote the file. */
 interface Declaration {
   readonly tokens: Map<string, DeclaredToken>;

@@ -1,4 +1,3 @@
-import { closestMatch } from 'leven';
 import {
   absence,
   and,
@@ -16,6 +15,7 @@ import {
   truth,
 } from './condition.js';
 import { type FilterFields, notationOf } from './filter-fields.js';
+import { operandOf, requireLiteral, requireSimple } from './operands.js';
 import { FilterError, isLiteral, isNull, type Node, type Span } from './parse-expression.js';
 import { valueOf } from './values.js';
 
@@ -24,8 +24,6 @@ export const MAXIMUM_CONDITIONS = 32;
 
 /** Maximum searches for a text at any position, each of which reads whole texts. */
 export const MAXIMUM_SEARCHES = 4;
-
-const FUNCTIONS = [...TEXT_SEARCHES, 'lowerAscii', 'timestamp'];
 
 const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 
@@ -72,9 +70,9 @@ class Compiler {
     const isMirrored = isLiteral(left);
     const [subject, literal] = isMirrored ? [right, left] : [left, right];
     const operator = isMirrored ? MIRRORED[node.op] : node.op;
-    const operand = this.operandOf(subject);
+    const operand = operandOf(subject, this.fields);
     this.countCondition(node);
-    this.requireLiteral(literal, operand);
+    requireLiteral(literal, operand, this.fields);
     const isEquality = operator === '==' || operator === '!=';
     if (isEquality && isNull(literal)) {
       const isAbsent = absenceOf(operand, literal);
@@ -90,14 +88,14 @@ class Compiler {
 
   private membership(node: Node<'in'>): Condition {
     const [subject, list] = node.args;
-    const operand = this.operandOf(subject);
+    const operand = operandOf(subject, this.fields);
     if (list.op !== 'list') {
-      this.requireSimple(list, operand);
+      requireSimple(list, operand, this.fields);
       const example = `${operand.name} in [${notationOf(operand).example}]`;
       throw new FilterError('type', list, `needs a list after \`in\`: write \`${example}\``);
     }
     list.args.forEach((element) => {
-      this.requireLiteral(element, operand);
+      requireLiteral(element, operand, this.fields);
     });
     const [isAbsent] = list.args.filter(isNull).map((element) => absenceOf(operand, element));
     const literals = list.args.filter((element) => !isNull(element));
@@ -115,11 +113,11 @@ class Compiler {
 
   private search(node: Node<'rcall'>, name: TextSearch): Condition {
     const [, subject, [literal, ...more]] = node.args;
-    const operand = this.operandOf(subject);
+    const operand = operandOf(subject, this.fields);
     if (operand.type !== 'string' || !literal || more.length > 0) {
       throw new FilterError('type', node, `must call ${name} on a text field with one text: write \`name.${name}("…")\``);
     }
-    this.requireLiteral(literal, operand);
+    requireLiteral(literal, operand, this.fields);
     this.countCondition(node);
     if (name !== 'startsWith') {
       this.countSearch(node);
@@ -132,54 +130,12 @@ class Compiler {
     if (node.op === 'value' && typeof node.args === 'boolean') {
       return constant(node.args);
     }
-    const operand = isLiteral(node) ? undefined : this.operandOf(node);
+    const operand = isLiteral(node) ? undefined : operandOf(node, this.fields);
     if (operand?.type !== 'bool') {
       throw new FilterError('type', node, 'needs a condition here: compare a field with a value, as in `name == "…"`');
     }
     this.countCondition(node);
     return truth(operand);
-  }
-
-  private operandOf(node: Node): Operand {
-    if (node.op === 'rcall' && node.args[0] === 'lowerAscii') {
-      const [, subject, parameters] = node.args;
-      const operand = this.operandOf(subject);
-      if (operand.type !== 'string' || parameters.length > 0) {
-        throw new FilterError('type', node, 'must call lowerAscii on a text field: write `name.lowerAscii()`');
-      }
-      return { ...operand, lowerAscii: true };
-    }
-    if (node.op !== 'id') {
-      throw unsupported(node);
-    }
-    const name = node.args;
-    const field = Object.hasOwn(this.fields, name) ? this.fields[name] : undefined;
-    if (!field) {
-      throw new FilterError('unknown_field', node, `has the unknown field ${name}${adviceFor(name, Object.keys(this.fields))}`);
-    }
-    return { ...field, name, lowerAscii: false };
-  }
-
-  /** @throws FilterError unless the node is a literal */
-  private requireLiteral(node: Node, operand: Operand): void {
-    this.requireSimple(node, operand);
-    if (node.op === 'id') {
-      throw unsupported(node);
-    }
-  }
-
-  /** @throws FilterError unless the node is a literal or a field */
-  private requireSimple(node: Node, operand: Operand): void {
-    if (node.op === 'id' && !Object.hasOwn(this.fields, node.args)) {
-      const { noun, example } = notationOf(operand);
-      const message = `has the unknown field ${node.args}; ${operand.name} is ${noun}, written \`${example}\``;
-      throw new FilterError('unknown_field', node, message);
-    }
-    const parts = isLiteral(node) && node.op === 'call' ? node.args[1] : [node];
-    const computed = parts.find((part) => part.op !== 'id' && !isLiteral(part));
-    if (computed) {
-      throw unsupported(computed);
-    }
   }
 
   private countCondition(node: Span): void {
@@ -207,20 +163,4 @@ function absenceOf(operand: Operand, literal: Span): Condition {
     throw new FilterError('type', literal, `compares ${operand.name} with null, but it is never null: remove this comparison`);
   }
   return absence(operand);
-}
-
-/** The error for CEL that this subset does not support. */
-function unsupported(node: Node): FilterError {
-  const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
-  const message =
-    called === undefined || FUNCTIONS.includes(called)
-      ? 'uses CEL that filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
-      : `calls ${called}, which is not supported${adviceFor(called, FUNCTIONS)}`;
-  return new FilterError('unsupported', node, message);
-}
-
-/** Suggests the most similar name, which may differ in a third of its characters, or lists all names. */
-function adviceFor(name: string, names: readonly string[]): string {
-  const similar = closestMatch(name, names, { maxDistance: Math.ceil(name.length / 3) });
-  return similar ? `; did you mean ${similar}?` : `: use one of ${names.join(', ')}`;
 }

@@ -1,0 +1,148 @@
+import { inspect } from 'node:util';
+import type { ExecutionContext, INestApplicationContext } from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
+import type { Request, Response } from 'express';
+import { isDeclaredToken } from '../auth/declared/declared-tokens.js';
+import type { Principal } from '../auth/principal.js';
+import { Configuration } from '../config/configuration.js';
+import { pathPrefixOf } from '../config/origins.js';
+import { hideCredentials } from '../errors/redaction.js';
+import { OperatorError } from '../errors/operator-error.js';
+import { Metrics } from '../observability/metrics.js';
+import { nameOf, pathParametersOf, type Route } from '../routes/route.js';
+import { OpenApiDocument, type Operation, operationsOf } from './openapi-document.js';
+import { type Deprecation, operationIdOf, operationOf } from '../routes/operation.js';
+
+/** A path (RFC 3986, section 3.3), in which `{name}` is a path parameter of the deprecated route. */
+const PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}|\{\w+\})+)+$/i;
+const PLACEHOLDER = /\{(\w+)\}/g;
+
+/** Kinds of callers: `declared` is a token of `AUTH_TOKENS_FILE`; `none` is a request without a valid token. */
+const CALLERS = ['token', 'declared', 'jwt', 'none'] as const;
+
+/** Errors of the deprecation of a route, with their fixes. */
+export function deprecationFaults(route: Route): string[] {
+  const deprecated = operationOf(route)?.deprecated;
+  if (deprecated === undefined) {
+    return [];
+  }
+  const { since, sunset, use } = Object(deprecated) as Partial<Record<keyof Deprecation, unknown>>;
+  const faults = Object.entries({ since, sunset }).flatMap(([name, date]) =>
+    isDate(date) ? [] : `deprecated.${name} is ${inspect(date)}: write a day as YYYY-MM-DD, such as 2026-01-31.`,
+  );
+  if (isDate(since) && isDate(sunset)) {
+    const earliest = new Date(since);
+    earliest.setUTCFullYear(earliest.getUTCFullYear() + 1);
+    const remedy = `write ${earliest.toISOString().slice(0, 10)}, 12 months after deprecated.since, or later.`;
+    faults.push(...(new Date(sunset) < earliest ? [`deprecated.sunset is ${sunset}: ${remedy}`] : []));
+  }
+  const isPath = typeof use === 'string' && PATH.test(use);
+  if (typeof use !== 'string' || use.trim() === '' || (use.startsWith('/') && !isPath)) {
+    const remedy = 'write what to use instead, as a path such as /v1/widgets/{id}, or in words.';
+    faults.push(`deprecated.use is ${inspect(use)}: ${remedy}`);
+  }
+  const unknown = isPath ? [...use.matchAll(PLACEHOLDER)].filter(([, name = '']) => !pathParametersOf(route).includes(name)) : [];
+  faults.push(...unknown.map(([part]) => `deprecated.use has ${part}, but the route has no path parameter of this name.`));
+  return faults.map((fault) => `${nameOf(route)}: ${fault}`);
+}
+
+/** A day of the calendar. It begins at midnight in UTC, as `Date` has it. */
+function isDate(value: unknown): value is string {
+  const date = typeof value === 'string' && /^[2-9]\d{3}-\d\d-\d\d$/.test(value) ? new Date(value) : new Date(NaN);
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
+}
+
+/** Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829), below the path prefix. */
+function headersOf({ since, sunset, use }: Deprecation, prefix: string, valueOf: (parameter: string) => string) {
+  const successor = use.replaceAll(PLACEHOLDER, (_all, parameter: string) => valueOf(parameter));
+  const headers: Record<string, string> = {
+    Deprecation: `@${Date.parse(since) / 1000}`,
+    Sunset: new Date(sunset).toUTCString(),
+    ...(use.startsWith('/') && { Link: `<${prefix}${successor}>; rel="successor-version"` }),
+  };
+  return headers;
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  Deprecation: 'Since when the operation is deprecated (RFC 9745).',
+  Sunset: 'From when on the operation may be removed (RFC 8594).',
+  Link: 'What to use instead (RFC 8288).',
+};
+
+/** Adds the deprecation of a route, if any, to its operation and to all responses that this documents. */
+export function describeDeprecation(operation: Operation, route: Route, prefix: string): void {
+  const { deprecated } = operationOf(route) ?? {};
+  if (!deprecated) {
+    return;
+  }
+  const { since, sunset, use } = deprecated;
+  const instead = use.startsWith('/') ? `\`${use}\`` : use;
+  const note = `Deprecated since ${since}, and may be removed from ${sunset} on. Use ${instead} instead.`;
+  // `npm run api:check` reads the extension.
+  Object.assign(operation, { deprecated: true, 'x-sunset': sunset });
+  operation.description = [note, operation.description ?? []].flat().join('\n\n');
+  const headers = Object.entries(headersOf(deprecated, prefix, (parameter) => parameter)).map(
+    ([name, example]) => [name, { description: DESCRIPTIONS[name], schema: { type: 'string' }, example }] as const,
+  );
+  for (const response of Object.values(operation.responses)) {
+    const own = response && 'headers' in response ? response.headers : {};
+    Object.assign(response ?? {}, { headers: { ...own, ...Object.fromEntries(headers) } });
+  }
+}
+
+/**
+ * Sends the deprecation of operations with all of their responses, also with those of the other guards, and counts their requests.
+ *
+ * @param routes - of the document, which must be built
+ * @throws OperatorError if a deprecated operation is not documented
+ */
+export function announceDeprecations(app: INestApplicationContext, routes: readonly Route[]): void {
+  const help = 'Requests for deprecated operations, by kind of caller';
+  const labelNames = { method: [], route: [], caller: [] };
+  const counter = app.get(Metrics).counter({ name: 'items_deprecated_requests_total', help, labels: labelNames });
+  const documented = new Map(operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]));
+  const prefix = pathPrefixOf(app.get(Configuration).PUBLIC_URL);
+  const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
+  for (const route of routes) {
+    const { deprecated } = operationOf(route) ?? {};
+    if (deprecated) {
+      const [method, path] = documented.get(operationIdOf(route))?.split(' ') ?? [];
+      if (method === undefined || path === undefined) {
+        throw new OperatorError(`${nameOf(route)} is deprecated, but not in the OpenAPI document: remove what excludes it.`);
+      }
+      const labels = { method, route: path.replaceAll(PLACEHOLDER, ':$1') };
+      announced.set(route.handler, { deprecated, labels });
+      CALLERS.forEach((caller) => counter.inc({ ...labels, caller }, 0));
+    }
+  }
+  const canActivate = (context: ExecutionContext) => {
+    const found = announced.get(context.getHandler());
+    if (found && context.getType() === 'http') {
+      const [request, response] = context.getArgs<[Request, Response]>();
+      announce(found.deprecated, prefix, request, response);
+      // The caller is not known before.
+      response.once('close', () => counter.inc({ ...found.labels, caller: callerOf(request.user) }));
+    }
+    return true;
+  };
+  const guards = app.get(ApplicationConfig).getGlobalGuards();
+  if (announced.size > 0) {
+    // Before those that refuse requests.
+    guards.unshift({ canActivate });
+  }
+}
+
+function announce(deprecated: Deprecation, prefix: string, { params }: Request, response: Response): void {
+  const valueOf = (parameter: string) => [params[parameter] ?? []].flat().map(encodeURIComponent).join('/');
+  for (const [name, value] of Object.entries(headersOf(deprecated, prefix, valueOf))) {
+    // Middleware may have set other links.
+    response.append(name, hideCredentials(value));
+  }
+}
+
+function callerOf(user: Principal | undefined): (typeof CALLERS)[number] {
+  if (user?.subject !== undefined) {
+    return 'jwt';
+  }
+  return user ? (isDeclaredToken(user) ? 'declared' : 'token') : 'none';
+}
