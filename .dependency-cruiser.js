@@ -4,7 +4,7 @@ export const FLOORS = [
   ['errors'],
   ['problems'],
   ['requests', 'routes'],
-  ['validation'],
+  ['validation', 'preconditions'],
   ['config', 'bodies'],
   ['tracing'],
   ['observability'],
@@ -101,7 +101,7 @@ export default {
       comment: 'Logic that can be tested by itself knows nothing of frameworks.',
       severity: 'error',
       from: {
-        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|ids/id|throttling/sliding-window|auth/token-format|errors/redaction)\\.ts$',
+        path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|ids/id|preconditions/entity-tags|throttling/sliding-window|auth/token-format|errors/redaction)\\.ts$',
       },
       to: { path: 'node_modules/(@nestjs|typeorm|express)/' },
     },

@@ -26,6 +26,7 @@ import {
   defineFilter,
   defineOrder,
   defineProblemType,
+  Etag,
   Idempotent,
   MigrationsModule,
   Operation,
@@ -60,6 +61,10 @@ class Thing {
   declare name: string;
 }
 
+class TaggedDto {
+  @Etag() declare readonly etag: string;
+}
+
 /** With a fault in each handler. */
 @Controller('things')
 @RequireScopes('things')
@@ -88,6 +93,10 @@ class WrongController {
 
   @Put(':thing/:note')
   changeThing(@Param() _path: Inner): void {}
+
+  @Put('tagged')
+  @Operation({ summary: 'Change a thing', response: TaggedDto })
+  changeTagged(): void {}
 
   @Get('itself')
   answerItself(@Res() response: Response): void {
@@ -270,8 +279,11 @@ it.each<[string, string[]]>([
     ],
   ],
   [
-    'responses',
-    ['WrongController.answerItself sends its own response: return the body, and set headers with @Res({ passthrough: true }).'],
+    'responses [start-conditions]',
+    [
+      'WrongController.answerItself sends its own response: return the body, and set headers with @Res({ passthrough: true }).',
+      'WrongController.changeTagged sends an ETag and ignores If-Match: take it with @IfMatch(), and pass it to lists.update().',
+    ],
   ],
 ])('does not start, and names every error: %s', async (_part, faults) => {
   const message = await refusal({ imports: [ThingsModule] });

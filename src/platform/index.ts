@@ -6,6 +6,7 @@
  * responses and the OpenAPI document.
  */
 export { AnswerOf } from './responses/answer-of.js';
+export { VersionedAnswerOf } from './responses/versioned-answer-of.js';
 export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';
@@ -30,6 +31,9 @@ export { mapPage, type Page, PageOf, PageQuery, PageQueryOf, type Row } from './
 export { Metrics } from './observability/metrics.js';
 export { Operation } from './responses/operation.decorator.js';
 export { Section } from './routes/operation.js';
+export { etagOf } from './preconditions/entity-tags.js';
+export { Etag } from './preconditions/etag.interceptor.js';
+export { IfMatch, type Precondition } from './preconditions/precondition.js';
 export { traced, tracedFetch } from './tracing/tracing.js';
 export { Integer, OneOf, Text, Uuid } from './validation/properties.decorators.js';
 export { Rule } from './validation/rule.js';

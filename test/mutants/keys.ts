@@ -45,9 +45,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'stored-as-sent',
-    file: 'src/platform/idempotency/idempotent.decorator.ts',
-    search: '[IdempotencyInterceptor, ...others]',
-    replace: '[...others, IdempotencyInterceptor]',
+    file: 'src/platform/routes/use-outermost.ts',
+    search: 'interceptor, ...others.filter((other) => other !== outer)',
+    replace: '...others.filter((other) => other !== outer), interceptor',
   },
   {
     guarantee: 'transaction-late-statements',

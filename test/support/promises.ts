@@ -177,6 +177,30 @@ export function describePromises(path: string, options: PromisesOptions = {}): v
       }
     });
 
+    it('compares the tags of rows that have one, and sends none with a list [etag-conditions]', async () => {
+      expect((await api.call('GET', fuzz.here)).headers.get('ETag')).toBe(null);
+      for (const operation of ofRows().filter(({ parameters }) => parameters.some(({ name }) => name === 'If-Match'))) {
+        const { body, headers } = await fuzz.judge(creation(newBody()));
+        const { id, etag } = body as { id: string; etag: string };
+        expect(headers.get('ETag')).toBe(etag);
+        const send = async (name: string, value: string, statuses: number[], row = id) => {
+          const request = requestFor(operation, row, operation.body && {}, { in: 'header', name, value });
+          return (await fuzz.judge({ request, operation: operation.operation, statuses })).headers.get('ETag');
+        };
+        const isRead = operation.method === 'GET';
+        for (const value of ['"other"', `W/${etag}`, '']) await send('If-Match', value, [412]);
+        for (const value of [etag.slice(1), `${etag} *`, `w/${etag}`]) await send('If-Match', value, [400]);
+        await send('If-Match', '*', [isRead ? 404 : 412], randomUUID());
+        if (isRead) {
+          for (const value of ['*', etag, `W/${etag}`, `"other", ${etag}`]) await send('If-None-Match', value, [304]);
+          for (const value of ['"other"', etag.toUpperCase()]) expect(await send('If-None-Match', value, [200])).toBe(etag);
+        }
+        const next = await send('If-Match', `"other" ,\t,${etag}`, [...operation.successes]);
+        expect(next === etag).toBe(isRead);
+        if (!isRead) await send('If-Match', etag, [412]);
+      }
+    });
+
     it('rejects requests without a token or scope, regardless of other errors', async () => {
       const revoked = await service.newClient('revoked');
       await service.app.get(AccessTokensService).revoke({ token: revoked.token }, TESTER);
@@ -298,7 +322,13 @@ function statusOf({ media, rowId, successes: [success = 200] }: Described): numb
 }
 
 /** Unless there is an id, a row that there is not. */
-function requestFor(operation: Described, id: string = randomUUID(), json?: unknown): FuzzRequest {
+function requestFor(
+  operation: Described,
+  id: string = randomUUID(),
+  json?: unknown,
+  ...headers: Draft['parameters']
+): FuzzRequest {
   const { rowId } = operation;
-  return requestOf(operation, { parameters: rowId === undefined ? [] : [{ in: 'path', name: rowId, value: id }], json });
+  const ids = rowId === undefined ? [] : [{ in: 'path', name: rowId, value: id }];
+  return requestOf(operation, { parameters: [...ids, ...headers], json });
 }

@@ -20,6 +20,7 @@ const ROOMS: readonly (readonly [files: string, tests: string])[] = [
   ],
   ['lists/filter/{define-filter,filter-fields}', 'lists/filter/*'],
   ['errors/{describe-error,redaction}', 'errors/{describe-error,redaction}'],
+  ['preconditions/entity-tags', 'preconditions/entity-tags'],
   ['config/redis-url', 'config/redis-url'],
   ['throttling/sliding-window', 'throttling/sliding-window'],
   ['time/*', 'time/*'],

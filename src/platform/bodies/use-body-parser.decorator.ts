@@ -1,7 +1,7 @@
 import { applyDecorators, SetMetadata, UsePipes } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { metadataOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
-import { ItemsPipe } from '../validation/request-validation.pipe.js';
+import { ItemsPipe } from '../validation/items.pipe.js';
 import { rulesOf } from '../validation/rule.js';
 import { type BodyParser, type BodyParserOptions, type BodyRules, rulesFor } from './read-body.js';
 

@@ -7,11 +7,12 @@ import { isBodyDeclared } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.decorator.js';
 import { orderFaults } from '../lists/list-options.js';
 import { deprecationFaults } from '../openapi/deprecation.js';
+import { conditionFaults } from '../openapi/describe-conditions.js';
 import { operationsOf } from '../openapi/openapi-document.js';
 import { nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, deprecationFaults];
+const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 

@@ -7,14 +7,15 @@ import {
   type NestInterceptor,
   SetMetadata,
 } from '@nestjs/common';
-import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { tokenPolicyOf } from '../auth/scopes.guard.js';
 import { invalidRequest } from '../problems/problem.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
+import { EtagInterceptor } from '../preconditions/etag.interceptor.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
+import { useOutermost } from '../routes/use-outermost.js';
 import { StoredResponses } from './stored-responses.js';
 
 const IDEMPOTENT = 'idempotent';
@@ -80,7 +81,8 @@ function sortProperties(_name: string, part: unknown): unknown {
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetMetadata(IDEMPOTENT, true),
-    useOutermost,
+    // It stores what the interceptors of the other decorators make of the result. The tag of a stored response is in its body.
+    useOutermost(IdempotencyInterceptor, EtagInterceptor),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
       required: false,
@@ -95,12 +97,6 @@ export function Idempotent(): MethodDecorator {
 export function SafeToRetry(): MethodDecorator {
   return SetMetadata(IDEMPOTENT, 'by nature');
 }
-
-/** Adds the interceptor outside those of the method's other decorators, in any order, so that it stores what they make of the result. */
-const useOutermost: MethodDecorator = (_target, _name, { value: handler }) => {
-  const others = (Reflect.getMetadata(INTERCEPTORS_METADATA, Object(handler) as object) ?? []) as unknown[];
-  Reflect.defineMetadata(INTERCEPTORS_METADATA, [IdempotencyInterceptor, ...others], Object(handler) as object);
-};
 
 export function isIdempotent(route: Route): boolean {
   return metadataOf(IDEMPOTENT, route) === true;

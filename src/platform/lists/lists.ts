@@ -5,19 +5,22 @@ import { Database } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { invalidRequest } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
+import type { Versioned } from '../preconditions/entity-tags.js';
+import type { Precondition } from '../preconditions/precondition.js';
+import { removeRow, updateRow } from './change-row.js';
 import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
 import { ALL_ROWS, type ListScope, scopeOf } from './list-scope.js';
 import type { ListRead } from './list-read.js';
 import { ListReads } from './list-reads.js';
-import { CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
+import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { firstOf, type Found, pageOf, statementsOf } from './rows.js';
 import { sourcesOf } from './sources.js';
 
-/** Reads lists in pages, and adds rows to them. */
+/** Reads lists in pages, and adds, changes and removes their rows. */
 @Injectable()
 export class Lists {
   private readonly created: Counter<'table'>;
@@ -72,13 +75,34 @@ export class Lists {
    * @throws Problem 503 if the database is unavailable
    */
   async add<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
-    // The new id replaces an `id` among the values.
-    const row = { ...values, id: newId() };
+    const { tableName, versionColumn } = repository.metadata;
+    // The new id replaces an `id` among the values. TypeORM begins with the version 1.
+    const row = { ...values, id: newId(), ...(versionColumn && { [versionColumn.propertyName]: 1 }) } as Row<Entity>;
     await insertRow(repository, row);
     this.database.afterCommit(() => {
-      this.created.inc({ table: repository.metadata.tableName });
+      this.created.inc({ table: tableName });
     });
     return row;
+  }
+
+  /**
+   * Changes a row of an entity with a version column, in one statement. Without a precondition, the last writer wins.
+   *
+   * @param changes - undefined properties do not change
+   * @throws Problem 412 if the row is not as the client demands, 404 if there is none, 503 if the database is unavailable
+   */
+  update<Entity extends Versioned>(
+    repository: Repository<Entity>,
+    id: string,
+    changes: Changes<NoInfer<Entity>>,
+    precondition: Precondition = {},
+  ): Promise<Entity> {
+    return updateRow(repository, id, changes, precondition);
+  }
+
+  /** Deletes a row of an entity with a version column, as {@link update} changes it. */
+  remove<Entity extends Versioned>(repository: Repository<Entity>, id: string, precondition: Precondition = {}): Promise<void> {
+    return removeRow(repository, id, precondition);
   }
 
   private async find<Entity extends { id: string }>(

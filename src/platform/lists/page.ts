@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { documentedProperties, isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
+import type { Versioned } from '../preconditions/entity-tags.js';
 import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
 import { CURSOR_MAXIMUM_LENGTH, decodeCursor, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
@@ -129,12 +130,22 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
   return DocumentedPage;
 }
 
-/** The columns of an entity without `id`; nullable ones are optional. */
+/** The version that TypeORM counts, if the entity has one. */
+type Counted<Entity> = Entity extends Versioned ? 'version' : never;
+
+/** The columns of an entity without `id`; nullable ones and the version are optional. */
 export type Values<Entity> = {
-  readonly [Name in keyof Entity as Name extends 'id' ? never : null extends Entity[Name] ? never : Name]: Entity[Name];
+  readonly [
+    Name in keyof Entity as Name extends 'id' | Counted<Entity> ? never : null extends Entity[Name] ? never : Name
+  ]: Entity[Name];
 } & {
-  readonly [Name in keyof Entity as null extends Entity[Name] ? Name : never]?: Entity[Name] | undefined;
+  readonly [Name in keyof Entity as null extends Entity[Name] ? Name : Name & Counted<Entity>]?: Entity[Name] | undefined;
 };
 
 /** A row as it was added. */
-export type Row<Entity> = { readonly id: string } & Values<Entity>;
+export type Row<Entity> = { readonly id: string } & Values<Entity> & Readonly<Pick<Entity, Counted<Entity> & keyof Entity>>;
+
+/** The columns to change. */
+export type Changes<Entity> = {
+  readonly [Name in keyof Entity as Name extends 'id' | Counted<Entity> ? never : Name]?: Entity[Name] | undefined;
+};

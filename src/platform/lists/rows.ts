@@ -79,8 +79,9 @@ function isPlain(metadata: EntityMetadata): boolean {
     tableType === 'regular' &&
     inheritancePattern === undefined &&
     treeType === undefined &&
-    // Values that the database generates would have to be read back.
-    [relations, embeddeds, listeners, dataSource.subscribers, metadata.getInsertionReturningColumns()].flat().length === 0 &&
+    // Values that the database generates would have to be read back. The first version is always 1.
+    [relations, embeddeds, listeners, dataSource.subscribers].flat().length === 0 &&
+    metadata.getInsertionReturningColumns().every(({ isVersion }) => isVersion) &&
     columns.every(
       ({ isSelect, isInsert, transformer, type }) =>
         isSelect && isInsert && !transformer && !dataSource.driver.spatialTypes.includes(type),

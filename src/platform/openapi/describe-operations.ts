@@ -15,6 +15,7 @@ import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
+import { describeConditions } from './describe-conditions.js';
 import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
 import { operationIdOf, operationOf } from '../routes/operation.js';
 import { headerReferences } from './platform-components.js';
@@ -54,7 +55,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     describeSecurity(operation, route);
     describeBody(operation, rules);
     const problems = problemsOf(operation, path, route, rules, document.components?.schemas ?? {});
-    describeResponses(operation, path, prefix, route, problems);
+    describeResponses(operation, path, prefix, route, [...problems, ...describeConditions(operation, route)]);
     describeDeprecation(operation, route, prefix);
   }
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));

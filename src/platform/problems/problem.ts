@@ -9,6 +9,7 @@ export const FAULT_CODES = {
   content_encoding: 'The body is compressed.',
   cursor: 'It is not a `nextCursor` of this list with this filter.',
   encoding: 'It is not percent-encoded UTF-8.',
+  etag: 'It is not `*` or a list of entity tags.',
   key: 'It is not a valid `Idempotency-Key`.',
   limit: 'The filter is too long or too slow.',
   media_type: 'The body has another `Content-Type` than the operation takes.',

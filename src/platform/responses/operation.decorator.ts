@@ -2,7 +2,9 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, HttpCode, HttpStatus, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { isWhitelisted } from '../openapi/documented-properties.js';
+import { EtagInterceptor, isTagged } from '../preconditions/etag.interceptor.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
+import { useOutermost } from '../routes/use-outermost.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
@@ -19,5 +21,6 @@ export function Operation(options: OperationOptions): MethodDecorator {
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
     ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
+    ...(isTagged(response) ? [useOutermost(EtagInterceptor)] : []),
   );
 }

@@ -86,34 +86,6 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 }
 
-/** Validates the elements of a body that is an array. */
-export class ItemsPipe extends RequestValidationPipe {
-  constructor(private readonly items: Type<object>) {
-    super();
-  }
-
-  /** Stops after the first faults. */
-  protected override async take(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
-    if (metadata.type !== 'body' || !Array.isArray(value)) {
-      return value;
-    }
-    const items: unknown[] = [];
-    for (const [index, item] of value.entries()) {
-      const own: InputFault[] = [];
-      if (isObject(item)) {
-        items.push(await super.take(item, { ...metadata, metatype: this.items }, own));
-      } else {
-        own.push({ path: [], code: 'type', detail: 'must be an object' });
-      }
-      for (const fault of own) faults.push({ ...fault, path: [String(index), ...fault.path] });
-      if (faults.length >= MAXIMUM_FAULTS) {
-        break;
-      }
-    }
-    return items;
-  }
-}
-
 /** An issue of a Standard Schema, which has no code. */
 function schemaFault({ message, path = [] }: Issue): InputFault {
   const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));

@@ -151,6 +151,10 @@ function textsOf({ in: location, name, schema, examples = {} }: Parameter, known
     case 'Idempotency-Key':
       // No two have the same by chance.
       return fc.noBias(fc.uuid());
+    case 'If-Match':
+    case 'If-None-Match':
+      // Given twice, they are no list.
+      return fc.constant('*');
     default:
       return values;
   }
@@ -195,11 +199,11 @@ function withBody(request: FuzzRequest, type: string, body: Body): FuzzRequest {
 }
 
 /**
- * A request that must succeed, or fail as the operation says for states that it may meet: nothing there, or a value taken. A
+ * A request that must succeed, or fail as the operation says for states that it may meet: nothing there, a value taken, or another version. A
  * document cannot say which texts and files a handler takes.
  */
 export function accepted(request: FuzzRequest, { operation, successes, media }: Described): Attempt {
-  const conflicts = [404, 409].filter((status) => Object.hasOwn(operation.responses, String(status)));
+  const conflicts = [304, 404, 409, 412].filter((status) => Object.hasOwn(operation.responses, String(status)));
   return { request, operation, statuses: [...successes, ...conflicts, ...(media && isOpen(media) ? [400] : [])] };
 }
 
@@ -209,9 +213,11 @@ function refused(request: FuzzRequest, { operation, parameters }: Described, ...
   return { request, operation, statuses: [400], ...(!isOfHandler && { locations }) };
 }
 
+const PLATFORM_HEADERS: ReadonlySet<string> = new Set(['Idempotency-Key', 'If-Match', 'If-None-Match']);
+
 /** Whether a parameter is a header of the handler, not of the platform. */
 function isOwnHeader(name: string, location: string): boolean {
-  return location === 'header' && name !== 'Idempotency-Key';
+  return location === 'header' && !PLATFORM_HEADERS.has(name);
 }
 
 /** A request with a body that its schema may or may not admit. */
@@ -355,7 +361,8 @@ const FIELDS =
 function otherHeaders(operation: Described): Attempts[] {
   const codes = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f);
   const value = fc.string({ unit: codes.map((code) => String.fromCharCode(code)), maxLength: 200 });
-  const fields = fc.array(fc.tuple(fc.constantFrom(...FIELDS.split(' ')), value), { minLength: 1, maxLength: 8 });
+  const names = FIELDS.split(' ').filter((name) => !operation.parameters.some((parameter) => parameter.name === name));
+  const fields = fc.array(fc.tuple(fc.constantFrom(...names), value), { minLength: 1, maxLength: 8 });
   return [
     fc.tuple(operation.drafts, fields).map(([draft, added]) => {
       const request = requestOf(operation, draft);

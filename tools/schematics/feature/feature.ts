@@ -8,7 +8,7 @@ const APP_MODULE = 'src/app.module.ts';
 
 /**
  * Writes a feature into the working tree: all of it, or nothing and an error that says how to fix it. Templates in `files` may use
- * {@link Names}, `timestamp`, `words`, `has('get')` for `--with get`, `hasAny`, and what `strings` of @angular-devkit/schematics has, such as `classify`.
+ * {@link Names}, `timestamp`, `words`, `has('get')` for `--with get`, `hasAny`, `throws` if the service throws 404, and what `strings` of @angular-devkit/schematics has, such as `classify`.
  */
 export function feature({ name, singular, with: list }: { name: string; singular?: string; with?: string }): Rule {
   return (tree, { logger }) => {
@@ -20,7 +20,8 @@ export function feature({ name, singular, with: list }: { name: string; singular
     }
     const operations = new Set(list?.split(','));
     const has = (operation: string) => operations.has(operation);
-    const values = { words, ...names, has, hasAny: operations.size > 0, timestamp: timestampAfter(tree) };
+    const [hasAny, throws] = [operations.size > 0, has('get') || (has('delete') && !has('update'))];
+    const values = { words, ...names, has, hasAny, throws, timestamp: timestampAfter(tree) };
     const template = applyTemplates({ ...strings, ...values });
     logger.info(`Singular: ${names.singular}. Next, add fields to these files.`);
     register(names, tree);

@@ -11,7 +11,7 @@ const SPELLING = /^(?=.{1,40}$)[a-z][a-z\d]*(?:-[a-z][a-z\d]*)*$/;
 
 /** Names that mean something else in the folder of a feature, or in the files that are generated. */
 const TAKEN =
-  /^(?:platform|migrations|lists|arguments|body|column|controller|database|delete|entity|get|implements|module|operation|page|param|patch|post|problem|query|repository|row|section|text|uuid)$/;
+  /^(?:platform|migrations|lists|arguments|body|column|controller|database|delete|entity|get|if-match|implements|module|operation|page|param|patch|post|precondition|problem|query|repository|row|section|text|uuid)$/;
 
 /**
  * @param plural - as it was typed

@@ -1,0 +1,53 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import type { Problem } from '../problems/problem.js';
+import { CONDITION } from '../preconditions/entity-tags.js';
+import { isTagged } from '../preconditions/etag.interceptor.js';
+import { preconditionFailedProblem, takesPrecondition } from '../preconditions/precondition.js';
+import { nameOf, type Route } from '../routes/route.js';
+import type { Operation } from './openapi-document.js';
+import { operationOf } from '../routes/operation.js';
+
+const EXAMPLE = '"1-Ze-_OBVxzGTLGYrB"';
+
+const ETAG = {
+  description: 'Changes with the resource (RFC 9110, section 8.8.3): the `etag` of the body.',
+  schema: { type: 'string' as const },
+  example: EXAMPLE,
+};
+
+const PURPOSES = {
+  'If-Match': 'Refuses the request with 412 unless the resource has this `ETag`, or one of a list, or exists (`*`).',
+  'If-None-Match': 'Responds 304, without a body, if the resource still has this `ETag`, or one of a list.',
+};
+
+/** Documents the `ETag` of an operation and the headers that refer to it. @returns the problems that these cause */
+export function describeConditions(operation: Operation, route: Route): Problem[] {
+  const hasTag = isTagged(operationOf(route)?.response);
+  const isRead = hasTag && methodOf(route) === RequestMethod.GET;
+  for (const response of hasTag ? Object.values(operation.responses) : []) {
+    Object.assign(response ?? {}, { headers: { ETag: ETAG } });
+  }
+  if (isRead) {
+    operation.responses['304'] = { description: 'Not Modified', headers: { ETag: ETAG } };
+  }
+  const isConditional = isRead || takesPrecondition(route);
+  const names = [isConditional ? (['If-Match'] as const) : [], isRead ? (['If-None-Match'] as const) : []].flat();
+  const schema = { type: 'string' as const, pattern: CONDITION.source };
+  const headers = names.map((name) => ({ name, in: 'header' as const, required: false, description: PURPOSES[name], schema }));
+  operation.parameters = [...(operation.parameters ?? []), ...headers];
+  return isConditional ? [preconditionFailedProblem()] : [];
+}
+
+/** Rejects an update that would ignore `If-Match`, although its clients get an `ETag`. */
+export function conditionFaults(route: Route): string[] {
+  const isUpdate = [RequestMethod.PATCH, RequestMethod.PUT].includes(methodOf(route));
+  const remedy = 'take it with @IfMatch(), and pass it to lists.update().';
+  return isUpdate && isTagged(operationOf(route)?.response) && !takesPrecondition(route)
+    ? [`${nameOf(route)} sends an ETag and ignores If-Match: ${remedy}`]
+    : [];
+}
+
+function methodOf({ handler }: Route): RequestMethod {
+  return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
+}
