@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type INestApplicationContext, Logger, type Type, VersioningType } from '@nestjs/common';
-import { ApplicationConfig, NestFactory } from '@nestjs/core';
+import { ApplicationConfig, ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
@@ -11,6 +11,7 @@ import { confineEnhancers } from './platform/boot/global-enhancers.js';
 import { Configuration } from './platform/config/configuration.js';
 import { OperatorError } from './platform/errors/operator-error.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
+import { DocsController } from './platform/docs/docs.controller.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { beginRequest, configureExpress, JsonAdapter, requireHost } from './platform/http/express.js';
 import { Drain } from './platform/http/drain.js';
@@ -22,6 +23,7 @@ import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
 import type { Quickstart } from './platform/observability/terminal-format.js';
 import { buildDocument } from './platform/openapi/build-document.js';
+import { enableCors } from './platform/openapi/cors.js';
 import { announceDeprecations } from './platform/openapi/deprecation.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
@@ -43,19 +45,26 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const httpServer = new HttpServer(app.getHttpServer(), configuration, metrics);
   drain.httpServer = httpServer;
   app.use(httpServer.track, beginRequest, observeRequests(metrics), requireHost);
-  app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   const routing = app.get(ApplicationConfig);
   routing.setRouteResolutionStrategy('specificity');
   routing.setRouteConflictPolicy({ duplicate: 'error' });
+  if (!configuration.API_DOCS) {
+    // Before Nest maps the routes, so that nothing tells their paths from unknown ones.
+    app.get(ModulesContainer).forEach(({ controllers }) => controllers.delete(DocsController));
+  }
   const routes = routesOf(app);
   const messageHandlers = messageHandlersOf(app);
   checkModules(routes, messageHandlers);
   confineEnhancers(app, PlatformModule);
-  messageHandlers.forEach(filterProblems);
+  filterProblems(messageHandlers, configuration);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
   announceDeprecations(app, routes);
+  enableCors(app, configuration.CORS_ORIGINS, routes);
+  if (configuration.API_DOCS) {
+    app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
+  }
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
@@ -93,18 +102,19 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   try {
     const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
     // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is tried.
-    if (configuration.DATABASE_URL === undefined) {
-      await take('PORT', configuration.PORT, tryToListen);
+    const { API_DOCS, DATABASE_URL, HOST, PORT } = configuration;
+    if (DATABASE_URL === undefined) {
+      await take('PORT', PORT, (port) => tryToListen(port, HOST));
     }
     await app.init();
     if (app.get(Drain).hasBegun) {
       return app;
     }
-    await take('PORT', configuration.PORT, (port) => app.listen(port));
+    await take('PORT', PORT, (port) => (HOST === undefined ? app.listen(port) : app.listen(port, HOST)));
     app.get(MetricsServer).serveProbes(app.getHttpAdapter().getInstance());
-    const origin = `http://localhost:${(app.getHttpServer().address() as AddressInfo).port}`;
+    const origin = originOf(HOST, (app.getHttpServer().address() as AddressInfo).port);
     const logger = new Logger('Start');
-    const addresses = { address: origin, console: `${origin}/docs` };
+    const addresses = { address: origin, ...(API_DOCS && { console: `${origin}/docs` }) };
     logger.log({ msg: `Listening on ${origin}`, ...addresses, metrics: `http://localhost:${metricsPort}/metrics` });
     const token = await app.get(AccessTokensService).issueFirst();
     if (token !== undefined) {
@@ -126,8 +136,14 @@ export async function createContext(configuration: Configuration, root: Type = A
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));
 }
 
-async function tryToListen(port: number): Promise<void> {
-  const server = createServer((socket) => socket.destroy()).listen(port);
+/** The address of the API on this machine. */
+function originOf(host: string | undefined, port: number): string {
+  const name = host === undefined || /^[0.:]+$/.test(host) ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+async function tryToListen(port: number, host: string | undefined): Promise<void> {
+  const server = createServer((socket) => socket.destroy()).listen(port, host);
   await once(server, 'listening');
   await once(server.close(), 'close');
 }
@@ -138,13 +154,19 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
   EACCES: `needs a privilege that user ${process.getuid?.()} does not have. Grant it,`,
 };
 
-/** @throws OperatorError if the port cannot be used */
+/** Codes for an address of another machine, of a version of IP that is off, and of a network that it does not name. */
+const HOST_FAULTS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
+
+/** @throws OperatorError if the port or the address cannot be used */
 async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const fault = PORT_FAULTS[code];
+    if (HOST_FAULTS.has(code)) {
+      throw new OperatorError('HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.');
+    }
     throw fault === undefined ? error : new OperatorError(`Port ${port} ${fault} or choose another port with ${variable}.`);
   }
 }

@@ -89,6 +89,49 @@ describe('the first start', () => {
   });
 });
 
+describe('the address of HOST', () => {
+  const AWAY = { DATABASE_URL: 'postgres://127.0.0.1:1/items' };
+  const isOpen = (url: string) =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+
+  it.each([
+    ['127.0.0.2', '127.0.0.2', 'localhost'],
+    ['::1', '[::1]', '127.0.0.1'],
+  ])(
+    '%s takes requests to the API, and no other does; metrics and probes are on all [host-address]',
+    async (HOST, name, other) => {
+      const service = ServiceProcess.spawn({ HOST, ...AWAY });
+      await service.becomes(() => service.has('Listening on '));
+      const line = service.log.find(({ msg }) => msg.startsWith('Listening on '));
+      const [, port = ''] = /:(\d+)$/.exec(String(line?.['address'])) ?? [];
+      const origin = `http://${name}:${port}`;
+      expect(line).toMatchObject({ msg: `Listening on ${origin}`, address: origin, console: `${origin}/docs` });
+      expect([await isOpen(`${origin}/livez`), await isOpen(`http://${other}:${port}/livez`)]).toEqual([true, false]);
+      const { port: metricsPort } = new URL(String(line?.['metrics']));
+      for (const each of [name, '127.0.0.1']) expect(await isOpen(`http://${each}:${metricsPort}/livez`)).toBe(true);
+      expect(await service.end('SIGTERM')).toBe(0);
+    },
+  );
+
+  it.each(['0.0.0.0', '::'])('%s takes requests to all addresses', async (HOST) => {
+    const service = await ServiceProcess.start({ HOST, ...AWAY });
+    expect(await isOpen(`${service.origin.replace('127.0.0.1', '127.0.0.3')}/livez`)).toBe(true);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  it('may have a port that another process uses on another address', async () => {
+    const port = await listen(createServer());
+    const { environment } = await createEmbedded();
+    const service = ServiceProcess.spawn({ HOST: '127.0.0.4', PORT: String(port), ...environment });
+    await service.becomes(() => service.has('Listening on '));
+    expect(await isOpen(`http://127.0.0.4:${port}/livez`)).toBe(true);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+});
+
 describe('a data directory', () => {
   it('belongs to one process: a second one refuses to start, and nothing is lost [embedded-one-process]', async () => {
     const database = await createEmbedded();
@@ -153,6 +196,23 @@ describe('a start that cannot succeed', () => {
     const { code, stderr } = await runServiceToEnd({ [variable]: String(port), DATA_DIR });
     const message = `Port ${port} is in use. Stop the process that listens on it, or choose another port with ${variable}.\n`;
     expect([code, stderr, existsSync(DATA_DIR)]).toEqual([1, message, false]);
+  });
+
+  it.each(['192.0.2.1', '2001:db8::1', 'fe80::1'])('says that %s is not an address of this machine', async (HOST) => {
+    const DATA_DIR = join(testDirectory(), 'start', HOST);
+    const { code, stderr } = await runServiceToEnd({ HOST, DATA_DIR });
+    const message = 'HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.\n';
+    expect([code, stderr, existsSync(DATA_DIR)]).toEqual([1, message, false]);
+  });
+
+  it.each([
+    ['HOST', 'localhost', 'must be an IP address of this machine like 127.0.0.1 or ::1'],
+    ['CORS_ORIGINS', '*', 'must be a comma-separated list, each part an origin like https://shop.example'],
+    ['PUBLIC_URL', '/catalogue', 'must be a URL like https://api.example.com/catalogue'],
+    ['API_DOCS', 'no', 'must be true or false'],
+  ])('says what %s=%s has to be', async (name, value, fix) => {
+    const { code, stdout, stderr } = await runServiceToEnd({ [name]: value });
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(`\n  ${name} ${fix}`)]);
   });
 
   it.each([

@@ -81,7 +81,8 @@ interface WithClient {
 async function startWithMessages(): Promise<WithClient> {
   const database = await createTestDatabase();
   const environment = { ...serverDefaults, LOG_LEVEL: 'silent', AUTH_FAILURE_BURST: '3', AUTH_FAILURE_RATE: '1' };
-  const trusting = { ...environment, TRUSTED_PROXIES: '127.0.0.1,::1', ...database.environment };
+  const proxied = { TRUSTED_PROXIES: '127.0.0.1,::1', PUBLIC_URL: 'https://api.example.com/live' };
+  const trusting = { ...environment, ...proxied, ...database.environment };
   const app = await createApp(readConfiguration(trusting), WithMessages);
   app.useWebSocketAdapter(new WsAdapter(app));
   const connect = async (inheritAppConfig: boolean) => {
@@ -182,7 +183,7 @@ describe('a message', () => {
     expect(answers).toEqual([
       { event: 'said', data: { text: 'Hello.', by: expect.any(String) } },
       exception({
-        type: '/docs/problems#invalid-body',
+        type: '/live/docs/problems#invalid-body',
         status: 400,
         errors: [expect.objectContaining({ pointer: '/size', code: 'unknown' }), expect.objectContaining({ pointer: '/text' })],
       }),
@@ -197,7 +198,7 @@ describe('a message', () => {
     const answers = await talk('/faults', undefined, ['gone', 'taken', 'own', 'other', 'too long'].map(fault));
     expect(answers).toEqual([
       exception({ status: 404, detail: 'There is no such thing.' }),
-      exception({ type: '/docs/problems#conflict', detail: 'It exists.' }),
+      exception({ type: '/live/docs/problems#conflict', detail: 'It exists.' }),
       exception({ status: 'error', message: 'of the protocol' }),
       exception({ status: 'error', message: 'Internal server error' }),
       exception({ errors: [{ pointer: '/word', code: 'too_long', detail: 'must have at most 5 characters' }] }),
@@ -208,7 +209,7 @@ describe('a message', () => {
     const send = (to: ClientProxy, data: unknown) =>
       lastValueFrom(to.send<unknown>('fail', data)).catch((error: unknown) => error);
     for (const to of [service.inheriting, service.plain]) {
-      expect(await send(to, { word: 'gone' })).toMatchObject({ status: 404, detail: 'There is no such thing.' });
+      expect(await send(to, { word: 'gone' })).toMatchObject({ status: 404, type: '/live/docs/problems#not-found' });
       expect(await send(to, { word: 'own' })).toEqual({ status: 'error', message: 'of the protocol' });
     }
     expect(await send(service.inheriting, { word: 'other' })).toMatchObject({ status: 500, detail: 'The service failed.' });
@@ -228,7 +229,7 @@ it('an operation of GraphQL gets problems as extensions of its error, as @nestjs
     return Error.isError(error) && { message: error.message, ...('extensions' in error && { extensions: error.extensions }) };
   };
   const detail = 'There is no such thing.';
-  const notFound = { code: 'NOT_FOUND', type: '/docs/problems#not-found', title: 'Not found', status: 404, detail };
+  const notFound = { code: 'NOT_FOUND', type: '/live/docs/problems#not-found', title: 'Not found', status: 404, detail };
   expect(await send('gone')).toEqual({ message: detail, extensions: notFound });
   expect(await send('refused')).toMatchObject({ extensions: { code: 'FORBIDDEN', status: 403 } });
   expect(await send('other')).toMatchObject({ message: 'The service failed.', extensions: { code: 'INTERNAL_ERROR' } });

@@ -10,7 +10,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { MigrationsModule } from './database/migrations.js';
 import { Configuration } from './config/configuration.js';
 import { ConfigurationModule } from './config/read-configuration.js';
-import { DocsController } from './docs/docs.controller.js';
+import { BrowserFilesController, DocsController } from './docs/docs.controller.js';
 import { HealthModule } from './health/health.module.js';
 import { Drain } from './http/drain.js';
 import { InputGuard } from './http/input.guard.js';
@@ -43,7 +43,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     TypeOrmModule.forFeature([StoredResponse]),
     MigrationsModule.forFeature([CreateIdempotencyKeys1767225600004]),
   ],
-  controllers: [DocsController, LateRoutesController],
+  controllers: [DocsController, BrowserFilesController, LateRoutesController],
   providers: [
     Metrics,
     MetricsServer,

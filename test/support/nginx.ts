@@ -8,12 +8,13 @@ import { freePort } from './free-port.js';
  * arrive instead of whole.
  *
  * @param servers - their ports; a request goes to another one if its connection is refused
+ * @param port - of its own
  */
-export async function startNginx(servers: readonly number[]) {
+export async function startNginx(servers: readonly number[], port?: number) {
   const directory = serverDirectory('nginx');
-  const [port, file] = [await freePort(), join(directory, 'nginx.conf')];
-  writeFileSync(file, configurationOf(directory, port, servers));
-  const origin = `http://127.0.0.1:${port}`;
+  const [own, file] = [port ?? (await freePort()), join(directory, 'nginx.conf')];
+  writeFileSync(file, configurationOf(directory, own, servers));
+  const origin = `http://127.0.0.1:${own}`;
   // SIGKILL would leave its worker behind.
   const nginx = new Child('nginx', ['-c', file, '-e', 'stderr'], {}, 'SIGTERM');
   await nginx.becomes(async () => (await fetch(`${origin}/livez`)).status === 200);

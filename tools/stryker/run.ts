@@ -10,6 +10,7 @@ import { parse } from 'yaml';
 const ROOMS: readonly (readonly [files: string, tests: string])[] = [
   ['auth/jwt/jwt-verifier', 'auth/jwt/*'],
   ['auth/token-format', 'auth/token-format'],
+  ['config/origins', 'config/origins'],
   ['ids/id', 'ids/id'],
   ['problems/*', 'problems/problem'],
   ['lists/cursor', 'lists/cursor'],

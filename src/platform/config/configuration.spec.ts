@@ -48,12 +48,26 @@ describe('the configuration', () => {
   it('reads every variable as its type', () => {
     const texts = { DATABASE_URL: 'postgresql://user:secret@db/items?sslmode=verify-full', LOG_FORMAT: 'json' };
     const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,::1,192.0.2.1,::ffff:10.0.0.0/104';
+    const front = { HOST: 'fe80::1%eth0', PUBLIC_URL: 'https://api.example.com/catalogue' };
+    const CORS_ORIGINS = 'https://a.example, http://localhost:5173';
     const numbers = { PORT: 8080, DATABASE_CONNECTION_TIMEOUT: 0.5, OTEL_TRACES_SAMPLER_ARG: 0.05 };
-    const given = { ...texts, TRUSTED_PROXIES, MIGRATE_ON_START: 'false', PORT: '8080', DATABASE_CONNECTION_TIMEOUT: '0.5' };
+    const given = {
+      ...texts,
+      ...front,
+      CORS_ORIGINS,
+      TRUSTED_PROXIES,
+      MIGRATE_ON_START: 'false',
+      API_DOCS: 'false',
+      PORT: '8080',
+      DATABASE_CONNECTION_TIMEOUT: '0.5',
+    };
     expect(readConfiguration({ ...given, OTEL_TRACES_SAMPLER_ARG: '.05' })).toMatchObject({
       ...texts,
       ...numbers,
+      ...front,
       MIGRATE_ON_START: false,
+      API_DOCS: false,
+      CORS_ORIGINS: ['https://a.example', 'http://localhost:5173'],
       TRUSTED_PROXIES: TRUSTED_PROXIES.split(/, ?/),
     });
   });
@@ -105,6 +119,11 @@ describe('the configuration', () => {
     ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
     ['AUTH_JWT_DEFAULT_SCOPES', 'items:read, a"b items:read;items:wri\\te ,'],
     ['CATS_NAP', 'long'],
+    ['HOST', 'localhost [::1] 127.0.0.1:3000 127.1 0x7f.0.0.1 *'],
+    ['CORS_ORIGINS', '* null https://a.example/ javascript:alert(1) https://*.example https://A.example https://a.example:443'],
+    ['CORS_ORIGINS', 'https://a.example,* https://a.example, https://a.example/path a.example https://hunter2@a.example'],
+    ['PUBLIC_URL', '/catalogue https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x'],
+    ['API_DOCS', 'no 0 FALSE'],
   ])(
     'refuses for %s %s, names the error with others, and does not repeat the value [sslmode-checked] [start-duplicates]',
     (name, values) => {

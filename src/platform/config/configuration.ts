@@ -17,6 +17,7 @@ export const CUT_OFF = 0.9;
  */
 export class Configuration {
   @DecimalInteger(0, 65_535) readonly PORT: number = 3000;
+  @Form('address') readonly HOST: string | undefined = undefined;
   @DecimalInteger(0, 65_535)
   @Rule(
     'order',
@@ -29,6 +30,9 @@ export class Configuration {
   @DecimalInteger(1, 1_000_000) readonly MAX_CONNECTIONS_PER_ADDRESS: number = 1000;
   @Seconds(0.1, 60) readonly MAX_EVENT_LOOP_DELAY: number = 0.5;
   @ListOf('network') readonly TRUSTED_PROXIES: readonly string[] = [];
+  @Form('publicUrl') readonly PUBLIC_URL: string | undefined = undefined;
+  @ListOf('origin') readonly CORS_ORIGINS: readonly string[] = [];
+  @Flag() readonly API_DOCS: boolean = true;
 
   @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
   @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { parseRedisUrl } from './redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
+import { isOrigin, isPublicUrl } from './origins.js';
 
 const FORMS = {
   postgresUrl: [
@@ -26,6 +27,17 @@ const FORMS = {
   readableFile: ['the path of a file that the service can read', isReadableFile],
   scope: ['a scope like items:read', (text) => /^[!#-[\]-~]+$/.test(text)],
   network: ['an address or network like 10.0.0.0/8', isNetwork],
+  address: ['an IP address of this machine like 127.0.0.1 or ::1, without brackets and port', (text) => isIP(text) !== 0],
+  origin: [
+    'an origin like https://shop.example or http://localhost:5173, as browsers send it: in lower case, without path, ' +
+      'trailing slash, default port and wildcard',
+    isOrigin,
+  ],
+  publicUrl: [
+    'a URL like https://api.example.com/catalogue, in lower case before the path, without default port, trailing slash, ' +
+      'query and percent-encoding',
+    isPublicUrl,
+  ],
 } satisfies Record<string, readonly [detail: string, test: (text: string) => boolean]>;
 
 /** Whether the value is that of an unset variable or list. */

@@ -25,7 +25,7 @@ export function docsAssets() {
       throw new NotFoundException('This file does not exist.');
     }
     const { content, digest } = asset;
-    response.type(extname(name)).set({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
+    response.type(extname(name)).set('Cache-Control', 'public, max-age=3600').vary('Accept-Encoding');
     if (request.acceptsEncodings('gzip') === 'gzip') {
       asset.compressed ??= compress(content);
       response.set({ 'Content-Encoding': 'gzip', ETag: `"${digest}-gzip"` }).send(await asset.compressed);

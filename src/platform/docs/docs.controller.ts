@@ -7,7 +7,7 @@ import { Hidden } from '../routes/operation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 
-/** Documentation: pages for people, and the OpenAPI document for programs. */
+/** Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. */
 @Public()
 @Hidden()
 @Controller({ version: VERSION_NEUTRAL })
@@ -41,7 +41,13 @@ export class DocsController {
     // Relative, because a proxy may serve this below a path.
     return { url: `../${path.split('/').at(-2)}` };
   }
+}
 
+/** What browsers and search engines request on their own. */
+@Public()
+@Hidden()
+@Controller({ version: VERSION_NEUTRAL })
+export class BrowserFilesController {
   /** Browsers request it for pages that have no icon, such as `openapi.json`. */
   @Get('favicon.ico')
   @Header('Content-Type', 'image/svg+xml')

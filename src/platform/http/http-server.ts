@@ -6,6 +6,7 @@ import { Logger } from '@nestjs/common';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
+import { pathPrefixOf } from '../config/origins.js';
 import { BODY_TIME, requestsWithOwnTime } from '../bodies/read-body.js';
 import { addressLimit } from './address-limit.js';
 import { isDecodable } from '../requests/percent-encoding.js';
@@ -44,6 +45,7 @@ export class HttpServer {
   private readonly connections = new Map<Socket, Set<Response>>();
   private readonly cut;
   private readonly unreadable;
+  private readonly prefix: string;
   private isDraining = false;
   /** Connections until now. */
   private accepted = 0;
@@ -52,9 +54,10 @@ export class HttpServer {
 
   constructor(
     readonly server: Server,
-    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES }: Configuration,
+    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, PUBLIC_URL, TRUSTED_PROXIES }: Configuration,
     metrics: Metrics,
   ) {
+    this.prefix = pathPrefixOf(PUBLIC_URL);
     this.cut = metrics.counter({
       name: 'items_http_connections_cut_total',
       help: 'Connections closed at a limit: of all, of an address, with more than 16 pending requests, or after 30 s without reading',
@@ -250,7 +253,7 @@ export class HttpServer {
     const requestId = randomUUID();
     this.unreadable.inc({ status: String(status) });
     this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
-    const body = problemJson(new Problem(type, detail), '/', requestId);
+    const body = problemJson(new Problem(type, detail), '/', requestId, this.prefix);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
       `Date: ${new Date().toUTCString()}`,

@@ -2,6 +2,8 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger 
 import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/constants.js';
 import type { Request, Response } from 'express';
 import { type Observable, throwError } from 'rxjs';
+import { Configuration } from '../config/configuration.js';
+import { pathPrefixOf } from '../config/origins.js';
 import { DataSource, QueryFailedError } from 'typeorm';
 import { asProblem } from '../database/as-problem.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
@@ -16,7 +18,14 @@ export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
   private readonly warn = warnOnceAMinute(this.logger);
 
-  constructor(private readonly dataSource?: DataSource) {}
+  private readonly prefix: string;
+
+  constructor(
+    { PUBLIC_URL }: Configuration,
+    private readonly dataSource?: DataSource,
+  ) {
+    this.prefix = pathPrefixOf(PUBLIC_URL);
+  }
 
   /** @returns for a microservice, what Nest sends; undefined leaves errors of its protocols, such as `RpcException`, to Nest */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
@@ -27,16 +36,19 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = asProblem(error, this.dataSource?.entityMetadatas);
     this.log(problem);
     if (type === 'http') {
-      sendResponse(problem, ...host.getArgs<[Request, Response]>());
-    } else if (type === 'ws') {
-      sendMessage(problem, host.switchToWs().getClient());
+      sendResponse(problem, this.prefix, ...host.getArgs<[Request, Response]>());
+      return undefined;
+    }
+    const json = problemJson(problem, undefined, undefined, this.prefix);
+    if (type === 'ws') {
+      sendMessage(json, host.switchToWs().getClient());
     } else if (type === 'rpc') {
-      return throwError(() => JSON.parse(problemJson(problem)) as unknown);
+      return throwError(() => JSON.parse(json) as unknown);
     } else {
       const { name, title } = problem.type;
       const code = (name === 'about:blank' ? title : name).toUpperCase().replaceAll(/[^A-Z]+/g, '_');
       // What GraphQL sends beside the message.
-      throw Object.assign(problem, { extensions: { code, ...(JSON.parse(problemJson(problem)) as object) } });
+      throw Object.assign(problem, { extensions: { code, ...(JSON.parse(json) as object) } });
     }
     return undefined;
   }
@@ -55,18 +67,18 @@ export class ProblemFilter implements ExceptionFilter {
 @Catch(Problem, HttpException)
 class MessageFilter extends ProblemFilter {}
 
-const messageFilter = new MessageFilter();
-
-/** Adds the filter for problems to the class of a handler of messages, after the filters of its own. */
-export function filterProblems({ controller }: Pick<Route, 'controller'>): void {
-  const own = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, controller) ?? []) as unknown[];
-  if (!own.includes(messageFilter)) {
+/** Adds the filter for problems to the classes of handlers of messages, after the filters of their own. */
+export function filterProblems(handlers: readonly Pick<Route, 'controller'>[], configuration: Configuration): void {
+  const filter = new MessageFilter(configuration);
+  for (const { controller } of handlers) {
+    const filters = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, controller) ?? []) as unknown[];
+    const own = filters.filter((each) => !(each instanceof MessageFilter));
     // Nest tries the last one first.
-    Reflect.defineMetadata(EXCEPTION_FILTERS_METADATA, [messageFilter, ...own], controller);
+    Reflect.defineMetadata(EXCEPTION_FILTERS_METADATA, [filter, ...own], controller);
   }
 }
 
-function sendResponse(problem: Problem, request: Request, response: Response): void {
+function sendResponse(problem: Problem, prefix: string, request: Request, response: Response): void {
   request.problem = problem;
   if (response.headersSent) {
     response.destroy();
@@ -77,12 +89,11 @@ function sendResponse(problem: Problem, request: Request, response: Response): v
     response.setHeader(name, value);
   }
   response.setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
-  sendJson(response, problemJson(problem, request.path, request.id));
+  sendJson(response, problemJson(problem, request.path, request.id, prefix));
 }
 
 /** Sends what Nest sends for a `WsException`, to a client of `ws` or of Socket.IO. */
-function sendMessage(problem: Problem, client: { send(text: string): void; emit(event: string, data: unknown): void }): void {
-  const json = problemJson(problem);
+function sendMessage(json: string, client: { send(text: string): void; emit(event: string, data: unknown): void }): void {
   if ('readyState' in client) {
     client.send(`{"event":"exception","data":${json}}`);
   } else {

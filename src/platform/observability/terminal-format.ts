@@ -1,7 +1,8 @@
 /** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
 export interface Quickstart {
   address: string;
-  console: string;
+  /** Missing without documentation. */
+  console?: string;
   token: string;
   create: string;
   list: string;
@@ -24,10 +25,10 @@ export function messageFormat(line: Record<string, unknown>): string {
 }
 
 function quickstartBlock({ address, console: page, token, create, list }: Quickstart): string {
+  const consoleLine = page === undefined ? '' : `\n  Console   ${page}`;
   return `The service is ready.
 
-  Address   ${address}
-  Console   ${page}
+  Address   ${address}${consoleLine}
   Token     ${token}
             This token is shown only once.
 

@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
+import { Configuration } from '../config/configuration.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
@@ -24,7 +25,7 @@ export type ApiDescription = OpenAPIObject['info'] & {
 export function buildDocument(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
-    .addServer('/')
+    .addServer(app.get(Configuration).PUBLIC_URL ?? '/')
     .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
     .addSecurityRequirements(BEARER);
   sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));

@@ -4,6 +4,8 @@ import { ApplicationConfig } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { isDeclaredToken } from '../auth/declared/declared-tokens.js';
 import type { Principal } from '../auth/principal.js';
+import { Configuration } from '../config/configuration.js';
+import { pathPrefixOf } from '../config/origins.js';
 import { hideCredentials } from '../errors/redaction.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { Metrics } from '../observability/metrics.js';
@@ -50,14 +52,15 @@ function isDate(value: unknown): value is string {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
 }
 
-/** Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829). */
-function headersOf({ since, sunset, use }: Deprecation, valueOf: (parameter: string) => string): Record<string, string> {
+/** Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829), below the path prefix. */
+function headersOf({ since, sunset, use }: Deprecation, prefix: string, valueOf: (parameter: string) => string) {
   const successor = use.replaceAll(PLACEHOLDER, (_all, parameter: string) => valueOf(parameter));
-  return {
+  const headers: Record<string, string> = {
     Deprecation: `@${Date.parse(since) / 1000}`,
     Sunset: new Date(sunset).toUTCString(),
-    ...(use.startsWith('/') && { Link: `<${successor}>; rel="successor-version"` }),
+    ...(use.startsWith('/') && { Link: `<${prefix}${successor}>; rel="successor-version"` }),
   };
+  return headers;
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -67,7 +70,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Adds the deprecation of a route, if any, to its operation and to all responses that this documents. */
-export function describeDeprecation(operation: Operation, route: Route): void {
+export function describeDeprecation(operation: Operation, route: Route, prefix: string): void {
   const { deprecated } = operationOf(route) ?? {};
   if (!deprecated) {
     return;
@@ -78,7 +81,7 @@ export function describeDeprecation(operation: Operation, route: Route): void {
   // `npm run api:check` reads the extension.
   Object.assign(operation, { deprecated: true, 'x-sunset': sunset });
   operation.description = [note, operation.description ?? []].flat().join('\n\n');
-  const headers = Object.entries(headersOf(deprecated, (parameter) => parameter)).map(
+  const headers = Object.entries(headersOf(deprecated, prefix, (parameter) => parameter)).map(
     ([name, example]) => [name, { description: DESCRIPTIONS[name], schema: { type: 'string' }, example }] as const,
   );
   for (const response of Object.values(operation.responses)) {
@@ -98,6 +101,7 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   const labelNames = { method: [], route: [], caller: [] };
   const counter = app.get(Metrics).counter({ name: 'items_deprecated_requests_total', help, labels: labelNames });
   const documented = new Map(operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]));
+  const prefix = pathPrefixOf(app.get(Configuration).PUBLIC_URL);
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
   for (const route of routes) {
     const { deprecated } = operationOf(route) ?? {};
@@ -115,7 +119,7 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
     const found = announced.get(context.getHandler());
     if (found && context.getType() === 'http') {
       const [request, response] = context.getArgs<[Request, Response]>();
-      announce(found.deprecated, request, response);
+      announce(found.deprecated, prefix, request, response);
       // The caller is not known before.
       response.once('close', () => counter.inc({ ...found.labels, caller: callerOf(request.user) }));
     }
@@ -128,9 +132,9 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   }
 }
 
-function announce(deprecated: Deprecation, { params }: Request, response: Response): void {
+function announce(deprecated: Deprecation, prefix: string, { params }: Request, response: Response): void {
   const valueOf = (parameter: string) => [params[parameter] ?? []].flat().map(encodeURIComponent).join('/');
-  for (const [name, value] of Object.entries(headersOf(deprecated, valueOf))) {
+  for (const [name, value] of Object.entries(headersOf(deprecated, prefix, valueOf))) {
     // Middleware may have set other links.
     response.append(name, hideCredentials(value));
   }

@@ -3,6 +3,7 @@ import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
+import { pathPrefixOf } from '../config/origins.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
 import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
@@ -40,6 +41,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
   const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
   const described = new Map<Route['handler'], Operation>();
   const calls: { scope: string; call: string }[] = [];
+  const prefix = pathPrefixOf(document.servers?.[0]?.url);
   for (const { call, path, operation } of operationsOf(document)) {
     const { operationId: id = '' } = operation;
     const route = byId.get(id);
@@ -53,8 +55,8 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
     describeSecurity(operation, route);
     describeBody(operation, rules);
     const problems = problemsOf(operation, path, route, rules, document.components?.schemas ?? {});
-    describeResponses(operation, path, route, [...problems, ...describeConditions(operation, route)]);
-    describeDeprecation(operation, route);
+    describeResponses(operation, path, prefix, route, [...problems, ...describeConditions(operation, route)]);
+    describeDeprecation(operation, route, prefix);
   }
   const byScope = [...Map.groupBy(calls, ({ scope }) => scope)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lines = byScope.map(([scope, needing]) => `- \`${scope}\`: ${needing.map(({ call }) => call).join(', ')}`);
@@ -121,7 +123,7 @@ function problemsOf(operation: Operation, path: string, route: Route, rules: Bod
   return found.filter((problem) => problem instanceof Problem);
 }
 
-function describeResponses(operation: Operation, path: string, route: Route, problems: readonly Problem[]): void {
+function describeResponses(operation: Operation, path: string, prefix: string, route: Route, problems: readonly Problem[]): void {
   const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
   const onSuccess = headerReferences(isIdempotent(route) ? [...common, 'Idempotent-Replayed'] : common);
   for (const success of Object.values(operation.responses)) {
@@ -131,12 +133,12 @@ function describeResponses(operation: Operation, path: string, route: Route, pro
   for (const [status, alike] of Map.groupBy(byType.values(), ({ type }) => type.status)) {
     const isBeforeLimit = alike.every(({ type }) => type === unauthorizedProblem().type);
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
-    const examples = alike.map((problem) => exampleBody(problem, path));
+    const examples = alike.map((problem) => exampleBody(problem, path, prefix));
     const named = alike.map(({ type }, index) => [type.name, { summary: type.title, value: examples[index] }]);
     const media = alike.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] };
     operation.responses[String(status)] = {
       // Paths instead of Markdown links, for generated code. The console turns them into links.
-      description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type)}\`)`).join(', or '),
+      description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or '),
       headers: headerReferences([...(isBeforeLimit ? REQUEST_HEADERS : common), ...names]),
       content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...media } },
     };
@@ -149,20 +151,21 @@ function exampleProblem(type: ProblemType): Problem {
 }
 
 /** @param path - of an operation; braces are not allowed in a URI */
-function exampleBody(problem: Problem, path: string) {
-  return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID);
+function exampleBody(problem: Problem, path: string, prefix: string) {
+  return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID, prefix);
 }
 
 /** An example body of each problem type by name, taken from an operation of the document if one has that problem. */
 export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   const [path = '/'] = Object.keys(document.paths);
+  const prefix = pathPrefixOf(document.servers?.[0]?.url);
   const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
   const named = media.flatMap(({ examples = {} }) => Object.values(examples) as { value?: unknown }[]);
   const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
   return new Map(
     problemTypes().map((type) => {
-      const found = documented.find((example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type));
-      return [type.name, found ?? exampleBody(exampleProblem(type), path)];
+      const found = documented.find((example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix));
+      return [type.name, found ?? exampleBody(exampleProblem(type), path, prefix)];
     }),
   );
 }

@@ -40,9 +40,13 @@ export function problemTypes(): ProblemType[] {
   return [...registry.values()].toSorted((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
 }
 
-/** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) to its documentation, if it is documented. */
-export function problemTypeUri({ name }: ProblemType): string {
-  return registry.has(name) ? `${PROBLEMS_PATH}#${name}` : name;
+/**
+ * The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) to its documentation, if it is documented.
+ *
+ * @param prefix - of all paths, which a proxy strips
+ */
+export function problemTypeUri({ name }: ProblemType, prefix = ''): string {
+  return registry.has(name) ? `${prefix}${PROBLEMS_PATH}#${name}` : name;
 }
 
 export const badRequest = defineProblemType({

@@ -112,6 +112,9 @@ describe('the body of a problem', () => {
     const common = { type, title, status, detail: 'No.', errors: [parameter('limit')] };
     expect(problemBody(problem, '/v1/items', 'id')).toEqual({ ...common, instance: '/v1/items', requestId: 'id' });
     expect(problemBody(problem)).toEqual(common);
+    const below = { type: '/catalogue/docs/problems#invalid-body', instance: '/catalogue/v1/items' };
+    expect(problemBody(problem, '/v1/items', 'id', '/catalogue')).toEqual({ ...common, ...below, requestId: 'id' });
+    expect(JSON.parse(problemJson(problem, '/v1/items', 'id', '/catalogue'))).toMatchObject(below);
   });
 
   it.each([
@@ -178,6 +181,7 @@ describe('problem types', () => {
   ])('stand for the status %i: %s', (status, name, uri) => {
     const type = typeOfStatus(status);
     expect([type.name, type.status, problemTypeUri(type)]).toEqual([name, status, uri]);
+    expect(problemTypeUri(type, '/a')).toBe(uri.startsWith('/') ? `/a${uri}` : uri);
   });
 
   it("have the title of HTTP where only the status is known, and 'Error' for one of nobody", () => {

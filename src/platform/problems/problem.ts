@@ -128,18 +128,23 @@ function sentence(fault: FieldError): string {
 /** Media type of all errors (RFC 9457). */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** The members of a problem (RFC 9457, section 3.1). @param path - without the query, which can contain secrets; none for a message */
-export function problemBody({ type, message, errors }: Problem, path?: string, requestId?: string) {
+/**
+ * The members of a problem (RFC 9457, section 3.1).
+ *
+ * @param path - without the query, which can contain secrets; none for a message
+ * @param prefix - of all paths, which a proxy strips
+ */
+export function problemBody({ type, message, errors }: Problem, path?: string, requestId?: string, prefix = '') {
   // Encodes all characters that a URI path does not allow (RFC 3986, section 3.3).
   const escaped = path?.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
-  const instance = escaped === undefined ? undefined : shownPath(escaped);
+  const instance = escaped === undefined ? undefined : `${prefix}${shownPath(escaped)}`;
   const { title, status } = type;
-  return { type: problemTypeUri(type), title, status, detail: message, instance, requestId, errors };
+  return { type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId, errors };
 }
 
 /** The problem as it is sent. Clients get their own input back in paths and names, but no credentials. */
-export function problemJson(problem: Problem, path?: string, requestId?: string): string {
-  return JSON.stringify(problemBody(problem, path, requestId), (_name, value: unknown) =>
+export function problemJson(problem: Problem, ...place: [path?: string, requestId?: string, prefix?: string]): string {
+  return JSON.stringify(problemBody(problem, ...place), (_name, value: unknown) =>
     typeof value === 'string' ? hideCredentials(value) : value,
   );
 }

@@ -82,7 +82,7 @@ function compact(responses) {
 /** The titles of problems as links to their explanations. */
 function withLinks(description) {
   return description.replaceAll(
-    /(, or )?([^(]+) \(`\/([^`]+)`\)/g,
+    /(, or )?([^(]+) \(`[^`]*\/(docs\/problems#[^`]+)`\)/g,
     (_match, or = '', title, path) => `${or}[${title}](${root}${path})`,
   );
 }
@@ -146,7 +146,7 @@ function problemOf({ content, contentType }) {
     return undefined;
   }
   const { type, title } = JSON.parse(content);
-  const [, name] = /^\/docs\/problems#([\w-]+)$/.exec(type) ?? [];
+  const [, name] = /\/docs\/problems#([\w-]+)$/.exec(type) ?? [];
   return name && { title, href: new URL(`docs/problems#${name}`, root).href };
 }
 

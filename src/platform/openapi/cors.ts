@@ -1,0 +1,67 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request } from 'express';
+import { hasBody } from '../requests/request.js';
+import { isHidden } from '../routes/operation.js';
+import type { Route } from '../routes/route.js';
+import { OpenApiDocument, operationsOf } from './openapi-document.js';
+
+/** Seconds; Chromium keeps the response to a preflight request no longer. */
+const MAX_AGE = 7200;
+
+/** What `@All()` serves. */
+const METHODS = ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'];
+
+/** Headers that any route takes. */
+const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Request-Id'];
+const TRACE_HEADERS = ['traceparent', 'tracestate'];
+
+/** Headers of any response, beyond those that browsers show to every page. */
+const RESPONSE_HEADERS = ['Allow', 'ETag', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'WWW-Authenticate'];
+const MORE_RESPONSE_HEADERS = ['Content-Disposition', 'Deprecation', 'Idempotent-Replayed', 'Link', 'Location', 'Sunset'];
+
+/**
+ * Lets the pages of other origins send requests with a token, and read all responses: with the methods of the routes, and the
+ * headers that every route has or an operation documents, but without cookies and other credentials of browsers. Preflight
+ * requests get 204 before the guards; those of an origin that is not listed, without a header that allows anything.
+ *
+ * @param origins - exact; without any, nothing is added to a request
+ * @param routes - all of the application, whose document is built
+ */
+export function enableCors(app: NestExpressApplication, origins: readonly string[], routes: readonly Route[]): void {
+  if (origins.length === 0) {
+    return;
+  }
+  const operations = operationsOf(app.get(OpenApiDocument).get()).map(({ operation }) => operation);
+  const sent = operations.flatMap(({ parameters = [] }) => parameters.flatMap((each) => ('in' in each ? each : [])));
+  const asked = sent.filter((each) => each.in === 'header').map(({ name }) => name);
+  const responses = operations.flatMap((operation) => Object.values(operation.responses));
+  const received = responses.flatMap((each) => (each && 'headers' in each ? Object.keys(each.headers ?? {}) : []));
+  const allowed = {
+    origin: [...origins],
+    methods: methodsOf(routes),
+    allowedHeaders: [...new Set([...REQUEST_HEADERS, ...TRACE_HEADERS, ...asked])],
+    exposedHeaders: [...new Set(['X-Request-Id', ...RESPONSE_HEADERS, ...MORE_RESPONSE_HEADERS, ...received])],
+    maxAge: MAX_AGE,
+  };
+  // An empty list of headers would allow those that the request asks for.
+  const refused = { origin: [], methods: [], allowedHeaders: [''] };
+  app.enableCors((request: Request, respond) => {
+    const options = origins.includes(request.headers.origin ?? '') ? allowed : refused;
+    respond(null, { ...options, preflightContinue: !isPreflight(request) });
+  });
+}
+
+function methodsOf(routes: readonly Route[]): string[] {
+  const shown = routes.filter((route) => !isHidden(route));
+  const kinds = shown.map(({ handler }) => Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod);
+  const methods = new Set(kinds.map((kind) => RequestMethod[kind]));
+  return methods.has('ALL') ? METHODS : METHODS.filter((each) => methods.has(each === 'HEAD' ? 'GET' : each));
+}
+
+/** Requests with a body are none: it would be read to its end. */
+function isPreflight(request: Request): boolean {
+  const { origin, 'access-control-request-method': method } = request.headers;
+  return request.method === 'OPTIONS' && origin !== undefined && method !== undefined && !hasBody(request);
+}
