@@ -1,8 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
-import { closeBehindUnreadBody } from './http-server.js';
+import { closeUnread } from './unreadable-requests.js';
 import { refuseUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
@@ -87,6 +88,25 @@ export function sendJson(response: Response, json: string): Response {
   // ASCII needs no encoding.
   endLater(response, json, length === json.length ? 'latin1' : 'utf8');
   return response;
+}
+
+/** If a request's body is not read, Node would read the rest, of any length, to reuse the connection. */
+function closeBehindUnreadBody(response: ServerResponse): void {
+  const { req: request } = response;
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
+  // For a short body in the same packet, Node sets `complete` only after the response.
+  if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
+    return;
+  }
+  response.setHeader('Connection', 'close');
+  const { socket } = request;
+  // Node discards a body that was never read: this marks it as read without reading beyond the buffer.
+  request.read(0);
+  // Node calls this after the last response of a connection.
+  socket.destroySoon = () => {
+    request.pause();
+    closeUnread(socket);
+  };
 }
 
 const ending: Parameters<typeof endLater>[] = [];

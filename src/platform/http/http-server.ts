@@ -1,17 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { pathPrefixOf } from '../config/origins.js';
-import { BODY_TIME, requestsWithOwnTime } from '../bodies/read-body.js';
+import { BODY_TIME } from '../bodies/read-body.js';
 import { addressLimit } from './address-limit.js';
 import { isDecodable } from '../requests/percent-encoding.js';
-import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
-import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
+import { badRequest } from '../problems/problem-types.js';
+import { UnreadableRequests } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
@@ -22,7 +20,7 @@ const STALL_TIMEOUT = 30_000;
 /** Milliseconds between two searches for connections whose client does not read. */
 const PAUSE_INTERVAL = 5000;
 
-/** Milliseconds for the client to read a response whose request body is not read, and to send a request when the port is closed. */
+/** Milliseconds for a client to send a request when the port is closed. */
 const LINGER = 1000;
 
 /** Milliseconds between two searches for event streams that have begun during the shutdown. */
@@ -32,20 +30,11 @@ const PROBE_INTERVAL = 100;
 const ACCEPT_PAUSE = 50;
 const MAX_PAUSES = 10;
 
-/** By code of Node's errors. */
-const UNREADABLE: Readonly<Record<string, ProblemType>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
-  HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
-};
-
 /** Limits each connection, and sends problems for errors that Node and Express would handle themselves, before any guard. */
 export class HttpServer {
-  private readonly logger = new Logger('HttpServer');
   /** Open connections with their responses that are not complete. */
   private readonly connections = new Map<Socket, Set<Response>>();
   private readonly cut;
-  private readonly unreadable;
-  private readonly prefix: string;
   private isDraining = false;
   /** Connections until now. */
   private accepted = 0;
@@ -54,22 +43,29 @@ export class HttpServer {
 
   constructor(
     readonly server: Server,
-    { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, PUBLIC_URL, TRUSTED_PROXIES }: Configuration,
+    configuration: Configuration,
     metrics: Metrics,
   ) {
-    this.prefix = pathPrefixOf(PUBLIC_URL);
     this.cut = metrics.counter({
       name: 'items_http_connections_cut_total',
       help: 'Connections closed at a limit: of all, of an address, with more than 16 pending requests, or after 30 s without reading',
       labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled'] },
     });
-    this.unreadable = metrics.counter({
-      name: 'items_http_unreadable_requests_total',
-      help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
-      labels: { status: ['400', '408', '431'] },
-    });
     metrics.gauge({ name: 'items_http_connections', help: 'Open connections to the API' }, () => this.connections.size);
 
+    this.limitConnections(configuration);
+    this.replaceResponsesOfNode(
+      new UnreadableRequests((socket) => this.connections.get(socket), pathPrefixOf(configuration.PUBLIC_URL), metrics),
+    );
+  }
+
+  private limitConnections({
+    KEEP_ALIVE_TIMEOUT,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    TRUSTED_PROXIES,
+  }: Configuration): void {
+    const { server } = this;
     server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
     // Also applies to idle new connections, which load balancers open in advance.
     server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
@@ -91,7 +87,10 @@ export class HttpServer {
       socket.on('error', () => undefined);
       socket.once('close', () => this.connections.delete(socket));
     });
+  }
 
+  private replaceResponsesOfNode(unreadable: UnreadableRequests): void {
+    const { server } = this;
     // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
     // sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
     Object.assign(server, {
@@ -104,9 +103,9 @@ export class HttpServer {
       server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
     }
     server.prependListener('request', normalizeTarget);
-    server.on('clientError', this.refuseUnreadable);
+    server.on('clientError', unreadable.handle);
     server.on('connect', (_request, socket: Socket) => {
-      this.refuse(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+      unreadable.refuse(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
     });
   }
 
@@ -228,43 +227,6 @@ export class HttpServer {
       socket.destroy();
     }
   };
-
-  private readonly refuseUnreadable = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
-    const type = UNREADABLE[code] ?? badRequest;
-    if (type === requestTimeout && [...(this.connections.get(socket) ?? [])].some(({ req }) => requestsWithOwnTime.has(req))) {
-      return;
-    }
-    if (code === 'HPE_INVALID_EOF_STATE') {
-      // The client has gone.
-      socket.destroy();
-    } else {
-      this.refuse(socket, type, type.example ?? type.title);
-    }
-  };
-
-  private refuse(socket: Socket, type: ProblemType, detail: string): void {
-    // It follows a request whose response is still pending or partly sent.
-    const isUnexpected = [...(this.connections.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
-    if (!socket.writable || isUnexpected) {
-      socket.destroy();
-      return;
-    }
-    const { status } = type;
-    const requestId = randomUUID();
-    this.unreadable.inc({ status: String(status) });
-    this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
-    const body = problemJson(new Problem(type, detail), '/', requestId, this.prefix);
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-      `Date: ${new Date().toUTCString()}`,
-      `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${requestId}`,
-      'Connection: close',
-    ];
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-    closeUnread(socket);
-  }
 }
 
 function isEventStream(response: Response): boolean {
@@ -280,30 +242,4 @@ function normalizeTarget(request: IncomingMessage): void {
   const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
   const [path = ''] = target.split('?', 1);
   request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
-}
-
-/** If a request's body is not read, Node would read the rest, of any length, to reuse the connection. */
-export function closeBehindUnreadBody(response: ServerResponse): void {
-  const { req: request } = response;
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-  // For a short body in the same packet, Node sets `complete` only after the response.
-  if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
-    return;
-  }
-  response.setHeader('Connection', 'close');
-  const { socket } = request;
-  // Node discards a body that was never read: this marks it as read without reading beyond the buffer.
-  request.read(0);
-  // Node calls this after the last response of a connection.
-  socket.destroySoon = () => {
-    request.pause();
-    closeUnread(socket);
-  };
-}
-
-/** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
-function closeUnread(socket: Socket): void {
-  socket.pause();
-  socket.end();
-  setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { requestsWithOwnTime } from '../bodies/read-body.js';
+import type { Metrics } from '../observability/metrics.js';
+import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
+import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
+
+/** Milliseconds for the client to read a response whose request body is not read. */
+const LINGER = 1000;
+
+/** By code of Node's errors. */
+const UNREADABLE: Readonly<Record<string, ProblemType>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
+  HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
+};
+
+/** Sends problems for what Node cannot read as a request, before any middleware. */
+export class UnreadableRequests {
+  private readonly logger = new Logger('HttpServer');
+  private readonly refused;
+
+  /**
+   * @param pendingOf - the responses of a connection that are not complete
+   * @param prefix - of the paths in problems
+   */
+  constructor(
+    private readonly pendingOf: (socket: Socket) => Iterable<ServerResponse> | undefined,
+    private readonly prefix: string,
+    metrics: Metrics,
+  ) {
+    this.refused = metrics.counter({
+      name: 'items_http_unreadable_requests_total',
+      help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
+      labels: { status: ['400', '408', '431'] },
+    });
+  }
+
+  /** Listener of `clientError`. */
+  readonly handle = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
+    const type = UNREADABLE[code] ?? badRequest;
+    if (type === requestTimeout && [...(this.pendingOf(socket) ?? [])].some(({ req }) => requestsWithOwnTime.has(req))) {
+      return;
+    }
+    if (code === 'HPE_INVALID_EOF_STATE') {
+      // The client has gone.
+      socket.destroy();
+    } else {
+      this.refuse(socket, type, type.example ?? type.title);
+    }
+  };
+
+  /** Sends a problem, and closes the connection. */
+  refuse(socket: Socket, type: ProblemType, detail: string): void {
+    // It follows a request whose response is still pending or partly sent.
+    const isUnexpected = [...(this.pendingOf(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
+    if (!socket.writable || isUnexpected) {
+      socket.destroy();
+      return;
+    }
+    const { status } = type;
+    const requestId = randomUUID();
+    this.refused.inc({ status: String(status) });
+    this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
+    const body = problemJson(new Problem(type, detail), '/', requestId, this.prefix);
+    const head = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      `Date: ${new Date().toUTCString()}`,
+      `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Request-Id: ${requestId}`,
+      'Connection: close',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    closeUnread(socket);
+  }
+}
+
+/** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
+export function closeUnread(socket: Socket): void {
+  socket.pause();
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER).unref();
+}
