@@ -73,8 +73,8 @@ it('allows tokens that switch processes the shares of each in their limits, and 
   // No other process had heard of the tokens. Redis, which was empty, hears of all their calls.
   expect({ together, alone, later }).toEqual({
     together: limits,
-    alone: Array(3).fill([25, 10, 0]),
-    later: Array(4).fill([0, 0, 0]),
+    alone: others.map(() => [25, 10, 0]),
+    later: [first, ...others].map(() => [0, 0, 0]),
   });
   expect(await shared.cluster.stop()).toEqual([0, 0, 0, 0]);
 });

@@ -14,7 +14,7 @@ export function tokenLimitFault(
   settings: Pick<Configuration, 'RATE_LIMIT_REPLICAS' | 'REDIS_URL'>,
 ) {
   const { RATE_LIMIT_REPLICAS: replicas, REDIS_URL } = settings;
-  return REDIS_URL === undefined && (limit ?? Infinity) < replicas
-    ? `has a limit below RATE_LIMIT_REPLICAS, of which a replica has no part without REDIS_URL: write ${replicas} or more, or set REDIS_URL`
-    : undefined;
+  const fault = 'has a limit below RATE_LIMIT_REPLICAS, of which a replica has no part without REDIS_URL';
+  const isFine = REDIS_URL !== undefined || (limit ?? Infinity) >= replicas;
+  return isFine ? undefined : `${fault}: write ${replicas} or more, or set REDIS_URL`;
 }
