@@ -21,9 +21,9 @@ export const apiDescription: ApiDescription = {
 or a JWT if the operator has configured an identity provider. A token can be restricted to scopes: operations that need others
 respond with 403.
 
-**Rate limit.** Each token has 100 requests in any 60 seconds, over all operations, unless the operator has set another limit.
-\`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the limit gets 429 with \`Retry-After\` and does
-not count.
+**Rate limit.** Each token has 100 requests in any 60 seconds, over all operations, unless the operator has set another limit for
+all tokens or for yours. \`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the limit gets 429
+with \`Retry-After\` and does not count.
 
 **Bodies** are JSON objects in UTF-8 of at most 64 KiB and 32 levels. A byte order mark is ignored, and of equal names the last one
 counts. Texts must have no U+0000 and no lone surrogate; they are stored byte for byte.

@@ -39,7 +39,18 @@ describe('token', () => {
     const variables = { ...environment, LOG_LEVEL: 'error' };
     const issued = await runCli(['token', 'issue', '--name', 'ci', '--expires', '90d'], variables);
     expect(issued).toMatchObject(PRINTED);
-    const options = ['--scope', 'items:read', '--expires', '36h', '--actor', jwt, '--reason', `for ${misplaced}`];
+    const options = [
+      '--scope',
+      'items:read',
+      '--limit',
+      '1000',
+      '--expires',
+      '36h',
+      '--actor',
+      jwt,
+      '--reason',
+      `for ${misplaced}`,
+    ];
     const reader = await cli('token', 'issue', '--name', 'reader', ...options);
     given.revoked = issued.stdout.trim();
     given.reader = reader.stdout.trim();
@@ -53,40 +64,41 @@ describe('token', () => {
     expect(columns).toEqual(columns.map(() => columns[0]));
     ids.revoked = first[0] ?? '';
     ids.reader = second[0] ?? '';
-    expect(head).toEqual(['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'SCOPES']);
+    expect(head).toEqual(['ID', 'NAME', 'TOKEN', 'CREATED', 'EXPIRES', 'LAST USED', 'REVOKED', 'LIMIT', 'SCOPES']);
     expect([first[1], second[1], rest]).toEqual(['ci', 'reader', [['']]]);
     expect(first[2]).toBe(`items_…${given.revoked.slice(-4)}`);
     expect(Date.parse(first[4] ?? '') - Date.parse(first[3] ?? '')).toBeGreaterThan(89.9 * 86_400_000);
     expect([first.slice(5), second.slice(5)]).toEqual([
-      ['never', 'no', 'all'],
-      ['never', 'no', 'items:read'],
+      ['never', 'no', 'default', 'all'],
+      ['never', 'no', '1000', 'items:read'],
     ]);
     expect(listed.stdout).not.toContain(given.revoked.slice(6, 36));
 
     // By default the user of the operating system, and at any level of the log.
+    expect(reader.stderr).toContain(`Issued token ${ids.reader} "reader", valid until ${second[4]}, limit 1000. It cannot`);
     const details = { level: 'info', actor: expect.stringMatching(/.@./), reason: 'not given', tokenId: ids.revoked, name: 'ci' };
     expect(auditOf(issued)).toEqual([expect.objectContaining({ msg: 'token.issued', ...details })]);
     expect(issued.stderr).toMatch(
       new RegExp(`^Issued token ${ids.revoked} "ci", valid until ${first[4]}\\. It cannot be displayed again\\.$`, 'm'),
     );
     expect([listed.stderr, reader.stderr]).toEqual(['', expect.not.stringContaining('database ready')]);
-    expect(auditOf(reader)).toEqual([expect.objectContaining({ reason: 'for ***', actor: '***' })]);
+    expect(auditOf(reader)).toEqual([expect.objectContaining({ reason: 'for ***', actor: '***', limit: 1000 })]);
     expect(reader.stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
 
-  it('rotate gives a token in place of another, which goes on working for the overlap [rotation-keeps-scopes] [rotation-overlap-default] [audit-actor]', async () => {
+  it('rotate gives a token in place of another, which goes on working for the overlap [rotation-keeps-scopes] [rotation-keeps-limit] [rotation-overlap-default] [audit-actor]', async () => {
     const rotated = await cli('token', 'rotate', ids.reader, '--actor', 'alice', '--reason', 'yearly');
     expect(rotated).toMatchObject(PRINTED);
     given.next = rotated.stdout.trim();
     const [event] = auditOf(rotated);
     ids.next = String(event?.['tokenId']);
-    expect(event).toMatchObject({ msg: 'token.rotated', actor: 'alice', reason: 'yearly', replaces: ids.reader });
+    expect(event).toMatchObject({ msg: 'token.rotated', actor: 'alice', reason: 'yearly', replaces: ids.reader, limit: 1000 });
     expect([hoursUntil(event?.['replacedExpiresAt']), hoursUntil(event?.['expiresAt'])]).toEqual([
       expect.closeTo(24, 1),
       expect.closeTo(36, 1),
     ]);
     const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\dZ`;
-    const issued = `Issued token ${ids.next} "reader", valid until ${time}. It cannot be displayed again.`;
+    const issued = `Issued token ${ids.next} "reader", valid until ${time}, limit 1000. It cannot be displayed again.`;
     const replaced = `The replaced token ${ids.reader} is valid until ${time}.`;
     expect(rotated.stderr).toMatch(new RegExp(`^${issued} ${replaced}$`, 'm'));
   });
@@ -117,14 +129,14 @@ describe('token', () => {
     expect(auditOf(outcome)).toEqual([expect.objectContaining({ msg: 'token.revoked', name: 'reader' })]);
   });
 
-  it('list --json shows what became of every token [rotation-keeps-scopes]', async () => {
+  it('list --json shows what became of every token [rotation-keeps-scopes] [rotation-keeps-limit]', async () => {
     const { stdout } = await cli('token', 'list', '--json');
     const time = expect.stringMatching(/Z$/);
     const today = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
-    const reader = { name: 'reader', createdAt: time, expiresAt: time, revokedAt: null, scopes: ['items:read'] };
+    const reader = { name: 'reader', createdAt: time, expiresAt: time, revokedAt: null, scopes: ['items:read'], limit: 1000 };
     const shortened = (token: string) => `items_…${token.slice(-4)}`;
     const replaced = { token: shortened(given.reader), lastUsedOn: today, revokedAt: time, replacedBy: ids.next };
-    const unused = { lastUsedOn: null, revokedAt: time, replacedBy: null, scopes: null };
+    const unused = { lastUsedOn: null, revokedAt: time, replacedBy: null, scopes: null, limit: null };
     expect(JSON.parse(stdout)).toEqual([
       { ...reader, id: ids.revoked, name: 'ci', token: shortened(given.revoked), ...unused },
       { ...reader, id: ids.reader, ...replaced },
@@ -141,6 +153,18 @@ describe('token', () => {
     const { code, stdout, stderr } = await cli('token', 'issue', '--name', 'x', '--scope', 'items:read', misplaced);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain('There is no scope ***. The scopes are items:read, items:write.');
+  });
+
+  it('issue refuses a limit with which a token would never be admitted', async () => {
+    const issue = (limit: string, variables: NodeJS.ProcessEnv) =>
+      runCli(['token', 'issue', '--name', 'x', '--limit', limit], { ...environment, RATE_LIMIT_REPLICAS: '4', ...variables });
+    const refused = await issue('3', {});
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toBe(
+      'The token has a limit below RATE_LIMIT_REPLICAS, of which a replica has no part without REDIS_URL: write 4 or more, or set REDIS_URL.\n',
+    );
+    expect(await issue('4', {})).toMatchObject(PRINTED);
+    expect(await issue('3', { REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(PRINTED);
   });
 
   it('rotate takes an overlap of nothing, and a lifetime without an end', async () => {
@@ -161,6 +185,11 @@ describe('token', () => {
     ['names are listed and logged', ['issue', '--name', misplaced]],
     ['such as 90d, 24h or 30m, or never', ['issue', '--name', 'x', '--expires', '3 weeks']],
     ['such as 90d, 24h or 30m, or 0h', ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--overlap', misplaced]],
+    ...['0', '10001', '1.5', 'abc', '1e3', '-1', '', ' 5', '05', misplaced].map((limit): [string, string[]] => [
+      'Write a whole number from 1 to 10000.',
+      ['issue', '--name', 'x', '--limit', limit],
+    ]),
+    ["unknown option '--limit'", ['rotate', '0190163d-8694-739b-aea5-966c26f8ad91', '--limit', '5']],
     ['An id looks like', ['rotate', misplaced]],
     ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
@@ -216,7 +245,9 @@ describe('--help', () => {
   it('names defaults in words [help-defaults]', async () => {
     const [issue, rotate] = await Promise.all(['issue', 'rotate'].map((name) => runCli(['token', name, '--help'], {})));
     const texts = [issue, rotate].map((outcome) => outcome?.stdout.replaceAll(/\s+/g, ' '));
-    expect(texts[0]).toMatch(/a duration such as 90d, 24h or 30m, or never \(default: never\) .* items:read \(default: all\)/);
+    expect(texts[0]).toMatch(
+      /a duration such as 90d, 24h or 30m, or never \(default: never\) .* items:read \(default: all\) .* from 1 to 10000 \(default: RATE_LIMIT\)/,
+    );
     expect(texts[1]).toMatch(/or 0h \(default: 24h\) .* or never \(default: as long as the old token\)/);
   });
 });

@@ -95,12 +95,12 @@ describe('a file of tokens', () => {
   });
 
   it('that is wrong from the start ends it, and the message says where and how to fix it, but nothing of the file [declared-invalid-start]', async () => {
-    const { path } = await secretVolume(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`);
+    const { path } = await secretVolume(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`, `x:${first}:limit=0`);
     const { code, stdout, stderr } = await runServiceToEnd({ AUTH_TOKENS_FILE: path });
     expect([code, stdout]).toEqual([1, '']);
     const lines = [...stderr.matchAll(/^ {2}line (\d+) /gm)].map(([, line]) => line);
-    expect(lines).toEqual(['2', '4', '5']);
-    for (const part of ['AUTH_TOKENS_FILE', path, 'name:sha256-or-token[:scopes]']) expect(stderr).toContain(part);
+    expect(lines).toEqual(['2', '4', '5', '6']);
+    for (const part of ['AUTH_TOKENS_FILE', path, 'name:sha256-or-token[:limit=1000][:scopes]']) expect(stderr).toContain(part);
     expect(stderr).not.toMatch(/items_[0-9A-Za-z]|\bat /);
   });
 });

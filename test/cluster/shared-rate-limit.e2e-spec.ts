@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/eventually.js';
 import { HttpClient } from '../support/http-client.js';
 import { statusesOf } from '../support/load.js';
 import { RedisServer } from '../support/redis.js';
@@ -41,19 +42,39 @@ it('admits exactly 100 requests of a token to one of four processes, also while 
   expect(await shared.changes()).toEqual(before);
 });
 
-it('allows a token that switches processes the share of each, and no more, when Redis fails [redis-down-share]', async () => {
-  const [token = ''] = await shared.newTokens(1);
-  const [first, ...others] = shared.cluster.processes.map(({ origin }) => new HttpClient(origin, token, true));
+it('admits exactly the requests of a limit of its own over four processes [token-own-limit]', async () => {
+  for (const limit of [3, LIMIT + 40]) {
+    const exactly = JSON.stringify([{ 200: limit, 429: 20 }, [`"default";q=${limit};w=20`]]);
+    // As in `expectShared`, another token is tried.
+    await eventually(async () => {
+      const [token = ''] = await shared.newTokens(1, limit);
+      const replies = await burst(shared.cluster.client(token, false), limit + 20);
+      const policies = new Set(replies.map(({ headers }) => headers['ratelimit-policy']));
+      return JSON.stringify([statusesOf(replies), [...policies]]) === exactly;
+    });
+  }
+});
+
+it('allows tokens that switch processes the shares of each in their limits, and no more, when Redis fails [redis-down-share] [own-limit-part] [own-limit-no-part]', async () => {
+  const limits = [LIMIT, 42, 3];
+  const tokens = await Promise.all(limits.map(async (limit) => (await shared.newTokens(1, limit))[0] ?? ''));
+  const admitted = (process: { origin: string }, ...counts: number[]) =>
+    Promise.all(tokens.map((token, place) => admittedOfBurst(new HttpClient(process.origin, token, true), counts[place] ?? 0)));
+  const [first, ...others] = shared.cluster.processes;
   if (!first) throw new Error('There is no process.');
   const before = await shared.changes();
-  const together = await admittedOfBurst(first, LIMIT + 10);
+  const together = await admitted(first, ...limits.map((limit) => limit + 10));
   await redis.kill();
   await shared.expectAlone(before);
-  const alone = await Promise.all(others.map((client) => admittedOfBurst(client, LIMIT)));
+  const alone = await Promise.all(others.map((process) => admitted(process, 30, 15, 5)));
   await redis.restart();
   await shared.expectBack(before);
-  const later = await Promise.all([first, ...others].map((client) => admittedOfBurst(client, 5)));
-  // No other process had heard of the token. Redis, which was empty, hears of all its calls.
-  expect({ together, alone, later }).toEqual({ together: LIMIT, alone: [25, 25, 25], later: [0, 0, 0, 0] });
+  const later = await Promise.all([first, ...others].map((process) => admitted(process, 5, 5, 5)));
+  // No other process had heard of the tokens. Redis, which was empty, hears of all their calls.
+  expect({ together, alone, later }).toEqual({
+    together: limits,
+    alone: others.map(() => [25, 10, 0]),
+    later: [first, ...others].map(() => [0, 0, 0]),
+  });
   expect(await shared.cluster.stop()).toEqual([0, 0, 0, 0]);
 });

@@ -105,4 +105,25 @@ export const mutants: readonly Mutant[] = [
     replace: 'freeIn: this.length',
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
+  {
+    guarantee: 'token-own-limit',
+    file: 'src/platform/throttling/rate-limit.guard.ts',
+    search: "'default', rateLimit, Number(throttler.ttl)",
+    replace: "'default', Number(throttler.limit), Number(throttler.ttl)",
+    tests: ['test/own-limits.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'own-limit-no-part',
+    file: 'src/platform/throttling/rate-limit.storage.ts',
+    search: "name === 'route' ? 1 : 0",
+    replace: '1',
+    tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
+  },
+  {
+    guarantee: 'own-limit-part',
+    file: 'src/platform/throttling/rate-limit.storage.ts',
+    search: 'Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS)',
+    replace: 'Math.floor(this.configuration.RATE_LIMIT / this.configuration.RATE_LIMIT_REPLICAS)',
+    tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
+  },
 ];

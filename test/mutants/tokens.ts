@@ -52,9 +52,16 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'rotation-keeps-scopes',
     file: 'src/platform/auth/access-tokens.service.ts',
-    search: 'name: old.name, scopes: old.scopes,',
-    replace: 'name: old.name,',
+    search: 'newToken({ name, scopes, rateLimit,',
+    replace: 'newToken({ name, rateLimit,',
     tests: ['test/authentication.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'rotation-keeps-limit',
+    file: 'src/platform/auth/access-tokens.service.ts',
+    search: 'newToken({ name, scopes, rateLimit,',
+    replace: 'newToken({ name, scopes,',
+    tests: ['test/own-limits.e2e-spec.ts'],
   },
   {
     guarantee: 'revoke-one-token',
@@ -66,15 +73,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'rotated-own-limit',
     file: 'src/platform/auth/access-tokens.service.ts',
-    search: 'principal: { id, familyId:',
-    replace: 'principal: { id: familyId ?? id, familyId:',
+    search: 'principal = { id, familyId:',
+    replace: 'principal = { id: familyId ?? id, familyId:',
     tests: ['test/rate-limit.e2e-spec.ts'],
   },
   {
     guarantee: 'scopes-all-by-default',
     file: 'src/platform/auth/access-tokens.service.ts',
-    search: "scopes: scopes ?? 'all' }, until",
-    replace: 'scopes: scopes ?? [] }, until',
+    search: "scopes: scopes ?? ('all' as const),",
+    replace: 'scopes: scopes ?? [],',
     tests: ['test/authentication.e2e-spec.ts'],
   },
   {

@@ -24,7 +24,7 @@ export interface Service {
   port: number;
   database: TestDatabase;
   /** A token of its own, as a client. */
-  newClient(name?: string, restrictions?: { expiresAt?: Date; scopes?: string[] }): Promise<Api>;
+  newClient(name?: string, restrictions?: { expiresAt?: Date; scopes?: string[]; rateLimit?: number }): Promise<Api>;
   stop(): Promise<void>;
 }
 

@@ -66,8 +66,9 @@ export class SharedLimit {
     return new SharedLimit(environment, await Cluster.start(REPLICAS, environment), limit, window * 1000);
   }
 
-  newTokens(count: number): Promise<string[]> {
-    return issueTokens(this.environment.DATABASE_URL, count);
+  /** @param limit - of each, instead of that of all */
+  newTokens(count: number, limit?: number): Promise<string[]> {
+    return issueTokens(this.environment.DATABASE_URL, count, limit);
   }
 
   private async newClient(): Promise<HttpClient> {

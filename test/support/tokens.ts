@@ -24,11 +24,12 @@ export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string
   return stdout.trim();
 }
 
-/** Issues many tokens at a time, in a migrated database. */
-export async function issueTokens(url: string, count: number): Promise<string[]> {
+/** Issues many tokens at a time, in a migrated database. @param limit - of each, instead of `RATE_LIMIT` */
+export async function issueTokens(url: string, count: number, limit: number | null = null): Promise<string[]> {
   const tokens = Array.from({ length: count }, generateToken);
   const rows = 'unnest($1::uuid[], $2::text[]) AS tokens (id, digest)';
-  const statement = `INSERT INTO access_tokens (id, name, digest, created_at) SELECT id, 'test', decode(digest, 'hex'), now() FROM ${rows}`;
-  await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf)]);
+  const values = "id, 'test', decode(digest, 'hex'), now(), $3::integer";
+  const statement = `INSERT INTO access_tokens (id, name, digest, created_at, rate_limit) SELECT ${values} FROM ${rows}`;
+  await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf), limit]);
   return tokens;
 }

@@ -30,6 +30,10 @@ export class AccessToken {
   @Column('text', { array: true, nullable: true })
   declare scopes: string[] | null;
 
+  /** Requests in `RATE_LIMIT_WINDOW`; null for `RATE_LIMIT`. */
+  @Column('integer', { name: 'rate_limit', nullable: true })
+  declare rateLimit: number | null;
+
   /** UTC day, `YYYY-MM-DD`. */
   @Column('date', { name: 'last_used_on', nullable: true })
   declare lastUsedOn: string | null;

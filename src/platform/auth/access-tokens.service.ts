@@ -16,7 +16,7 @@ import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
 import { digestOf, generateToken } from './token-format.js';
 
-type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'familyId'>>;
+type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'rateLimit' | 'familyId'>>;
 
 /** Milliseconds without look-ups on the connections of pages after one that was too slow for them. */
 const PAUSE = 1000;
@@ -58,7 +58,7 @@ export class AccessTokensService {
   }
 
   /**
-   * Issues a token with the name, scopes and `Idempotency-Key`s of another one, which stays valid during the overlap.
+   * Issues a token with the name, scopes, limit and `Idempotency-Key`s of another one, which stays valid during the overlap.
    *
    * @param times - in milliseconds; the lifetime is by default that of the old token
    * @throws OperatorError if the old token is unknown, no longer valid, or replaced already
@@ -74,7 +74,8 @@ export class AccessTokensService {
       }
       const end = old.expiresAt?.getTime() ?? Infinity;
       const expiresAt = dateIn(times.lifetime ?? end - old.createdAt.getTime());
-      const issued = newToken({ name: old.name, scopes: old.scopes, expiresAt, familyId: old.familyId ?? id });
+      const { name, scopes, rateLimit } = old;
+      const issued = newToken({ name, scopes, rateLimit, expiresAt, familyId: old.familyId ?? id });
       const replacedExpiresAt = dateIn(Math.min(times.overlap, end - Date.now()));
       await this.tokens.insert(issued.row);
       await this.tokens.update({ id }, { replacedBy: issued.row.id, expiresAt: replacedExpiresAt });
@@ -108,8 +109,9 @@ export class AccessTokensService {
     if (!row || refused) {
       return { refused: refused ?? 'unknown', tokenId: row?.id };
     }
-    const { id, familyId, scopes, expiresAt } = row;
-    return { principal: { id, familyId: familyId ?? id, scopes: scopes ?? 'all' }, until: expiresAt?.getTime() };
+    const { id, familyId, scopes, rateLimit, expiresAt } = row;
+    const principal = { id, familyId: familyId ?? id, scopes: scopes ?? ('all' as const), rateLimit: rateLimit ?? undefined };
+    return { principal, until: expiresAt?.getTime() };
   }
 
   /** @param digests - in hexadecimal */
@@ -157,15 +159,16 @@ export class AccessTokensService {
   }
 }
 
-function newToken({ name, expiresAt = null, scopes = null, familyId = null }: NewToken) {
+function newToken({ name, expiresAt = null, scopes = null, rateLimit = null, familyId = null }: NewToken) {
   const token = generateToken();
   const stored = { id: newId(), digest: storedDigest(token), lastFour: token.slice(-4), createdAt: new Date() };
-  return { token, row: { ...stored, name, expiresAt, scopes, familyId } };
+  return { token, row: { ...stored, name, expiresAt, scopes, rateLimit, familyId } };
 }
 
 const storedDigest = (token: string) => Buffer.from(digestOf(token), 'hex');
 
 /** Details for the audit log. */
-function detailsOf({ id, name, expiresAt, scopes }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes'>) {
-  return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all' };
+function detailsOf(token: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes' | 'rateLimit'>) {
+  const { id, name, expiresAt, scopes, rateLimit } = token;
+  return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all', limit: rateLimit ?? undefined };
 }

@@ -11,6 +11,8 @@ export interface Principal {
   readonly subject?: string;
   /** Ask with {@link hasScope}: `all` for a token without restrictions. */
   readonly scopes: 'all' | readonly string[];
+  /** Requests in `RATE_LIMIT_WINDOW`, if an access token has another limit than `RATE_LIMIT`. */
+  readonly rateLimit?: number | undefined;
 }
 
 /** Whether a caller has a scope. Scopes that a route requires are checked before it. */

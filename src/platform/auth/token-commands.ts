@@ -2,16 +2,19 @@ import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { isUuid } from '../ids/id.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import type { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
+import { generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
 import { hideCredentials } from '../errors/redaction.js';
-import { generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
+import { parseTokenLimit, TOKEN_LIMIT_RULE, tokenLimitFault } from './token-limit.js';
+import { describeToken, minuteOf, tableOf } from './token-table.js';
 
-type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null };
+type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null; limit: number | null };
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
 const DURATION = 'a duration such as 90d, 24h or 30m';
@@ -28,6 +31,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
   const expiry = `time until the token expires: ${DURATION}, or never`;
   const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
   const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
+  const limitOption = new Option('--limit <requests>', `requests in RATE_LIMIT_WINDOW: ${TOKEN_LIMIT_RULE}`).argParser(
+    tokenLimit,
+  );
 
   attributed(
     token
@@ -36,8 +42,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       // `requiredOption` would report a misspelled `--nmae` as a missing `--name`.
       .option('--name <name>', 'required: name of the token in `token list`', tokenName)
       .addOption(new Option('--expires <duration>', expiry).argParser(lifetime).default(Infinity, 'never'))
-      .addOption(scopeOption.default(null, 'all')),
-  ).action(async ({ name, expires, scope, ...by }: IssueOptions, command: Command) => {
+      .addOption(scopeOption.default(null, 'all'))
+      .addOption(limitOption.default(null, 'RATE_LIMIT')),
+  ).action(async ({ name, expires, scope, limit: rateLimit, ...by }: IssueOptions, command: Command) => {
     if (name === undefined) {
       command.error("error: required option '--name <name>' not specified");
     }
@@ -49,7 +56,12 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
         const scopes = [...known].toSorted().join(', ');
         throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${scopes}.`);
       }
-      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes: scope && [...new Set(scope)] }, by);
+      const limitFault = tokenLimitFault(rateLimit, app.get(Configuration));
+      if (limitFault !== undefined) {
+        throw new OperatorError(`The token ${limitFault}.`);
+      }
+      const scopes = scope && [...new Set(scope)];
+      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes, rateLimit }, by);
       print(issued.token);
       print(issuedText(issued.row), process.stderr);
     });
@@ -60,8 +72,8 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
     .description('list all tokens, the oldest first')
     .option('--json', 'print a JSON array instead of a table')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const tokens = (await withTokens((service) => service.list())).map(describe);
-      print(json ? JSON.stringify(tokens, null, 2) : table(tokens));
+      const tokens = (await withTokens((service) => service.list())).map(describeToken);
+      print(json ? JSON.stringify(tokens, null, 2) : tableOf(tokens));
       if (tokens.length === 0) {
         print('There are no tokens. Create one with `token issue --name <name>`.', process.stderr);
       }
@@ -70,7 +82,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
   attributed(
     token
       .command('rotate')
-      .description('issue a token that replaces another, with its name and scopes; only the new token goes to standard output')
+      .description(
+        'issue a token that replaces another, with its name, scopes and limit; only the new token goes to standard output',
+      )
       .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
       .addOption(overlapOption.argParser(overlapping).default(parseDuration('24h'), '24h'))
       .option('--expires <duration>', `${expiry} (default: as long as the old token)`, lifetime),
@@ -128,6 +142,14 @@ function tokenName(text: string): string {
   return text;
 }
 
+function tokenLimit(text: string): number {
+  const limit = parseTokenLimit(text);
+  if (limit === undefined) {
+    throw new InvalidArgumentError(`Write ${TOKEN_LIMIT_RULE}.`);
+  }
+  return limit;
+}
+
 /** Parses a duration to milliseconds, `never` to `Infinity`. */
 function durationParser(special: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
   return (text) => {
@@ -149,35 +171,9 @@ function tokenId(text: string): string {
   return text;
 }
 
-type Description = ReturnType<typeof describe>;
-
-const COLUMNS: Readonly<Record<string, (token: Description) => string>> = {
-  ID: ({ id }) => id,
-  NAME: ({ name }) => name,
-  TOKEN: ({ token }) => token,
-  CREATED: ({ createdAt }) => minuteOf(createdAt),
-  EXPIRES: ({ expiresAt }) => (expiresAt ? minuteOf(expiresAt) : 'never'),
-  'LAST USED': ({ lastUsedOn }) => lastUsedOn ?? 'never',
-  REVOKED: ({ revokedAt, replacedBy }) => (revokedAt ? minuteOf(revokedAt) : replacedBy === null ? 'no' : 'rotated'),
-  SCOPES: ({ scopes }) => scopes?.join(' ') ?? 'all',
-};
-
-/** The public part of a token. */
-function describe({ id, name, lastFour, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy }: AccessToken) {
-  const token = `${TOKEN_PREFIX}…${lastFour ?? ''}`;
-  return { id, name, token, createdAt, expiresAt, lastUsedOn, revokedAt, scopes, replacedBy };
-}
-
-function table(tokens: readonly Description[]): string {
-  const rows = [Object.keys(COLUMNS), ...tokens.map((token) => Object.values(COLUMNS).map((cellOf) => cellOf(token)))];
-  const widthOf = (column: number) => rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0);
-  const widths = Object.keys(COLUMNS).map((_, column) => widthOf(column));
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  return lines.map((line) => line.trimEnd()).join('\n');
-}
-
-function issuedText({ id, name, expiresAt }: Pick<AccessToken, 'id' | 'name' | 'expiresAt'>): string {
-  return `Issued token ${id} "${name}", ${validity(expiresAt)}. It cannot be displayed again.`;
+function issuedText({ id, name, expiresAt, rateLimit }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>): string {
+  const limit = rateLimit === null ? '' : `, limit ${rateLimit}`;
+  return `Issued token ${id} "${name}", ${validity(expiresAt)}${limit}. It cannot be displayed again.`;
 }
 
 function validity(expiresAt: Date | null): string {
@@ -185,10 +181,6 @@ function validity(expiresAt: Date | null): string {
     return 'valid until it is revoked';
   }
   return expiresAt.getTime() > Date.now() ? `valid until ${minuteOf(expiresAt)}` : 'no longer valid';
-}
-
-function minuteOf(time: Date): string {
-  return `${time.toISOString().slice(0, 16)}Z`;
 }
 
 function print(text: string, stream: NodeJS.WriteStream = process.stdout): void {

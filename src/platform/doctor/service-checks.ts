@@ -28,7 +28,7 @@ export function serviceChecks(settings: Configuration): Check[] {
         if (file === undefined) {
           return { fine: true, found: 'AUTH_TOKENS_FILE is unset' };
         }
-        const { tokens, faults } = (await readTokensFile(file)).parse();
+        const { tokens, faults } = (await readTokensFile(file, settings)).parse();
         return { fine: faults.length === 0, found: faults.join('\n') || `${tokens.size} tokens in ${file}` };
       },
     },

@@ -19,7 +19,10 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
   return new Problem(rateLimited, detail, { headers: { 'Retry-After': String(retryAfter) } });
 }
 
-/** Limits each token over all HTTP routes (draft-ietf-httpapi-ratelimit-headers): `r` requests left, `t` seconds until a slot is free. */
+/**
+ * Limits each token over all HTTP routes, to its own limit or `RATE_LIMIT`. In the headers (draft-ietf-httpapi-ratelimit-headers): `r`
+ * requests left, `t` seconds until a slot is free.
+ */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
@@ -29,11 +32,11 @@ export class RateLimitGuard extends ThrottlerGuard {
   /** A route with `@Throttle()` has an additional limit per token: its requests count for both limits. */
   protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    const token = request.user?.id ?? '';
+    const { id: token = '', rateLimit = Number(throttler.limit) } = request.user ?? {};
     if (limit !== throttler.limit || ttl !== throttler.ttl) {
       await this.count(request, `${token} ${context.getClass().name}.${context.getHandler().name}`, 'route', limit, ttl);
     }
-    return this.count(request, token, 'default', Number(throttler.limit), Number(throttler.ttl));
+    return this.count(request, token, 'default', rateLimit, Number(throttler.ttl));
   }
 
   private async count(request: Request, key: string, name: string, limit: number, ttl: number): Promise<true> {

@@ -35,16 +35,17 @@ class Simulation {
   readonly metrics = Array.from({ length: PROCESSES }, () => new Metrics());
   private readonly storages: InstanceType<typeof RateLimitStorage>[];
 
-  private constructor() {
+  private constructor(private readonly limit: number) {
     const settings = { REDIS_URL: 'redis://simulated', RATE_LIMIT_REPLICAS: PROCESSES };
     const configuration = Object.assign(new Configuration(), settings);
     this.storages = this.metrics.map((metrics) => new RateLimitStorage(configuration, metrics));
   }
 
-  static async start(): Promise<Simulation> {
+  /** @param limit - of the token */
+  static async start(limit = LIMIT): Promise<Simulation> {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
     redis = new SimulatedRedis();
-    const simulation = new Simulation();
+    const simulation = new Simulation(limit);
     await Promise.all(simulation.storages.map((storage) => storage.start()));
     return simulation;
   }
@@ -80,7 +81,7 @@ class Simulation {
 
   private async call(process: number): Promise<void> {
     const sent = performance.now();
-    const state = await this.storages[process]?.increment('token', WINDOW, LIMIT);
+    const state = await this.storages[process]?.increment('token', WINDOW, this.limit, 0, 'default');
     if (!state) throw new Error('There is no such process.');
     this.calls.push({ sent, received: performance.now(), isAdmitted: !state.isBlocked, retryAfter: state.timeToExpire });
   }
@@ -122,8 +123,8 @@ const traffic = fc.array(fc.record({ gap: fc.nat(500), process: someProcess, cou
 type Traffic = typeof traffic extends fc.Arbitrary<infer Bursts> ? Bursts : never;
 
 /** Plays bursts of requests, after `begin` has planned faults. */
-async function play(bursts: Traffic, begin: () => void): Promise<Simulation> {
-  const simulation = await Simulation.start();
+async function play(bursts: Traffic, begin: () => void, limit = LIMIT): Promise<Simulation> {
+  const simulation = await Simulation.start(limit);
   begin();
   for (const { gap, process, count } of bursts) {
     await simulation.elapse(gap);
@@ -149,6 +150,20 @@ it('admits at most limit × (2 − 1/N) in any window and waits at most 500 ms, 
       });
       expect(mostInAnyWindow(admitted)).toBeLessThanOrEqual(BOUND);
       expect(Math.max(...calls.map(({ sent, received }) => received - sent))).toBeLessThanOrEqual(LONGEST_WAIT);
+    }),
+    { numRuns: 100, endOnFailure: true },
+  );
+});
+
+it('keeps the bound of a limit of its own, which is the limit itself if processes have no part of it [own-limit-part] [own-limit-no-part]', async () => {
+  const ownLimit = fc.constantFrom(1, PROCESSES - 1, PROCESSES, 2 * PROCESSES - 1, 3 * LIMIT);
+  await fc.assert(
+    fc.asyncProperty(traffic, fc.array(someFault, { maxLength: 5 }), ownLimit, async (bursts, planned, limit) => {
+      const begin = () => {
+        for (const { after, lasts, process, kind } of planned) setTimeout(() => faults[kind](lasts, process), after);
+      };
+      const { admitted } = await play(bursts, begin, limit);
+      expect(mostInAnyWindow(admitted)).toBeLessThanOrEqual(limit < PROCESSES ? limit : limit * (2 - 1 / PROCESSES));
     }),
     { numRuns: 100, endOnFailure: true },
   );
@@ -253,4 +268,30 @@ it('names the time after which a process that counts alone admits again [redis-d
   expect(await call()).toMatchObject({ isAdmitted: false, retryAfter: 1 });
   await simulation.elapse(1000);
   expect(await call()).toMatchObject({ isAdmitted: true });
+});
+
+it('names the time after which a token without a part is admitted again [own-limit-no-part]', async () => {
+  const simulation = await Simulation.start(PROCESSES - 1);
+  const call = async () => {
+    simulation.send(0);
+    await simulation.elapse(1);
+    return simulation.calls.at(-1);
+  };
+  expect(await call()).toMatchObject({ isAdmitted: true });
+  redis.kill(100);
+  // As if Redis were back at once: a window, and the time in which all processes return.
+  expect(await call()).toMatchObject({ isAdmitted: false, retryAfter: (WINDOW + 2000) / 1000 });
+  await simulation.elapse(600);
+  const { retryAfter = 0, isAdmitted } = (await call()) ?? {};
+  expect([isAdmitted, retryAfter]).toEqual([false, 4]);
+  await simulation.elapse((retryAfter - 1) * 1000);
+  expect(await call()).toMatchObject({ isAdmitted: false, retryAfter: 1 });
+  await simulation.elapse(1000);
+  expect(await call()).toMatchObject({ isAdmitted: true });
+});
+
+it('allows a route with a limit below the number of processes one request of each without Redis', async () => {
+  const storage = new RateLimitStorage(Object.assign(new Configuration(), { RATE_LIMIT_REPLICAS: PROCESSES }), new Metrics());
+  const count = async (name: string) => !(await storage.increment(name, WINDOW, 1, 0, name)).isBlocked;
+  expect([await count('route'), await count('route'), await count('default')]).toEqual([true, false, false]);
 });

@@ -105,8 +105,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns times in seconds, rounded up */
-  async increment(key: string, ttl: number, limit: number): ReturnType<ThrottlerStorage['increment']> {
-    const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl));
+  async increment(key: string, ttl: number, limit: number, _: number, name: string): ReturnType<ThrottlerStorage['increment']> {
+    // Without a share, a token gets 429 rather than more than its limit over all processes. The limit of a route may be exceeded.
+    const share = Math.max(name === 'route' ? 1 : 0, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
+    const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl, share));
     const seconds = Math.ceil(freeIn / 1000);
     return { totalHits: limit - remaining, timeToExpire: seconds, isBlocked: !admitted, timeToBlockExpire: seconds };
   }
@@ -118,10 +120,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.redis?.connection.disconnect();
   }
 
-  private async hit(key: string, limit: number, ttl: number): Promise<WindowState> {
+  private async hit(key: string, limit: number, ttl: number, share: number): Promise<WindowState> {
     const window = this.windows.getOrInsertComputed(ttl, () => new SlidingWindow(ttl));
-    const share = Math.max(1, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
-    const keepsToShare = () => performance.now() < this.backSince + ttl + TIMES.back;
+    // If Redis is away, the earliest time.
+    const keepsUntil = () => Math.min(this.backSince, performance.now()) + ttl + TIMES.back;
+    const keepsToShare = () => performance.now() < keepsUntil();
     const start = performance.now();
     const reserved = keepsToShare() ? window.hit(key, share, start) : undefined;
     const shared = reserved?.admitted === false ? undefined : await this.ask(key, limit, ttl);
@@ -138,7 +141,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     const own = reserved ?? window.hit(key, share);
     if (!shared || !own.admitted) {
-      return this.decided(own, 'process');
+      return this.decided({ ...own, freeIn: share > 0 ? own.freeIn : keepsUntil() - performance.now() }, 'process');
     }
     return this.decided(own.remaining < shared.remaining ? own : shared, 'redis');
   }

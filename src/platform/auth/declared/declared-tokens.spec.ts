@@ -19,19 +19,31 @@ const mistyped = `${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`;
 const id = v5(hex, 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf');
 
 it.each([
-  [`ci:${token}`, 'ci', 'all'],
-  [`\ufeff# by team\r\n\n   # old:${other}\r\nthe nightly job #2:${hex}\r\n`, 'the nightly job #2', 'all'],
-  [`ci:${hex.toUpperCase()}:items:read`, 'ci', ['items:read']],
-  [`ci:${token}: items:write  items:read items:read `, 'ci', ['items:read', 'items:write']],
-])('reads a token, with the same id in every process: %#', (content, name, scopes) => {
-  const declared = new Map([[digestOf(token), { id, familyId: id, name, scopes }]]);
+  [`ci:${token}`, { name: 'ci', scopes: 'all' }],
+  [`\ufeff# by team\r\n\n   # old:${other}\r\nthe nightly job #2:${hex}\r\n`, { name: 'the nightly job #2', scopes: 'all' }],
+  [`ci:${hex.toUpperCase()}:items:read`, { name: 'ci', scopes: ['items:read'] }],
+  [`ci:${token}: items:write  items:read items:read `, { name: 'ci', scopes: ['items:read', 'items:write'] }],
+  [`ci:${token}:limit=1`, { name: 'ci', scopes: 'all', rateLimit: 1 }],
+  [`ci:${hex}: Limit = 10000 :limits:read`, { name: 'ci', scopes: ['limits:read'], rateLimit: 10_000 }],
+])('reads a token, with the same id in every process: %#', (content, expected) => {
+  const declared = new Map([[digestOf(token), { id, familyId: id, ...expected }]]);
   expect(parseTokensFile(content)).toEqual({ tokens: declared, faults: [] });
 });
 
 it.each([
   [/^has an invalid name/, [`  :${token}`, `c\ti:${token}`]],
   [/^needs a token or/, ['ci', 'ci:', `ci:${mistyped}`, `ci: ${token}`, `ci:${hex.slice(1)}`, `ci:${hex}0`]],
-  [/^has no scopes/, [`ci:${token}:  `]],
+  [/^has no scopes after its last colon/, [`ci:${token}:  `, `ci:${token}:limit=5:`]],
+  [
+    /^has an invalid limit: write limit= and a whole number from 1 to 10000, and a colon before scopes$/,
+    ['', '0', '-1', '1.5', '1e3', '10001', 'null', '"100"', '07', '5 items:read', token].map(
+      (limit) => `ci:${token}:limit=${limit}`,
+    ),
+  ],
+  [
+    /^has its limit in the wrong field/,
+    ['items:read limit=5', 'limit=5:limit=6', 'items:read:limit=5', 'items:read LIMIT=5'].map((rest) => `ci:${token}:${rest}`),
+  ],
   [/^has an invalid scope/, [`ci:${token}:items:"read"`, `ci:${token}:items:lésen`]],
   [/^has a token .* in the wrong field/, [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`]],
   [/^repeats the token of an earlier line/, [`ci:${other}`]],
@@ -41,6 +53,16 @@ it.each([
     expect(faults.map((text) => text.replace('line 3 ', ''))).toEqual([expect.stringMatching(fault)]);
     for (const part of [token, mistyped, other, hex, 'lésen']) expect(faults.join('\n')).not.toContain(part);
   }
+});
+
+it('refuses a limit of which a process has no part, unless Redis counts', () => {
+  const faultsOf = (limit: number, REDIS_URL?: string) =>
+    parseTokensFile(`ci:${token}:limit=${limit}`, Object.assign(new Configuration(), { RATE_LIMIT_REPLICAS: 4, REDIS_URL }))
+      .faults;
+  expect(faultsOf(3)).toEqual([
+    expect.stringMatching(/^line 1 has a limit below RATE_LIMIT_REPLICAS.*: write 4 or more, or set REDIS_URL$/),
+  ]);
+  expect([...faultsOf(4), ...faultsOf(3, 'redis://cache')]).toEqual([]);
 });
 
 it('names the first 100 invalid lines of a file of another format, and hides none behind another', () => {

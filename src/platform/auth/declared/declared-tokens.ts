@@ -9,8 +9,9 @@ import { OperatorError } from '../../errors/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
 import { isScope, type Principal } from '../principal.js';
-import { hideCredentials } from '../../errors/redaction.js';
 import { digestOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { hideCredentials } from '../../errors/redaction.js';
+import { parseTokenLimit, TOKEN_LIMIT_RULE, tokenLimitFault } from '../token-limit.js';
 
 /** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;
@@ -18,7 +19,7 @@ const INTERVAL = 2000;
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
-export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:scopes], or unset AUTH_TOKENS_FILE.';
+export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
 
 type DeclaredToken = Principal & { readonly name: string };
 
@@ -57,7 +58,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
   async start(interval = INTERVAL): Promise<void> {
     const { AUTH_TOKENS_FILE: path } = this.configuration;
     if (path !== undefined) {
-      const { mark, parse } = await readTokensFile(path);
+      const { mark, parse } = await readTokensFile(path, this.configuration);
       const faults = this.take(parse(), 'read at start');
       if (faults.length > 0) {
         throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '));
@@ -80,7 +81,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
 
   /** Applies a change once it is the same in two reads: editors truncate a file before they write it. */
   async readAgain(path: string): Promise<void> {
-    const { mark, parse } = await readTokensFile(path);
+    const { mark, parse } = await readTokensFile(path, this.configuration);
     if (mark !== this.inForce && mark === this.lastRead) {
       this.inForce = mark;
       const faults = this.take(parse(), 'file changed');
@@ -94,8 +95,8 @@ export class DeclaredTokens implements OnApplicationShutdown {
   private take({ tokens, faults }: Declaration, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {
-      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes }: DeclaredToken) =>
-        audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes });
+      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes, rateLimit: limit }: DeclaredToken) =>
+        audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes, limit });
       for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);
       for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) note('token.declared', token);
       this.tokens = tokens;
@@ -106,27 +107,27 @@ export class DeclaredTokens implements OnApplicationShutdown {
 }
 
 /** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
-export async function readTokensFile(path: string): Promise<{ mark: string; parse: () => Declaration }> {
+export async function readTokensFile(path: string, settings: Configuration): Promise<{ mark: string; parse: () => Declaration }> {
   try {
     const file = await stat(path);
     if (!file.isFile() || file.size > 1024 * 1024) {
       throw new Error('It must be a regular file of at most 1 MiB.');
     }
     const content = await readFile(path, 'utf8');
-    return { mark: hash('sha256', content), parse: () => parseTokensFile(content) };
+    return { mark: hash('sha256', content), parse: () => parseTokensFile(content, settings) };
   } catch (error) {
     const fault = `cannot be read: ${Error.isError(error) ? error.message : String(error)}`;
     return { mark: fault, parse: () => ({ tokens: new Map(), faults: [fault] }) };
   }
 }
 
-/** Parses lines of `name:sha256-or-token[:scopes]`, with scopes separated by spaces. Skips blank lines and `#` comments. */
-export function parseTokensFile(content: string): Declaration {
+/** Parses lines of `name:sha256-or-token[:limit=1000][:scopes]`, scopes separated by spaces. Skips blank lines and `#` comments. */
+export function parseTokensFile(content: string, settings = new Configuration()): Declaration {
   const tokens: Declaration['tokens'] = new Map();
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);
   const faults = lines.flatMap((line, index) => {
     // The `#` of a commented-out token may be indented.
-    const fault = /^\s*(?:#|$)/.test(line) ? undefined : addLine(line, tokens);
+    const fault = /^\s*(?:#|$)/.test(line) ? undefined : addLine(line, tokens, settings);
     return fault === undefined ? [] : [`line ${index + 1} ${fault}`];
   });
   // A file of another format can give thousands of errors.
@@ -134,9 +135,12 @@ export function parseTokensFile(content: string): Declaration {
 }
 
 /** @returns the first error of a line, with its fix */
-function addLine(line: string, tokens: Declaration['tokens']): string | undefined {
+function addLine(line: string, tokens: Declaration['tokens'], settings: Configuration): string | undefined {
   // Scopes contain colons.
-  const [name = '', credential = '', ...rest] = line.split(':');
+  const [name = '', credential = '', ...fields] = line.split(':');
+  const given = /^\s*limit\s*=(.*)/i.exec(fields[0] ?? '')?.[1]?.trim();
+  const rest = given === undefined ? fields : fields.slice(1);
+  const rateLimit = parseTokenLimit(given ?? '');
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
   const digest = isDigest ? credential.toLowerCase() : digestOf(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
@@ -147,12 +151,18 @@ function addLine(line: string, tokens: Declaration['tokens']): string | undefine
       !isWellFormedToken(credential) &&
       'needs a token or the 64 hexadecimal digits of a SHA-256 after its first colon, without spaces',
     tokens.has(digest) && 'repeats the token of an earlier line: remove one of the two',
-    rest.length > 0 && scopes.length === 0 && 'has no scopes after the second colon: remove this colon to grant all scopes',
+    given !== undefined &&
+      rateLimit === undefined &&
+      `has an invalid limit: write limit= and ${TOKEN_LIMIT_RULE}, and a colon before scopes`,
+    tokenLimitFault(rateLimit, settings),
+    scopes.some((scope) => /(?:^|:)limit=/i.test(scope)) &&
+      'has its limit in the wrong field: write name:token:limit=1000:scopes',
+    rest.length > 0 && scopes.length === 0 && 'has no scopes after its last colon: remove this colon to grant all scopes',
     !scopes.every(isScope) && 'has an invalid scope: use visible ASCII characters except " and \\',
   ];
   const id = v5(digest, NAMESPACE);
-  tokens.set(digest, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all' });
-  return faults.find((fault) => fault !== false);
+  tokens.set(digest, { id, familyId: id, name, scopes: rest.length > 0 ? scopes : 'all', ...(rateLimit && { rateLimit }) });
+  return faults.find((fault) => typeof fault === 'string');
 }
 
 /** Names and scopes are logged, so they must not contain a secret. */

@@ -1,0 +1,20 @@
+import type { Configuration } from '../config/configuration.js';
+
+/** Describes valid limits in messages, after "write". */
+export const TOKEN_LIMIT_RULE = 'a whole number from 1 to 10000';
+
+/** @returns a token's own number of requests in `RATE_LIMIT_WINDOW`; undefined for an invalid text */
+export function parseTokenLimit(text: string): number | undefined {
+  return /^(?:[1-9][0-9]{0,3}|10000)$/.test(text) ? Number(text) : undefined;
+}
+
+/** The error of a limit with which no request would ever be admitted, and its fix; undefined for others. */
+export function tokenLimitFault(
+  limit: number | null | undefined,
+  settings: Pick<Configuration, 'RATE_LIMIT_REPLICAS' | 'REDIS_URL'>,
+) {
+  const { RATE_LIMIT_REPLICAS: replicas, REDIS_URL } = settings;
+  const fault = 'has a limit below RATE_LIMIT_REPLICAS, of which a replica has no part without REDIS_URL';
+  const isFine = REDIS_URL !== undefined || (limit ?? Infinity) >= replicas;
+  return isFine ? undefined : `${fault}: write ${replicas} or more, or set REDIS_URL`;
+}
