@@ -108,7 +108,7 @@ function pipe(): string {
 }
 
 describe('a password that is replaced', () => {
-  it('is read each time; while it is refused, the previous one is used, and the new one once that is refused', () => {
+  it('is read each time; while it is refused, the previous one is used, and the new one once that is refused [password-rotation]', () => {
     const path = fileWith('first');
     const file = new PasswordFile('X', path);
     file.note(file.read(), false);
