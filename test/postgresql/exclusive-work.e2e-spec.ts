@@ -134,6 +134,9 @@ it('works behind PgBouncer in transaction mode [exclusive-work]', async () => {
   });
   expect(run).toEqual({ ran: true, result: 0 });
   // No session of the pooler keeps the lock.
+  const locks =
+    "SELECT FROM pg_locks JOIN pg_database ON oid = database WHERE locktype = 'advisory' AND datname = current_database()";
+  expect(await query(url, locks)).toEqual([]);
   for (let call = 0; call < 5; call += 1) {
     for (const service of [one, two])
       expect(await exclusively(service, 'test.pooled', () => Promise.resolve(1))).toEqual({ ran: true, result: 1 });

@@ -1,9 +1,4 @@
-import { jest } from '@jest/globals';
-import { DataSource } from 'typeorm';
-import { createContext } from '../../src/app.js';
 import { generateToken } from '../../src/platform/auth/token-format.js';
-import { readConfiguration } from '../../src/platform/config/read-configuration.js';
-import { Database } from '../../src/platform/database/database.js';
 import { doctor } from '../support/doctor.js';
 import { eventually } from '../support/eventually.js';
 import { HttpClient } from '../support/http-client.js';
@@ -196,29 +191,5 @@ it('commands read the file, and a start with two passwords, or without one, says
   expect(third.faults).toContain('DATABASE_PASSWORD_FILE must be the path of a file');
   for (const text of [...passwords, 'hunter2']) {
     expect(JSON.stringify([found, refused, first, second, third])).not.toContain(text);
-  }
-});
-
-it('a connection is replaced after half an hour, also one that is in use all the time [connection-lifetime]', async () => {
-  const context = await createContext(readConfiguration({ ...environment, LOG_LEVEL: 'silent' }));
-  const expiring: (() => void)[] = [];
-  const { setTimeout: original } = globalThis;
-  const spy = jest.spyOn(globalThis, 'setTimeout').mockImplementation(((callback: () => void, delay?: number) => {
-    if (delay === 1_800_000) expiring.push(callback);
-    return original(callback, delay);
-  }) as typeof setTimeout);
-  try {
-    await context.get(Database).connect();
-    const dataSource = context.get(DataSource);
-    const session = async () => (await dataSource.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid'))[0]?.pid;
-    const before = await session();
-    expect([await session(), expiring.length > 0]).toEqual([before, true]);
-    expiring.forEach((expire) => expire());
-    const [after] = [await session()];
-    expect(after).not.toBe(before);
-    expect(await session()).toBe(after);
-  } finally {
-    spy.mockRestore();
-    await context.close();
   }
 });
