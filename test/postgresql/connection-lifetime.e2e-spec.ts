@@ -7,7 +7,8 @@ import { runCli } from '../support/process.js';
 import { createTestDatabase } from '../support/test-database.js';
 
 it('a connection is replaced after half an hour, also one that is in use all the time [connection-lifetime]', async () => {
-  const { environment, drop } = await createTestDatabase();
+  const database = await createTestDatabase();
+  const { environment } = database;
   await runCli(['migrate'], environment);
   const context = await createContext(readConfiguration({ ...environment, LOG_LEVEL: 'silent' }));
   const expiring: (() => void)[] = [];
@@ -29,6 +30,6 @@ it('a connection is replaced after half an hour, also one that is in use all the
   } finally {
     spy.mockRestore();
     await context.close();
-    await drop();
+    await database.drop();
   }
 });
