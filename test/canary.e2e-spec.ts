@@ -7,11 +7,13 @@ import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import { dataSourceOptions } from '../src/platform/database/data-source-options.js';
 import { Canaries } from './support/canaries.js';
 import { asCredential, elsewhere } from './support/canary-requests.js';
 import { Collector } from './support/collector.js';
 import { preload } from './support/doctor.js';
 import { IdentityProvider } from './support/identity-provider.js';
+import { MountedSecret } from './support/mounted-secret.js';
 import { type Outcome, runCli, runServiceToEnd, ServiceProcess } from './support/process.js';
 import { request, sendRaw } from './support/raw-http.js';
 import { refusingPostgres, refusingRedis } from './support/refusing-servers.js';
@@ -188,6 +190,7 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const report = preload(`process.on('exit', () => console.error(JSON.stringify(process.report.getReport())))`);
   keep('a diagnostic report', await runCli(['--version'], { ...urls, ...report }));
 
+  await keepFromFiles(postgres);
   const wrong = password('what leads nowhere');
   const invalid = {
     DATABASE_URL: `mysql://user:${wrong}@host/items`,
@@ -213,6 +216,33 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const sentinel = `redis+sentinel://user:${wrong}@127.0.0.1:${await refusingRedis()}/main?sentinelPassword=${wrong}`;
   keep('token list without a database', await runCli(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }));
   keep('token revoke with a token', await runCli(['token', 'revoke', credentials[0] ?? ''], urls));
+}
+
+/** A service, commands and starts that fail, with passwords from files. */
+async function keepFromFiles(postgres: number): Promise<void> {
+  const files = {
+    DATABASE_PASSWORD_FILE: new MountedSecret(password('a file for the database')).path,
+    REDIS_PASSWORD_FILE: new MountedSecret(`${password('a file for Redis')}\n`).path,
+  };
+  const urls = {
+    DATABASE_URL: `postgres://user@127.0.0.1:${postgres}/items`,
+    DATABASE_READ_URL: `postgres://user@127.0.0.1:${postgres}/items`,
+    REDIS_URL: `redis://user:@127.0.0.1:${await refusingRedis()}`,
+  };
+  const environment = { ...urls, ...files, LOG_LEVEL: 'trace' };
+  const configuration = readConfiguration(environment);
+  const options = [dataSourceOptions(configuration, { url: urls.DATABASE_URL }, {} as never), configuration];
+  outputs.set('print-outs with files', `${inspect(options, { showHidden: true, depth: 9 })} ${JSON.stringify(options)}`);
+  const service = await ServiceProcess.start(environment);
+  const failures = ['database not ready', 'Redis unavailable, counting per process'];
+  await eventually(() => failures.every((message) => service.has(message)));
+  await endAfterAll('the service with files', service);
+  keep('doctor with files', await runCli(['doctor'], environment));
+  keep('token list with files', await runCli(['token', 'list'], environment));
+  const twice = { ...environment, DATABASE_URL: urls.DATABASE_URL.replace('@', `:${password('a URL beside a file')}@`) };
+  keep('a start with a URL and a file', await runServiceToEnd(twice));
+  const mistaken = { ...environment, DATABASE_PASSWORD_FILE: password('a variable for a path') };
+  keep('a start with a password for a path', await runServiceToEnd(mistaken));
 }
 
 /** Every row of every table, and every key of Redis. */
@@ -282,6 +312,11 @@ describe('secrets', () => {
       ['standard output of doctor', /\d keys of http/],
       ['standard error of a diagnostic report', '"javascriptStack":'],
       ['standard error of token list without a database', 'password authentication failed'],
+      ['standard output of the service with files', 'password authentication failed', 'with args beginning with: ***'],
+      ['standard output of doctor with files', 'password authentication failed', 'unknown command'],
+      ['standard error of token list with files', 'password authentication failed'],
+      ['standard error of a start with a URL and a file', 'DATABASE_URL must not have a password'],
+      ['standard error of a start with a password for a path', 'DATABASE_PASSWORD_FILE must be the path'],
       ['metrics of the service', 'items_http_request_duration_seconds'],
       ['metrics of the service without its database', 'items_http_request_duration_seconds'],
     ];

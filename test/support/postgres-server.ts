@@ -20,7 +20,7 @@ const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 /** Settings of a server that listens on every address, and asks all roles but the superuser for their password. */
 export function askingForPasswords(): Settings {
   const file = join(serverDirectory('hba', accountOf('postgres')), 'pg_hba.conf');
-  writeFileSync(file, 'local all all trust\nhost all postgres all trust\nhost all all all scram-sha-256\n');
+  writeFileSync(file, 'local all all trust\nhost all,replication postgres all trust\nhost all all all scram-sha-256\n');
   return { hba_file: file, listen_addresses: '*' };
 }
 

@@ -24,6 +24,8 @@ export class TcpProxy {
   trap: Trap | undefined;
   /** Milliseconds by which it delays what a client sends. */
   delay = 0;
+  /** Whether PostgreSQL does not learn that a client has closed its connection, as if the packet were lost. */
+  losesEnds = false;
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((client) => this.accept(client));
   private port = 0;
@@ -79,7 +81,9 @@ export class TcpProxy {
     if (this.mode === 'forward') {
       const upstream = connect(Number(this.target.port || 5432), this.target.hostname);
       this.track(upstream);
-      client.on('close', () => upstream.destroy());
+      client.on('close', () => {
+        if (!this.losesEnds) upstream.destroy();
+      });
       upstream.on('close', () => client.destroy());
       this.forward(client, upstream);
     }

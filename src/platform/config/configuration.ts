@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { IsIn } from 'class-validator';
 import { DecimalInteger, Rule } from '../validation/rule.js';
+import { NoPasswordWith, PasswordPath } from './password-file.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decorators.js';
 
 /** The name of this service: authentication realm, token prefix, database application name, log field. */
@@ -34,9 +35,18 @@ export class Configuration {
   @ListOf('origin') readonly CORS_ORIGINS: readonly string[] = [];
   @Flag() readonly API_DOCS: boolean = true;
 
-  @Form('postgresUrl') readonly DATABASE_URL: string | undefined = undefined;
-  @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_DIRECT_URL: string | undefined = undefined;
-  @Form('postgresUrl') @Needs('DATABASE_URL') readonly DATABASE_READ_URL: string | undefined = undefined;
+  @Form('postgresUrl')
+  @NoPasswordWith('DATABASE_PASSWORD_FILE')
+  readonly DATABASE_URL: string | undefined = undefined;
+  @Form('postgresUrl')
+  @Needs('DATABASE_URL')
+  @NoPasswordWith('DATABASE_PASSWORD_FILE')
+  readonly DATABASE_DIRECT_URL: string | undefined = undefined;
+  @Form('postgresUrl')
+  @Needs('DATABASE_URL')
+  @NoPasswordWith('DATABASE_PASSWORD_FILE')
+  readonly DATABASE_READ_URL: string | undefined = undefined;
+  @PasswordPath() @Needs('DATABASE_URL') readonly DATABASE_PASSWORD_FILE: string | undefined = undefined;
   readonly DATA_DIR: string = './data';
   @DecimalInteger(1, 1000) readonly DATABASE_POOL_SIZE: number = 10;
   @Seconds(0.1, 60) readonly DATABASE_CONNECTION_TIMEOUT: number = 5;
@@ -48,7 +58,8 @@ export class Configuration {
 
   @DecimalInteger(1, 1_000_000) readonly RATE_LIMIT: number = 100;
   @DecimalInteger(1, 86_400) readonly RATE_LIMIT_WINDOW: number = 60;
-  @Form('redisUrl') readonly REDIS_URL: string | undefined = undefined;
+  @Form('redisUrl') @NoPasswordWith('REDIS_PASSWORD_FILE') readonly REDIS_URL: string | undefined = undefined;
+  @PasswordPath() @Needs('REDIS_URL') readonly REDIS_PASSWORD_FILE: string | undefined = undefined;
   /** Braces would choose the slot of a key in Redis Cluster. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
   readonly REDIS_KEY_PREFIX: string = 'items:';

@@ -12,7 +12,7 @@ const FORMS = {
     isPostgresUrl,
   ],
   redisUrl: [
-    'a URL like redis://user:password@host:6379/0 (rediss:// with TLS), ' +
+    'a URL like redis://user:password@host:6379/0 (rediss:// with TLS, redis://user:@host:6379/0 with REDIS_PASSWORD_FILE), ' +
       'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379',
     (text) => parseRedisUrl(text) !== undefined,
   ],

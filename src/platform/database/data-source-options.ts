@@ -1,9 +1,11 @@
 import { Logger } from '@nestjs/common';
-import { Pool, type PoolConfig } from 'pg';
+import type { PoolConfig } from 'pg';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { PasswordFile } from '../config/password-file.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import type { DatabaseMetrics } from './database-metrics.js';
+import { DatabasePool } from './database-pool.js';
 import { type PoolExtra, QUICK, type ReadOptions, sharesOf } from './reader.js';
 
 /** A server, or a pooler in front of it (PgBouncer in transaction mode). */
@@ -21,6 +23,12 @@ const REPLICA_SHARE = 0.2;
 /** Fewest connections of which lists get some of their own. */
 const FEWEST = 5;
 
+/** Seconds after which a connection is replaced, so that none outlives its password for long. */
+const LIFETIME = 1800;
+
+/** One for the primary and its replicas. */
+const passwordFiles = new WeakMap<Configuration, PasswordFile>();
+
 const logger = new Logger('Database');
 
 export function dataSourceOptions(
@@ -37,7 +45,7 @@ export function dataSourceOptions(
     poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
     // TypeORM needs nothing else of `pg`.
-    driver: { Pool },
+    driver: { Pool: DatabasePool },
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },
@@ -65,10 +73,16 @@ export function replicaOptions(configuration: Configuration, metrics: DatabaseMe
   };
 }
 
-function serverOptions(configuration: Configuration, isPooled = false): PoolConfig & PoolExtra {
-  const { DATABASE_STATEMENT_TIMEOUT: timeout } = configuration;
+function serverOptions(configuration: Configuration, isPooled = false): PoolConfig & PoolExtra & DatabaseClientConfig {
+  const { DATABASE_STATEMENT_TIMEOUT: timeout, DATABASE_PASSWORD_FILE: path } = configuration;
+  const passwords =
+    path === undefined
+      ? undefined
+      : passwordFiles.getOrInsertComputed(configuration, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
   return {
     keepAlive: true,
+    maxLifetimeSeconds: LIFETIME,
+    ...(passwords && { passwords }),
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + 1) * 1000,
     // For a `Lane`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement

@@ -11,8 +11,9 @@ import {
   type Submittable,
 } from 'pg';
 import { QueryFailedError } from 'typeorm';
+import type { PasswordFile } from '../config/password-file.js';
 import { traceStatement } from '../tracing/tracing.js';
-import { NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
+import { isPasswordRefused, NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
@@ -25,15 +26,23 @@ interface StatementMetrics {
 /** Pool options that `pg` passes on to its clients. */
 export interface DatabaseClientConfig extends ClientConfig {
   metrics?: StatementMetrics;
+  /** Instead of the password of the URL. */
+  passwords?: PasswordFile;
 }
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
   private readonly metrics: StatementMetrics | undefined;
+  private readonly passwords: PasswordFile | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
     super(config);
     this.metrics = config.metrics;
+    this.passwords = config.passwords;
+    if (this.passwords) {
+      // Among the options, the URL would override it.
+      Object.assign(this, { password: this.passwords.read });
+    }
     // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);
   }
@@ -41,6 +50,11 @@ export class DatabaseClient extends Client {
   /** Marks connection errors as the database's: `ECONNREFUSED` alone could come from any server. */
   override connect(...[callback]: never[]): never {
     return super.connect((error: Error | null) => {
+      // `pg` replaces the function by what it returned, once the server has asked for it.
+      const { password } = this as { password?: unknown };
+      if (typeof password === 'string' && (!error || isPasswordRefused(error))) {
+        this.passwords?.note(password, Boolean(error));
+      }
       (callback as unknown as (error: Error | null) => void)(error && new Error(NO_CONNECTION, { cause: error }));
     }) as never;
   }

@@ -50,6 +50,12 @@ export function sqlState(error: unknown): string {
   return detailsOf(error).code ?? '';
 }
 
+/** Whether a server has refused the password. PgBouncer reports it as a violation of the protocol. */
+export function isPasswordRefused(error: unknown): boolean {
+  const { code, message = '', cause } = Object(error) as Partial<DatabaseError>;
+  return code === '28P01' || /authentication failed/.test(message) || (cause !== undefined && isPasswordRefused(cause));
+}
+
 function detailsOf(error: unknown): Partial<DatabaseError> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
 }

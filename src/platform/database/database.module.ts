@@ -4,6 +4,7 @@ import { Pool } from 'pg';
 import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
+import { ExclusiveWork } from './exclusive-work.js';
 
 /** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
 @Global()
@@ -15,7 +16,7 @@ import { DatabaseMetrics } from './database-metrics.js';
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
   ],
-  providers: [Database, DatabaseMetrics],
+  providers: [Database, ExclusiveWork, DatabaseMetrics],
   exports: [Database],
 })
 export class DatabaseModule {}

@@ -10,6 +10,7 @@ import { type DatabaseLocation, dataSourceOptions } from './data-source-options.
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
+import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
 import { applyMigrations, MIGRATIONS } from './migrations.js';
 import { ReadReplica } from './read-replica.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
@@ -36,6 +37,7 @@ export class Database implements OnApplicationShutdown {
     private readonly configuration: Configuration,
     private readonly metrics: DatabaseMetrics,
     private readonly modules: ModuleRef,
+    private readonly exclusiveWork: ExclusiveWork,
   ) {}
 
   get isEmbedded(): boolean {
@@ -60,6 +62,22 @@ export class Database implements OnApplicationShutdown {
     } else {
       callback();
     }
+  }
+
+  /**
+   * Runs work in one instance at a time. It is skipped if this or another instance runs work of the same name: `ran` says so.
+   *
+   * The lock is that of a transaction (`pg_try_advisory_xact_lock`) on a connection of its own, beyond `DATABASE_POOL_SIZE`. A lock of a
+   * session would outlive its owner behind a pooler. The transaction has no snapshot and no rows, so it may last; its connection is
+   * checked every 10 s, and the server frees the lock 30 s after the process is frozen or cut off. If the connection is lost, the
+   * signal aborts: the work must end, because another instance may begin it. It also aborts when the service stops.
+   *
+   * @param name - of the work in all instances, such as `library.mark-overdue`
+   * @param work - may take long, and use {@link transaction}
+   * @throws Error of the work; that the lock was lost; that there is no connection; or if it is called in a transaction
+   */
+  exclusively<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
+    return this.exclusiveWork.run(name, work);
   }
 
   /** Adds a check that runs after the migrations. Its OperatorError stops the start. */

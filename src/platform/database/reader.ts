@@ -1,6 +1,7 @@
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import type { Pool, PoolClient, PoolConfig } from 'pg';
 import type { DataSource } from 'typeorm';
 import { streamOf } from './database-client.js';
+import { DatabasePool } from './database-pool.js';
 import { NO_CONNECTION } from './database-problem.js';
 import { Lane, LIFETIME } from './lane.js';
 
@@ -150,7 +151,7 @@ export class Reader {
 
   private open(options: PoolConfig, settings: Settings): Pool {
     const text = `${assignmentsOf(settings, 'SESSION')}; ${this.check}`;
-    const pool = new Pool({
+    const pool = new DatabasePool({
       ...options,
       verify: (client, done) => {
         client.query(text, (cause: Error | null) => {

@@ -52,7 +52,7 @@ export function serviceChecks(settings: Configuration): Check[] {
           return { fine: replicas === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${replicas}` };
         }
         // ioredis retries until the process ends; the first error is the most specific.
-        const connection = createRedis(redis).on('error', () => undefined);
+        const connection = createRedis(redis, settings.REDIS_PASSWORD_FILE).on('error', () => undefined);
         await Promise.all([once(connection, 'ready'), connection.connect()]);
         // An ACL may forbid scripts. A limit of 0 writes nothing.
         await new RedisWindow(connection, settings.REDIS_KEY_PREFIX).hit('doctor', 0, 1000);

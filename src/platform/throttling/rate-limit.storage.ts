@@ -87,14 +87,14 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
   async start(): Promise<void> {
-    const { REDIS_URL = '', REDIS_KEY_PREFIX } = this.configuration;
+    const { REDIS_URL = '', REDIS_PASSWORD_FILE, REDIS_KEY_PREFIX } = this.configuration;
     const location = parseRedisUrl(REDIS_URL);
     if (!location) {
       return;
     }
     // Loaded only when used.
     const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
-    const connection = createRedis(location)
+    const connection = createRedis(location, REDIS_PASSWORD_FILE)
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     keepConnected(connection, location, this.shutdown.signal);

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import { SERVICE_NAME } from '../config/configuration.js';
+import { PasswordFile } from '../config/password-file.js';
 import type { WindowState } from './sliding-window.js';
 import type { RedisLocation } from '../config/redis-url.js';
 
@@ -13,8 +14,13 @@ const TIMES = { retry: 250, connect: 500, response: 1000 };
 /** Of ioredis, which would look up names again while earlier look-ups have no response. */
 const never = () => null;
 
-/** Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry. */
-export function createRedis({ kind, nodes, tls, options }: RedisLocation): RedisConnection {
+/**
+ * Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry.
+ *
+ * @param passwordPath - `REDIS_PASSWORD_FILE`
+ */
+export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwordPath?: string): RedisConnection {
+  const passwords = passwordPath === undefined ? undefined : new PasswordFile('REDIS_PASSWORD_FILE', passwordPath);
   const server: RedisOptions = {
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -30,7 +36,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
     ...(tls && { tls: {} }),
   };
   if (kind === 'cluster') {
-    return new Cluster(nodes, {
+    const cluster = new Cluster(nodes, {
       lazyConnect: true,
       enableOfflineQueue: false,
       redisOptions: server,
@@ -41,6 +47,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
       // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
       ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
     });
+    return cluster.on('+node', (node: Redis) => readPassword(node, passwords));
   }
   const sentinels: RedisOptions = {
     sentinels: nodes,
@@ -49,12 +56,28 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation): Redis
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
   };
   const connection = new Redis({ ...server, ...(kind === 'single' ? nodes[0] : sentinels) });
+  readPassword(connection, passwords);
   // If its database cannot be selected: ioredis would go on in database 0.
   return connection.on('error', ({ command }: Error & { command?: { name: string } }) => {
     if (command?.name === 'select') {
       connection.disconnect();
     }
   });
+}
+
+/** Makes a client, and those that are made from its options, read the password for each connection: ioredis takes no function. */
+function readPassword({ options }: Redis, passwords: PasswordFile | undefined): void {
+  const get = () => {
+    try {
+      return passwords?.read();
+    } catch {
+      // It is logged. An error here would leave the client waiting for its connection; without a password, Redis refuses that.
+      return undefined;
+    }
+  };
+  if (passwords) {
+    Object.defineProperty(options, 'password', { get, enumerable: true });
+  }
 }
 
 /** Look-ups without a response yet, by name. */

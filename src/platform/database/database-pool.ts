@@ -1,0 +1,36 @@
+import { Pool, type PoolClient } from 'pg';
+import type { DatabaseClientConfig } from './database-client.js';
+import { isPasswordRefused } from './database-problem.js';
+
+/** Attempts of a connection while a password is being replaced: with the new one, the previous one, and again the new one. */
+const ATTEMPTS = 3;
+
+type Callback = (error: Error | undefined, client: PoolClient | undefined, release: (reason?: Error | boolean) => void) => void;
+
+/** A pool whose connections outlast the moment in which the server or the file has the new password, and the other one does not yet. */
+export class DatabasePool extends Pool {
+  override connect(): Promise<PoolClient>;
+  override connect(callback: Callback): void;
+  override connect(callback?: Callback): Promise<PoolClient> | undefined {
+    const { passwords } = this.options as DatabaseClientConfig;
+    if (!passwords) {
+      return callback ? (super.connect(callback) as undefined) : super.connect();
+    }
+    if (!callback) {
+      return new Promise((resolve, reject) => {
+        this.connect((error, client) => (client ? resolve(client) : reject(error)));
+      });
+    }
+    const attempt = (left: number) => {
+      super.connect((error, client, release) => {
+        if (error && left > 1 && isPasswordRefused(error) && passwords.hasOther) {
+          attempt(left - 1);
+        } else {
+          callback(error, client, release);
+        }
+      });
+    };
+    attempt(ATTEMPTS);
+    return undefined;
+  }
+}

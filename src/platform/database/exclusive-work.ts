@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { PoolClient, QueryResult } from 'pg';
+import { Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { Metrics } from '../observability/metrics.js';
+import { tracedApart } from '../tracing/tracing.js';
+import { AppDataSource, poolOf } from './app-data-source.js';
+import { streamOf } from './database-client.js';
+import { DatabasePool } from './database-pool.js';
+import { NO_CONNECTION } from './database-problem.js';
+import { transactionOf } from './transactions.js';
+
+/** Milliseconds between two statements that show that both sides of the connection with a lock are there, and for each response. */
+const BEAT = 10_000;
+const BEAT_TIMEOUT = 5000;
+
+/** Milliseconds without a statement after which the server takes the lock from a process that is frozen or cut off, which notices before. */
+const SILENCE = 30_000;
+
+/** Milliseconds for work to end when the service stops. */
+const END_TIMEOUT = 2000;
+
+const OUTCOMES = ['ran', 'skipped', 'failed', 'lost'] as const;
+
+/** Whether the work ran, and what it returned. */
+export type ExclusiveResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
+
+/** Of work whose lock was lost while it ran: another instance may have begun the same work. */
+class LockLostError extends Error {
+  constructor(name: string, cause: unknown) {
+    super(`${NO_CONNECTION} The lock of "${name}" was lost while the work ran: another instance may run it as well.`, { cause });
+  }
+}
+
+interface Lock {
+  release(): Promise<void>;
+}
+
+/** Two 32-bit keys: PostgreSQL keeps them apart from single ones of 64 bits, such as that of the migrations, and of features. */
+function keysOf(name: string): string {
+  const digest = hash('sha256', `${SERVICE_NAME} database.exclusively ${name}`, 'buffer');
+  return `${digest.readInt32BE(0)}, ${digest.readInt32BE(4)}`;
+}
+
+/** A transaction without a snapshot, which does not hold up VACUUM. The time limits are those of this transaction alone. */
+const lockStatement = (name: string) => `START TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE;
+  SELECT set_config(name, CASE name WHEN 'transaction_timeout' THEN '0' ELSE '${SILENCE}' END, true)
+    FROM pg_settings WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout');
+  SELECT pg_try_advisory_xact_lock(${keysOf(name)}) AS locked`;
+
+/** Work that one instance at a time runs: see `Database.exclusively`. */
+@Injectable()
+export class ExclusiveWork implements OnModuleDestroy {
+  private readonly stopping = new AbortController();
+  private readonly running = new Map<string, Promise<unknown>>();
+  private readonly outcomes;
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: AppDataSource,
+    private readonly configuration: Configuration,
+    metrics: Metrics,
+  ) {
+    const help = 'Calls of database.exclusively, by what became of the work';
+    this.outcomes = metrics.counter({ name: 'items_exclusive_work_total', help, labels: { outcome: OUTCOMES } });
+  }
+
+  async run<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
+    if (transactionOf(this.dataSource)) {
+      const fix = 'call database.transaction() in the work instead.';
+      throw new Error(`database.exclusively() is called in a transaction, which would commit after the lock is free: ${fix}`);
+    }
+    return tracedApart(`exclusively ${name}`, async (span) => {
+      let outcome: (typeof OUTCOMES)[number] = 'failed';
+      try {
+        const result = await this.runAlone(name, work);
+        outcome = result.ran ? 'ran' : 'skipped';
+        return result;
+      } catch (error) {
+        outcome = error instanceof LockLostError ? 'lost' : outcome;
+        throw error;
+      } finally {
+        this.outcomes.inc({ outcome });
+        span.setAttribute('items.exclusive_work.outcome', outcome);
+      }
+    });
+  }
+
+  /** Work has a while to end before the database is closed. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping.abort(new Error('The service stops.'));
+    await Promise.race([Promise.allSettled(this.running.values()), delay(END_TIMEOUT, undefined, { ref: false })]);
+  }
+
+  private async runAlone<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
+    // A lock of the server does not keep a process from itself.
+    if (this.running.has(name) || this.stopping.signal.aborted) {
+      return { ran: false };
+    }
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.running.set(name, promise);
+    const losing = new AbortController();
+    let lock: Lock | undefined;
+    try {
+      lock = await this.lock(name, losing);
+      if (!lock) {
+        return { ran: false };
+      }
+      const result = await work(AbortSignal.any([losing.signal, this.stopping.signal]));
+      losing.signal.throwIfAborted();
+      return { ran: true, result };
+    } catch (error) {
+      // What the work makes of the abort says less.
+      losing.signal.throwIfAborted();
+      throw error;
+    } finally {
+      await lock?.release();
+      this.running.delete(name);
+      resolve(undefined);
+    }
+  }
+
+  /** @returns undefined if another instance has it */
+  private async lock(name: string, losing: AbortController): Promise<Lock | undefined> {
+    const { options } = poolOf(this.dataSource);
+    if (this.configuration.DATABASE_URL === undefined) {
+      // One process has the database, and the work needs its only connection.
+      return { release: () => Promise.resolve() };
+    }
+    // Not one of the pool, all of which may be waited for by the work of those that have the locks.
+    const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
+    const pool = new DatabasePool({ ...options, ...own }).on('error', () => undefined);
+    let client: PoolClient | undefined;
+    const close = (isGone: boolean) => {
+      if (isGone && client) streamOf(client).destroy();
+      client?.release(true);
+      void pool.end();
+    };
+    try {
+      client = await pool.connect();
+      const results = (await client.query(lockStatement(name))) as unknown as QueryResult<{ locked: boolean }>[];
+      if (results.at(-1)?.rows[0]?.locked === true) {
+        return held(client, (cause) => losing.abort(new LockLostError(name, cause)), close);
+      }
+      close(false);
+      return undefined;
+    } catch (error) {
+      close(true);
+      throw error;
+    }
+  }
+}
+
+/** Watches the connection with a lock. @param close - its pool; at once if the server is gone */
+function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGone: boolean) => void): Lock {
+  let isOver = false;
+  const lose = (cause: unknown) => {
+    if (!isOver) {
+      isOver = true;
+      clearInterval(timer);
+      onLoss(cause);
+      close(true);
+    }
+  };
+  // With a callback, it is neither measured nor traced.
+  const beat = () => {
+    client.query('SELECT 1', (error: Error | null) => {
+      if (error) lose(error);
+    });
+  };
+  const timer = setInterval(beat, BEAT).unref();
+  client.once('error', lose).once('end', () => lose(new Error('The connection ended.')));
+  const release = async () => {
+    if (!isOver) {
+      isOver = true;
+      clearInterval(timer);
+      // Awaited, so that the next call gets the lock.
+      const ended = await client.query('ROLLBACK').catch(() => undefined);
+      close(ended === undefined);
+    }
+  };
+  return { release };
+}
