@@ -4,6 +4,8 @@ import { Pool } from 'pg';
 import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
+import { MigrationsModule } from './migrations.js';
+import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add-migration-digests.js';
 
 /** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
 @Global()
@@ -14,6 +16,7 @@ import { DatabaseMetrics } from './database-metrics.js';
       useFactory: () => ({ type: 'postgres', driver: { Pool }, autoLoadEntities: true, manualInitialization: true }),
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
+    MigrationsModule.forFeature([AddMigrationDigests1767225600010]),
   ],
   providers: [Database, DatabaseMetrics],
   exports: [Database],
