@@ -75,10 +75,15 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
  * Creates the configured application, without opening a port or the database.
  *
  * @param root - the module with the platform and the features
+ * @param given - a log of its own by default
  * @throws OperatorError if modules are invalid, with all errors
  */
-export async function createApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
-  const logger = await NestLogger.create(configuration, process.stdout);
+export async function createApp(
+  configuration: Configuration,
+  root: Type = AppModule,
+  given?: NestLogger,
+): Promise<NestExpressApplication> {
+  const logger = given ?? (await NestLogger.create(configuration, process.stdout));
   const app = await withConfiguration(configuration, () =>
     NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), { logger, abortOnError: false }),
   );
@@ -86,12 +91,17 @@ export async function createApp(configuration: Configuration, root: Type = AppMo
 }
 
 /**
- * Starts the application: listens, connects to the database in the background, and shuts down gracefully on SIGTERM and SIGINT.
+ * Starts the application: listens, connects to the database in the background, shuts down gracefully on SIGTERM and SIGINT, and
+ * switches the log level on SIGUSR2.
  *
  * @throws OperatorError if the tokens file is invalid, or a port or the embedded database cannot be used
  */
 export async function startApp(configuration: Configuration, root: Type = AppModule): Promise<NestExpressApplication> {
-  const app = await createApp(configuration, root);
+  const nestLogger = await NestLogger.create(configuration, process.stdout);
+  const app = await createApp(configuration, root, nestLogger);
+  const toggleDebug = () => nestLogger.toggleDebug();
+  process.on('SIGUSR2', toggleDebug);
+  app.getHttpServer().once('close', () => process.off('SIGUSR2', toggleDebug));
   const begin = (signal: NodeJS.Signals) => app.get(Drain).begin(signal);
   const signals: NodeJS.Signals[] = ['SIGTERM', 'SIGINT'];
   for (const signal of signals) {

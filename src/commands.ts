@@ -32,9 +32,11 @@ program
   .description('apply pending migrations')
   .action(() =>
     withContext(async (app) => {
-      const applied = await (await databaseOf(app)).migrate().catch(explain);
+      const database = await databaseOf(app);
+      const applied = await database.migrate().catch(explain);
       const result = applied === 0 ? 'No pending migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
       process.stderr.write(`${result}\n`);
+      await database.checkSchema().catch(explain);
     }),
   );
 

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api, type ProblemBody } from './support/api.js';
+import { preload } from './support/doctor.js';
 import { freePort } from './support/free-port.js';
-import { type LogLine, ServiceProcess } from './support/process.js';
+import { type LogLine, runCli, ServiceProcess } from './support/process.js';
 import { eventually } from './support/eventually.js';
 import { request, sendRaw } from './support/raw-http.js';
 import { Scrape } from './support/scrape.js';
@@ -135,4 +137,31 @@ it('cuts paths of 15 KB in the log and in problems, also if they are encoded [pa
   }
   expect(Math.max(...service.output.stdout.split('\n').map(({ length }) => length))).toBeLessThan(1000);
   await service.end('SIGKILL');
+});
+
+describe('SIGUSR2', () => {
+  it('logs at the level debug until the second one, sent as from another process of the container [debug-signal]', async () => {
+    const service = ServiceProcess.spawn({ ...AWAY, LOG_LEVEL: 'warn' });
+    const send = () => execFileSync(process.execPath, ['-e', `process.kill(${service.child.pid},'SIGUSR2')`]);
+    const failures = (level: string) =>
+      service.linesOf('database not ready').filter(({ level: found }) => found === level).length;
+    await eventually(() => failures('warn') > 2);
+    expect(failures('debug')).toBe(0);
+    send();
+    await eventually(() => failures('debug') > 0);
+    expect(service.has('log level: debug for five minutes')).toBe(true);
+    send();
+    await eventually(() => service.has('log level: as configured again'));
+    const [debugged, warned] = [failures('debug'), failures('warn')];
+    await eventually(() => failures('warn') > warned);
+    expect(failures('debug')).toBe(debugged);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  it('ends no process that has not begun to handle it [debug-signal]', async () => {
+    // When the first signal is handled, long before the application is loaded.
+    const early = `process.on('newListener', (name) => { if (name === 'SIGTERM') setTimeout(process.kill, 1, process.pid, 'SIGUSR2') })`;
+    const { code, stderr } = await runCli(['token', 'generate'], preload(early));
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('SIGUSR2')]);
+  });
 });

@@ -48,14 +48,14 @@ async function openCreate(service: ServiceProcess) {
 }
 
 /** A feature that forgets to await. */
-const STRAY = `process.on('SIGUSR2', () => void Promise.reject(new Error('stray')))`;
+const STRAY = `process.on('SIGHUP', () => void Promise.reject(new Error('stray')))`;
 
 describe('a signal', () => {
   it.each([
     ['SIGTERM', 'which is the only one', '0', 0],
     // Both come from one Ctrl-C when npm runs the service.
     ['SIGINT', 'which another follows at once, whatever the delay is', '20', 0],
-    ['SIGUSR2', 'a rejection that is not handled', '0', 1],
+    ['SIGHUP', 'a rejection that is not handled', '0', 1],
   ] as const)(
     '%s, %s, lets requests in flight finish, closes idle connections, refuses new ones, and ends the process [sigterm-finishes] [unhandled-rejection]',
     async (signal, _case, SHUTDOWN_DELAY, code) => {

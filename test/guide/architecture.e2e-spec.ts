@@ -7,8 +7,8 @@ import { serverDefaults } from '../support/process.js';
 import { createTestDatabase, testDirectory } from '../support/test-database.js';
 import { issueToken } from '../support/tokens.js';
 
-/** Each SIGUSR2 writes how often functions were called since the one before. */
-const COVERAGE = "import { takeCoverage } from 'node:v8'; process.on('SIGUSR2', takeCoverage);";
+/** Each SIGHUP writes how often functions were called since the one before. */
+const COVERAGE = "import { takeCoverage } from 'node:v8'; process.on('SIGHUP', takeCoverage);";
 
 interface Coverage {
   result: { url: string; functions: { ranges: { count: number }[] }[] }[];
@@ -33,7 +33,7 @@ it('docs/architecture.md lists the files that a first page passes', async () => 
     await delay(100);
   };
   const called = async (times: number) => {
-    service.child.kill('SIGUSR2');
+    service.child.kill('SIGHUP');
     const read = () => {
       const files = readdirSync(NODE_V8_COVERAGE).toSorted();
       return files.length < times ? '' : readFileSync(join(NODE_V8_COVERAGE, files.at(-1) ?? ''), 'utf8');

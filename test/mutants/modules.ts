@@ -97,4 +97,29 @@ export const mutants: readonly Mutant[] = [
     search: "key !== undefined && request.is('multipart')",
     replace: "key === '' && request.is('multipart')",
   },
+  {
+    guarantee: 'drift-stops-start',
+    file: 'src/platform/database/schema-drift.ts',
+    search: 'if (faults.length > 0) {',
+    replace: 'if (faults.length > 99) {',
+    tests: ['test/schema-drift.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'drift-no-false-alarm',
+    file: 'src/platform/database/schema-drift.ts',
+    search: "atthasdef OR attidentity <> ''",
+    replace: 'atthasdef',
+  },
+  {
+    guarantee: 'changed-migration-named',
+    file: 'src/platform/database/migration-digests.ts',
+    search: 'WHERE name = key AND digest IS NULL',
+    replace: 'WHERE name = key',
+  },
+  {
+    guarantee: 'debug-signal',
+    file: 'src/platform/config/prepare-process.ts',
+    search: "process.on('SIGUSR2', () => undefined);",
+    replace: '',
+  },
 ];

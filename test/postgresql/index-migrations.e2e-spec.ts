@@ -29,7 +29,7 @@ async function validIndexes(): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-it('log waits and applied migrations, and build the indexes during writes', async () => {
+it('log waits, their progress and applied migrations, and build the indexes during writes [migration-progress]', async () => {
   await migrate();
   await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'; DROP INDEX ${INDEXES.join()}`);
   const earlier = await connectTo(databaseUrlOf(database));
@@ -51,7 +51,7 @@ it('log waits and applied migrations, and build the indexes during writes', asyn
   });
   expect(await validIndexes()).not.toEqual(INDEXES);
   // Half of the wait is over if a row of the loop was not committed either when the build began.
-  const waiting = String.raw`"phase":"waiting for writers before build","percent":(?:0|50),"blockedBy":\[${holder}\]`;
+  const waiting = String.raw`"migration":"IndexItemNames\d+","phase":"waiting for writers before build","percent":(?:0|50),"blockedBy":\[${holder}\]`;
   await eventually(() => new RegExp(`"msg":"migration in progress",${waiting}`).test(log));
   await earlier.query('COMMIT');
   expect(await ended).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/\nMigrations applied: 2\.\n$/) });
@@ -148,7 +148,11 @@ it('are repeated at the start when they waited too long for a lock, and name the
   await blocker.query('BEGIN; LOCK TABLE access_tokens IN ACCESS SHARE MODE');
   const service = await ServiceProcess.start(database.environment);
   await service.becomes(() => service.has('migration in progress') && service.has('database not ready'));
-  expect(service.linesOf('migration in progress')[0]).toMatchObject({ phase: null, blockedBy: [rows[0]?.pid] });
+  expect(service.linesOf('migration in progress')[0]).toMatchObject({
+    migration: expect.stringMatching(/^AddTokenRotation/),
+    phase: null,
+    blockedBy: [rows[0]?.pid],
+  });
   const reason = /^The migration AddTokenRotation\d+ failed: canceling statement due to lock timeout\. /;
   expect(service.linesOf('database not ready')[0]).toMatchObject({ reason: expect.stringMatching(reason) });
   await blocker.query('COMMIT');

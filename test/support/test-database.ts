@@ -26,15 +26,22 @@ export function databaseUrlOf({ environment }: TestDatabase): string {
 }
 
 /** The tables of a database, of which no process uses an embedded one. */
-export async function tablesOf({ environment }: TestDatabase): Promise<string[]> {
-  const sql = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
+export async function tablesOf(database: TestDatabase): Promise<string[]> {
+  const rows = await runOn(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+  return rows.map(({ tablename }) => tablename as string);
+}
+
+/** Runs statements on a database, of which no process uses an embedded one. @returns the rows of the last one */
+export async function runOn({ environment }: TestDatabase, ...statements: string[]): Promise<Record<string, unknown>[]> {
   if ('DATABASE_URL' in environment) {
-    return (await query<{ tablename: string }>(environment.DATABASE_URL, sql)).map(({ tablename }) => tablename);
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) rows = await query(environment.DATABASE_URL, statement);
+    return rows;
   }
   const pglite = await PGlite.create(join(environment.DATA_DIR, 'postgresql'));
-  const { rows } = await pglite.query<{ tablename: string }>(sql);
+  const results = await pglite.exec(statements.join(';'));
   await pglite.close();
-  return rows.map(({ tablename }) => tablename);
+  return results.at(-1)?.rows ?? [];
 }
 
 let counter = 0;

@@ -27,6 +27,9 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
+// By default, it ends the process. The service switches its log level.
+process.on('SIGUSR2', () => undefined);
+
 // Half of the threads look up names: if a DNS server does not respond, those of Redis, the issuer or a collector must leave some for the
 // database. Effective, because nothing has used them yet.
 process.env['UV_THREADPOOL_SIZE'] ??= '16';

@@ -5,6 +5,8 @@ import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { ExclusiveWork } from './exclusive-work.js';
+import { MigrationsModule } from './migrations.js';
+import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add-migration-digests.js';
 
 /** TypeORM on PostgreSQL. `TypeOrmModule.forFeature`, `@InjectRepository` and `@InjectDataSource` work in every module. */
 @Global()
@@ -15,6 +17,7 @@ import { ExclusiveWork } from './exclusive-work.js';
       useFactory: () => ({ type: 'postgres', driver: { Pool }, autoLoadEntities: true, manualInitialization: true }),
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
+    MigrationsModule.forFeature([AddMigrationDigests1767225600010]),
   ],
   providers: [Database, ExclusiveWork, DatabaseMetrics],
   exports: [Database],

@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
-import { InjectDataSource } from '@nestjs/typeorm';
-import type { DataSource, MigrationInterface } from 'typeorm';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
+import { getRepositoryToken, InjectDataSource } from '@nestjs/typeorm';
+import { DataSource, type MigrationInterface } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../errors/describe-error.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
@@ -13,6 +13,7 @@ import { EmbeddedDatabase } from './embedded-database.js';
 import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
 import { applyMigrations, MIGRATIONS } from './migrations.js';
 import { ReadReplica } from './read-replica.js';
+import { checkSchema } from './schema-drift.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
 /** Key of the advisory lock of an instance that runs callbacks before it is ready. */
@@ -119,6 +120,8 @@ export class Database implements OnApplicationShutdown {
     this.replica = configuration.DATABASE_READ_URL ? new ReadReplica(dataSource, configuration, metrics, signal) : undefined;
     metrics.watch(dataSource, this.replica);
     dataSource.setOptions(await this.options());
+    // First, because the others use the tables. Commands do without: tokens can be revoked whatever another table is like.
+    dataSource.checks.unshift(checkSchema);
     this.addCheck(() => dataSource.prepare(() => this.runCallbacks()));
     this.started = this.connectWithRetries(signal);
     // Who waits for it gets the error.
@@ -139,6 +142,16 @@ export class Database implements OnApplicationShutdown {
     return applyMigrations(options, this.shutdown.signal);
   }
 
+  /** Compares the schema with the entities, as the start does. @throws OperatorError if the service would not start */
+  async checkSchema(): Promise<void> {
+    const dataSource = await new DataSource(await this.options()).initialize();
+    try {
+      await checkSchema(dataSource);
+    } finally {
+      await dataSource.destroy();
+    }
+  }
+
   /**
    * Options with the entities and migrations of all modules. Opens the embedded database.
    *
@@ -155,7 +168,11 @@ export class Database implements OnApplicationShutdown {
 
   /** The same for another location. */
   optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    const { entities = [] } = this.dataSource.options;
+    const modules = [...this.modules.get(ModulesContainer, { strict: false }).values()];
+    const tokens = new Set(modules.flatMap(({ providers }) => Array.from(providers.keys())));
+    // `@nestjs/typeorm` adds those of other applications in this process.
+    const all = (this.dataSource.options.entities ?? []) as Parameters<typeof getRepositoryToken>[0][];
+    const entities = all.filter((entity) => tokens.has(getRepositoryToken(entity)));
     const migrations = this.modules.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();
     return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: [...new Set(migrations)] };
   }

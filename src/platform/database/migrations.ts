@@ -6,6 +6,7 @@ import { describeError } from '../errors/describe-error.js';
 import { MigrationsPendingError, pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
 import { hasSessions } from './reader.js';
 import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
+import { storeDigests } from './migration-digests.js';
 
 /** Token of the migrations of each module. */
 export const MIGRATIONS = Symbol('migrations');
@@ -58,6 +59,10 @@ export abstract class IndexMigration extends ForwardMigration {
   /** Extension that the index needs. If it is not available, the index is skipped with a warning. */
   readonly extension: string | undefined = undefined;
 
+  get statements(): readonly string[] {
+    return [`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${this.index}" ${this.definition}`];
+  }
+
   async up(runner: QueryRunner): Promise<void> {
     const { index, extension } = this;
     // The build waits for all earlier transactions without blocking them.
@@ -70,7 +75,7 @@ export abstract class IndexMigration extends ForwardMigration {
       if (((await runner.query(unfinished, [`"${index}"`])) as unknown[]).length > 0) {
         await runner.query(`DROP INDEX CONCURRENTLY "${index}"`);
       }
-      await runner.query(`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${index}" ${this.definition}`);
+      for (const statement of this.statements) await runner.query(statement);
     } catch (error) {
       if (extension === undefined || !EXTENSION_MISSING.test(sqlState(error))) {
         throw error;
@@ -100,11 +105,12 @@ const LIMITS = { query_timeout: 0, lock_timeout: 10_000 };
 const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout')`;
 
-/** What an index build does, and the sessions that the migration waits for; no row if there is neither. */
-const PROGRESS = `SELECT phase, (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float,
+/** The first migration of a list that is not applied yet, what an index build does, and the sessions that the migration waits for. */
+const PROGRESS = `SELECT (SELECT name FROM unnest($2::text[]) WITH ORDINALITY AS pending (name, n)
+      WHERE name NOT IN (SELECT name FROM migrations) ORDER BY n LIMIT 1) AS migration, phase, (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float,
       blocks_done / nullif(blocks_total, 0)::float, tuples_done / nullif(tuples_total, 0)::float))::int AS percent, "blockedBy"
   FROM pg_stat_activity LEFT JOIN pg_stat_progress_create_index USING (pid), pg_blocking_pids(pid) AS "blockedBy"
-  WHERE pid = $1 AND (phase IS NOT NULL OR "blockedBy" <> '{}')`;
+  WHERE pid = $1`;
 
 const logger = new Logger('Database');
 
@@ -122,7 +128,9 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     if (pending.length > 0) {
       logger.log({ msg: 'applying migrations', migrations: pending });
     }
-    timer = hasSessions(dataSource) ? setInterval(() => void logProgress(dataSource, pid), PROGRESS_INTERVAL) : undefined;
+    timer = hasSessions(dataSource)
+      ? setInterval(() => void logProgress(dataSource, pid, pending), PROGRESS_INTERVAL)
+      : undefined;
     const executor = new MigrationExecutor(dataSource, runner);
     executor.transaction = 'each';
     await executor.executePendingMigrations().catch(async (error: unknown) => {
@@ -137,6 +145,9 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
       const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
       throw new Failure(`The migration ${failed} ${outcome}. ${remedy}`, { cause: error });
     });
+    if (pending.length > 0) {
+      await storeDigests(dataSource, runner);
+    }
     for (const migration of pending) {
       logger.debug({ msg: 'migration applied', migration });
     }
@@ -159,8 +170,8 @@ async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function logProgress(dataSource: DataSource, pid: number): Promise<void> {
+async function logProgress(dataSource: DataSource, pid: number, pending: readonly string[]): Promise<void> {
   // Best effort: there may be no connection left.
-  const [progress] = await dataSource.query<object[]>(PROGRESS, [pid]).catch(() => []);
+  const [progress] = await dataSource.query<object[]>(PROGRESS, [pid, pending]).catch(() => []);
   if (progress) logger.log({ msg: 'migration in progress', ...progress });
 }

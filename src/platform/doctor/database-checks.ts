@@ -7,6 +7,7 @@ import { sessionLimits } from '../database/data-source-options.js';
 import { streamOf } from '../database/database-client.js';
 import { clusterIn, DataDirectoryError, DataDirectoryInUseError, existingPart } from '../database/embedded-database.js';
 import { originCheck } from '../database/read-replica.js';
+import { findDrift } from '../database/schema-drift.js';
 import { quotedTable } from '../lists/sources.js';
 import { reasonOf } from '../errors/describe-error.js';
 import type { Check, Finding } from './check.js';
@@ -158,7 +159,10 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
       const newer = applied.filter((name) => !known.has(name));
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
-        return { fine: true, found: `nothing to apply${others}`, next: [use] };
+        const { faults, warnings } = await findDrift(dataSource);
+        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, [use]);
+        const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
+        return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
       }
       const advice = MIGRATE_ON_START ? '; run migrate, or start the service' : '';
       const found = `pending: ${pending.join(', ')}${others}${advice}`;
@@ -172,6 +176,18 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
     `coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine, ${role}`,
     [migrations],
   );
+}
+
+/** What was found when the entities were compared with the database. */
+function driftCheck(
+  name: string,
+  severity: 'warn' | 'fail',
+  advice: string,
+  found: string[],
+  next: readonly Check[] = [],
+): Check {
+  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
+  return { name: `database.${name}`, severity, advice, run };
 }
 
 /** Space on disk for a new embedded database, in MiB. */

@@ -79,6 +79,59 @@ it('waits for a slow reader of a pipe, and drops and counts lines that are not r
   rmSync(directory, { recursive: true });
 });
 
+describe('the level of the log', () => {
+  afterEach(() => jest.useRealTimers());
+
+  it.each([
+    ['info', ['error', 'info']],
+    ['error', ['error']],
+    ['silent', []],
+    ['debug', ['error', 'info', 'debug']],
+    ['trace', ['error', 'info', 'debug', 'trace']],
+  ])('%s is at least debug for five minutes, or until it is switched back', async (level, lines) => {
+    jest.useFakeTimers();
+    const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
+    const fd = openSync(join(directory, 'log'), 'w+');
+    const configuration = { LOG_LEVEL: level, LOG_FORMAT: 'json' } as Configuration;
+    const logger = await NestLogger.create(configuration, { fd, isTTY: false } as never);
+    let read = 0;
+    const written = () => {
+      const text = readFileSync(join(directory, 'log'), 'utf8').slice(read);
+      read += text.length;
+      return text.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as { msg: string }).msg));
+    };
+    const logAll = () => {
+      for (const each of ['error', 'log', 'debug', 'verbose'] as const) {
+        logger[each]({ log: 'info', verbose: 'trace', error: 'error', debug: 'debug' }[each]);
+      }
+      return written();
+    };
+    const debugged = ['error', 'info', 'debug', ...lines.filter((line) => line === 'trace')];
+    const [on, off] = ['log level: debug for five minutes, or until the next SIGUSR2', 'log level: as configured again'];
+    expect(logAll()).toEqual(lines);
+
+    logger.toggleDebug();
+    expect(logAll()).toEqual([on, ...debugged]);
+    jest.advanceTimersByTime(299_999);
+    expect(logAll()).toEqual(debugged);
+    jest.advanceTimersByTime(1);
+    expect(logAll()).toEqual([off, ...lines]);
+
+    logger.toggleDebug();
+    jest.advanceTimersByTime(200_000);
+    logger.toggleDebug();
+    expect(logAll()).toEqual([on, off, ...lines]);
+    // The timer of the first one is gone.
+    logger.toggleDebug();
+    jest.advanceTimersByTime(200_000);
+    expect(logAll()).toEqual([on, ...debugged]);
+    jest.advanceTimersByTime(100_000);
+    expect(logAll()).toEqual([off, ...lines]);
+    closeSync(fd);
+    rmSync(directory, { recursive: true });
+  });
+});
+
 describe('a feature logs what it likes', () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
   afterAll(() => rmSync(directory, { recursive: true }));

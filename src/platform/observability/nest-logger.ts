@@ -16,8 +16,8 @@ export const AUDIT_CONTEXT = 'Audit';
 /** Contexts in which Nest logs its own start, at the level `debug` here. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
-/** Milliseconds to wait for a slow reader of the log, and between two attempts. */
-const TIMES = { reader: 1000, retry: 5 };
+/** Milliseconds to wait for a slow reader of the log, between two attempts, and for which a signal switches to the level `debug`. */
+const TIMES = { reader: 1000, retry: 5, debug: 300_000 };
 
 /** Lines that are written together at most. */
 const MOST_LINES = 100;
@@ -47,10 +47,13 @@ const LEVELS = { verbose: 'trace', debug: 'debug', log: 'info', warn: 'warn', er
 /** Writes all that Nest's logger prints through pino: one JSON object on each line, or readable text on a terminal. */
 export class NestLogger extends ConsoleLogger {
   private readonly auditLogger: Logger;
+  private readonly level: string;
+  private debugTimer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {
     // pino knows the levels that are off.
     super({ json: true, logLevels: ['verbose'] });
+    this.level = logger.level;
     this.auditLogger = logger.level === 'silent' ? logger : logger.child({}, { level: 'info' });
   }
 
@@ -76,6 +79,21 @@ export class NestLogger extends ConsoleLogger {
     const ignore = 'service,context,method,path,status,durationMs,name,quickstart,pid,hostname,timestamp,caller';
     const format = prettyFactory({ ignore, messageFormat, translateTime: 'SYS:HH:MM:ss.l', singleLine: true });
     return new NestLogger(pino(options, { write: (line) => output.write(format(line)) }));
+  }
+
+  /** Switches to the level `debug` for five minutes, or back before they are over. */
+  toggleDebug(): void {
+    const { logger, debugTimer } = this;
+    if (debugTimer) {
+      clearTimeout(debugTimer);
+      this.debugTimer = undefined;
+      this.log('log level: as configured again', 'Log');
+      logger.level = this.level;
+    } else {
+      this.debugTimer = setTimeout(() => this.toggleDebug(), TIMES.debug).unref();
+      logger.level = logger.isLevelEnabled('debug') ? this.level : 'debug';
+      this.log('log level: debug for five minutes, or until the next SIGUSR2', 'Log');
+    }
   }
 
   protected override printMessages(

@@ -1,0 +1,164 @@
+import { Logger } from '@nestjs/common';
+import { type DataSource, type EntityMetadata, type QueryRunner, Table, type TableColumn } from 'typeorm';
+import { OperatorError } from '../errors/operator-error.js';
+import { changedMigrations } from './migration-digests.js';
+
+/** How the database differs from the entities and migrations, with the SQL that fixes it. */
+export interface SchemaDrift {
+  /** What makes requests fail: a missing table or column, or a column that each insert leaves null although it may not be null. */
+  readonly faults: string[];
+  readonly warnings: string[];
+}
+
+/** A column of an entity and of its table. */
+interface Compared {
+  /** Index of the entity. */
+  readonly entity: number;
+  readonly hasTable: boolean;
+  /** In the entity; null if that does not have the column. */
+  readonly column: string | null;
+  /** In the table; null if that does not have the column. */
+  readonly name: string | null;
+  readonly type: string;
+  readonly isSameType: boolean;
+  /** Null for a column of a view and for a generated one. */
+  readonly isNullable: boolean | null;
+  /** Values of an enumeration that its type lacks. */
+  readonly lacking: readonly string[];
+}
+
+/** Columns of the entities, and others that are null after each insert, and may not be: without a default, an identity or a trigger. */
+const COMPARE = `
+  WITH declared AS (SELECT *, to_regclass("table")::oid AS relation FROM json_to_recordset($1)
+    AS declared (entity int, "table" text, partial boolean, "column" text, type text, modifier text, labels text[])),
+  present AS (SELECT attrelid, attname::text AS name, format_type(atttypid, atttypmod) AS type,
+      CASE typtype WHEN 'd' THEN typbasetype ELSE atttypid END AS base,
+      CASE typcategory WHEN 'A' THEN typelem ELSE atttypid END AS element,
+      CASE WHEN relkind IN ('r', 'p', 'f') AND attgenerated = '' THEN NOT (attnotnull OR typnotnull) END AS nullable,
+      atthasdef OR attidentity <> '' OR typdefault IS NOT NULL OR EXISTS (SELECT FROM pg_trigger
+        WHERE tgrelid = attrelid AND NOT tgisinternal AND tgtype & 7 = 7) AS filled
+    FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid JOIN pg_type ON pg_type.oid = atttypid
+    WHERE attrelid IN (SELECT relation FROM declared) AND attnum > 0 AND NOT attisdropped)
+  SELECT coalesce(entity, (SELECT min(entity) FROM declared WHERE relation = attrelid)) AS entity,
+    coalesce(relation, attrelid) IS NOT NULL AS "hasTable", "column", name, present.type, nullable AS "isNullable",
+    CASE WHEN labels IS NOT NULL THEN EXISTS (SELECT FROM pg_enum WHERE enumtypid = element)
+      ELSE base = to_regtype(declared.type)
+          AND modifier IN ('', regexp_replace(substring(present.type FROM '\\((.*)\\)'), ',0$', ''))
+        OR declared.type IN ('text', 'character varying') AND present.type IN ('text', 'character varying')
+      END IS TRUE AS "isSameType",
+    ARRAY(SELECT unnest(labels) EXCEPT SELECT enumlabel FROM pg_enum WHERE enumtypid = element) AS lacking
+  FROM declared FULL JOIN present ON attrelid = relation AND name = "column"
+  WHERE "column" IS NOT NULL
+    OR NOT nullable AND NOT filled AND NOT EXISTS (SELECT FROM declared WHERE relation = attrelid AND partial)
+  ORDER BY coalesce("column", name)`;
+
+/** Checks before the service is ready. @throws OperatorError with all faults */
+export async function checkSchema(dataSource: DataSource): Promise<void> {
+  const { faults, warnings } = await findDrift(dataSource);
+  for (const warning of warnings) new Logger('Database').warn(warning);
+  if (faults.length > 0) {
+    throw new OperatorError(`The database does not fit the entities:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
+  }
+}
+
+/** Compares the entities with the catalog, in one statement, and the migrations with their digests. */
+export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
+  const entities = dataSource.entityMetadatas.filter(({ tableType }) => !['view', 'entity-child'].includes(tableType));
+  const mappings = entities.map((metadata) => new Mapping(metadata));
+  const declared = JSON.stringify(mappings.flatMap((mapping, index) => mapping.columns(index)));
+  const compared = Map.groupBy(await dataSource.query<Compared[]>(COMPARE, [declared]), ({ entity }) => entity);
+  const drift: SchemaDrift = { faults: [], warnings: [] };
+  for (const [index, mapping] of mappings.entries()) {
+    const columns = compared.get(index) ?? [];
+    if (columns.every(({ hasTable }) => hasTable)) {
+      for (const column of columns) await mapping.compare(column, drift);
+    } else {
+      drift.faults.push(await mapping.missingTable());
+    }
+  }
+  const remedy = 'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
+  const changed = (await changedMigrations(dataSource)).map((name) => `${name} ${remedy}`);
+  // They are the likely cause.
+  (drift.faults.length > 0 ? drift.faults : drift.warnings).push(...changed);
+  return drift;
+}
+
+/** An entity and the table that it expects. */
+class Mapping {
+  private readonly table: Table;
+  private readonly path: string;
+
+  constructor(private readonly metadata: EntityMetadata) {
+    const { driver } = metadata.dataSource;
+    const names = [metadata.schema, metadata.tableName].filter((name) => name !== undefined);
+    this.table = Table.create(metadata, driver);
+    this.path = names.map((name) => driver.escape(name)).join('.');
+  }
+
+  /** What the statement takes. @param entity - index */
+  columns(entity: number): object[] {
+    const { path: table, metadata } = this;
+    return this.table.columns.map((column) => ({
+      entity,
+      table,
+      partial: !metadata.synchronize,
+      column: column.name,
+      type: `${column.type}${column.isArray ? '[]' : ''}`,
+      modifier: (/\((.*)\)/.exec(this.typeOf(column))?.[1] ?? '').replace(/,0$/, ''),
+      labels: column.enum,
+    }));
+  }
+
+  async missingTable(): Promise<string> {
+    const sql = await this.sqlOf((runner) => runner.createTable(this.table));
+    const remedy = 'Register a migration that creates it with MigrationsModule.forFeature(), or correct the search_path:';
+    return `${this.metadata.name}: the table ${this.path} does not exist. ${remedy} ${sql}`;
+  }
+
+  async compare({ column: declared, name, ...found }: Compared, { faults, warnings }: SchemaDrift): Promise<void> {
+    const column = declared === null ? undefined : this.table.findColumnByName(declared);
+    const quoted = this.metadata.dataSource.driver.escape(name ?? declared ?? '');
+    const alter = `ALTER TABLE ${this.path} ALTER COLUMN ${quoted}`;
+    const of = `${this.metadata.name}: the column ${quoted} of ${this.path}`;
+    if (!column) {
+      const fault = 'is not in the entity, and may not be null: every insert fails';
+      faults.push(`${of} ${fault}. Add it to the entity, or a migration with ${alter} DROP NOT NULL;`);
+    } else if (name === null) {
+      const added = Object.assign(column.clone(), { isPrimary: false });
+      const sql = await this.sqlOf((runner) => runner.addColumn(this.table, added));
+      const hint = column.isNullable || column.default !== undefined ? '' : ' (and a DEFAULT for rows that exist)';
+      faults.push(`${of} does not exist. Add a migration with ${sql}${hint}`);
+    } else if (!found.isSameType) {
+      const type = this.typeOf(column);
+      const sql = column.enum ? '' : `, or add a migration with ${alter} TYPE ${type} USING ${quoted}::${type};`;
+      warnings.push(`${of} is ${found.type}, and ${type} in the entity: correct its type there${sql}`);
+    } else if (found.lacking.length > 0) {
+      const values = found.lacking.map((value) => `ALTER TYPE ${found.type.replace('[]', '')} ADD VALUE '${value}';`);
+      warnings.push(`${of} lacks values of the entity. Add a migration with ${values.join(' ')}`);
+    }
+    if (column && found.isNullable === !column.isNullable) {
+      const [state, verb] = found.isNullable ? ['may be null', 'SET'] : ['may not be null', 'DROP'];
+      warnings.push(`${of} ${state}, unlike in the entity: correct it there, or add a migration with ${alter} ${verb} NOT NULL;`);
+    }
+  }
+
+  private typeOf(column: TableColumn): string {
+    return this.metadata.dataSource.driver.createFullType(column).toLowerCase();
+  }
+
+  /** The statements that TypeORM would run. */
+  private async sqlOf(change: (runner: QueryRunner) => Promise<unknown>): Promise<string> {
+    const runner = this.metadata.dataSource.createQueryRunner();
+    runner.enableSqlMemory();
+    try {
+      await change(runner);
+      return runner
+        .getMemorySql()
+        .upQueries.map(({ query }) => `${query};`)
+        .join(' ');
+    } finally {
+      runner.disableSqlMemory();
+      await runner.release();
+    }
+  }
+}
