@@ -3,6 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { problemTypes } from '../src/platform/problems/problem-types.js';
+import { preconditionFailedProblem } from '../src/platform/preconditions/precondition.js';
 import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, Section } from '../src/platform/index.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
@@ -22,6 +23,7 @@ const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   gateway: () => Promise.reject(new BadGatewayException('secret upstream')),
   upstream: () => Promise.reject(Object.assign(new Error('secret upstream'), { status: 404 })),
   refused: () => Promise.reject(Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' })),
+  precondition: () => Promise.reject(preconditionFailedProblem()),
   teapot: () => Promise.reject(new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } })),
 };
 
@@ -74,6 +76,7 @@ const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; he
     await limited.api.list();
     return limited.api.list<ProblemBody>().finally(() => limited.stop());
   },
+  'precondition-failed': () => api.call('GET', '/v1/failing/precondition'),
   'internal-error': () => api.call('GET', '/v1/failing/secret'),
   teapot: () => api.call('GET', '/v1/failing/teapot'),
   'service-unavailable': async () => {

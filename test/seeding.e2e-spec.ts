@@ -45,7 +45,8 @@ async function failureOf(provider: Type): Promise<string> {
 class FailingSeed {
   constructor(database: Database, @InjectRepository(Currency) currencies: Repository<Currency>) {
     database.onReady(async () => {
-      await currencies.insert({ code: 'EUR', digits: 2 });
+      // Once too often, whichever callback comes first.
+      for (const digits of [2, 2]) await currencies.insert({ code: 'EUR', digits });
     });
   }
 }

@@ -96,7 +96,7 @@ it('every text of the log exists', () => {
   const source = globSync('src/**/*.ts')
     .map((path) => readFileSync(path, 'utf8'))
     .join('\n');
-  const command = /^(?:docker|generate|git|kubectl|node|npm|revoke|token) /;
+  const command = /^(?:docker|generate|git|issue|kubectl|node|npm|revoke|token) /;
   const texts = missing(
     ({ text }) =>
       [...text.matchAll(/`([a-z][a-z'-]+(?: [\w'-]+)+)`/g)]
