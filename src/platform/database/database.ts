@@ -137,19 +137,23 @@ export class Database implements OnApplicationShutdown {
 
   /** Applies pending migrations, one process at a time. @returns their number */
   async migrate(): Promise<number> {
-    const { DATABASE_DIRECT_URL: url } = this.configuration;
-    const options = url === undefined ? await this.options(true) : this.optionsFor({ url });
-    return applyMigrations(options, this.shutdown.signal);
+    return applyMigrations(await this.directOptions(), this.shutdown.signal);
   }
 
   /** Compares the schema with the entities, as the start does. @throws OperatorError if the service would not start */
   async checkSchema(): Promise<void> {
-    const dataSource = await new DataSource(await this.options()).initialize();
+    const dataSource = await new DataSource(await this.directOptions()).initialize();
     try {
       await checkSchema(dataSource);
     } finally {
       await dataSource.destroy();
     }
+  }
+
+  /** Options without a pooler. Creates the embedded database if there is none. */
+  private async directOptions(): Promise<PostgresDataSourceOptions> {
+    const { DATABASE_DIRECT_URL: url } = this.configuration;
+    return url === undefined ? this.options(true) : this.optionsFor({ url });
   }
 
   /**
