@@ -120,7 +120,7 @@ export class Database implements OnApplicationShutdown {
     this.replica = configuration.DATABASE_READ_URL ? new ReadReplica(dataSource, configuration, metrics, signal) : undefined;
     metrics.watch(dataSource, this.replica);
     dataSource.setOptions(await this.options());
-    // First, because the others use the tables. Commands do without: tokens can be revoked whatever another table is like.
+    // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
     dataSource.checks.unshift(checkSchema);
     this.addCheck(() => dataSource.prepare(() => this.runCallbacks()));
     this.started = this.connectWithRetries(signal);

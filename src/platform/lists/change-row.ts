@@ -19,7 +19,7 @@ export async function updateRow<Entity extends Versioned>(
   changes: object,
   precondition: Precondition,
 ): Promise<Entity> {
-  // Whatever the client may set, TypeORM counts the versions.
+  // TypeORM counts the versions, also if a client sets one.
   const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
   const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
   const [row] = result.raw as Record<string, unknown>[];
