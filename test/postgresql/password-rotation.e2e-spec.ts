@@ -67,6 +67,8 @@ const start = (more: NodeJS.ProcessEnv = {}) =>
     AUTH_FAILURE_BURST: '1000000',
     AUTH_FAILURE_RATE: '1000000',
     LOG_LEVEL: 'debug',
+    // A busy machine may open connections slowly; a refused password fails at once.
+    DATABASE_CONNECTION_TIMEOUT: '60',
     ...more,
   });
 

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { listen } from './listen.js';
 import { postgresError } from './refusing-servers.js';
 
@@ -101,13 +102,18 @@ export class TcpProxy {
       }
       return !isShut && generation === this.generation;
     };
+    let sent = Promise.resolve();
     client.on('data', (message) => {
       isLast ||= this.terminateAfter !== undefined && message.includes(this.terminateAfter);
       if (this.trap?.isHere(message.toString('latin1'))) {
         met = this.trap;
         this.trap = undefined;
       }
-      if (passes('before')) setTimeout(() => upstream.write(message), this.delay);
+      if (passes('before')) {
+        const elapsed = delay(this.delay);
+        // In order, also when the delay ends.
+        sent = sent.then(() => elapsed).then(() => void upstream.write(message));
+      }
     });
     upstream.on('data', (answer) => {
       if (passes('after')) client.write(answer);
