@@ -1,5 +1,5 @@
 import { Logger, RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
+import { RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { OperatorError } from '../errors/operator-error.js';
@@ -9,7 +9,7 @@ import { orderFaults } from '../lists/list-options.js';
 import { deprecationFaults } from '../openapi/deprecation.js';
 import { conditionFaults } from '../openapi/describe-conditions.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { methodOf, nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
@@ -21,7 +21,7 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
   const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
   refuse([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
   for (const route of routes) {
-    const isPost = Reflect.getMetadata(METHOD_METADATA, route.handler) === RequestMethod.POST;
+    const isPost = methodOf(route) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {
       const remedy = 'add @Idempotent(), or @SafeToRetry() if a retry changes nothing.';
       new Logger('Boot').warn(`${nameOf(route)} creates a duplicate when a client retries: ${remedy}`);

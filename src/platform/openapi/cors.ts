@@ -1,10 +1,9 @@
 import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
 import { hasBody } from '../requests/request.js';
 import { isHidden } from '../routes/operation.js';
-import type { Route } from '../routes/route.js';
+import { methodOf, type Route } from '../routes/route.js';
 import { OpenApiDocument, operationsOf } from './openapi-document.js';
 
 /** Seconds; Chromium keeps the response to a preflight request no longer. */
@@ -55,8 +54,7 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
 
 function methodsOf(routes: readonly Route[]): string[] {
   const shown = routes.filter((route) => !isHidden(route));
-  const kinds = shown.map(({ handler }) => Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod);
-  const methods = new Set(kinds.map((kind) => RequestMethod[kind]));
+  const methods = new Set(shown.map((route) => RequestMethod[methodOf(route)]));
   return methods.has('ALL') ? METHODS : METHODS.filter((each) => methods.has(each === 'HEAD' ? 'GET' : each));
 }
 

@@ -1,10 +1,9 @@
 import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { Problem } from '../problems/problem.js';
 import { CONDITION } from '../preconditions/entity-tags.js';
 import { isTagged } from '../preconditions/etag.interceptor.js';
 import { preconditionFailedProblem, takesPrecondition } from '../preconditions/precondition.js';
-import { nameOf, type Route } from '../routes/route.js';
+import { methodOf, nameOf, type Route } from '../routes/route.js';
 import type { Operation } from './openapi-document.js';
 import { operationOf } from '../routes/operation.js';
 
@@ -46,8 +45,4 @@ export function conditionFaults(route: Route): string[] {
   return isUpdate && isTagged(operationOf(route)?.response) && !takesPrecondition(route)
     ? [`${nameOf(route)} sends an ETag and ignores If-Match: ${remedy}`]
     : [];
-}
-
-function methodOf({ handler }: Route): RequestMethod {
-  return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
 }

@@ -1,5 +1,4 @@
 import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
@@ -12,7 +11,7 @@ import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../bodies/re
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
-import { nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { methodOf, nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
@@ -68,7 +67,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
 /** Why an id is of no route: a handler has several paths or, with `@All()`, an id for each method. */
 function unknownId(call: string, id: string, routes: readonly Route[]): string {
   const all = routes
-    .filter(({ handler }) => Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.ALL)
+    .filter((route) => methodOf(route) === RequestMethod.ALL)
     .find((route) => id.startsWith(`${operationIdOf(route)}_`));
   const hide = 'leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.';
   const split = 'give each path, method and version a handler of its own, and each handler another name.';

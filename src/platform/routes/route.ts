@@ -1,5 +1,5 @@
-import type { ExecutionContext, INestApplicationContext, Type } from '@nestjs/common';
-import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import type { ExecutionContext, INestApplicationContext, RequestMethod, Type } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
@@ -46,6 +46,11 @@ function handlersOf(controller: Type, isOfHandler: (key: string) => boolean): Ro
 /** For messages, such as `ItemsController.listItems`. */
 export function nameOf({ controller, name }: Route): string {
   return `${controller.name}.${name}`;
+}
+
+/** The HTTP method of a route, such as `RequestMethod.GET`. */
+export function methodOf({ handler }: Pick<Route, 'handler'>): RequestMethod {
+  return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
 }
 
 /** Metadata of a route, or else of its controller class, without the classes that it extends. */
