@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { digestOf, generateToken } from '#service/platform/auth/token-format';
+import { tokenDigest, generateToken } from '#service/platform/auth/token-format';
 import { query } from '../test/support/query.ts';
 import { showProgress } from './report.ts';
 
@@ -95,7 +95,7 @@ export class Database {
     await this.client.query(
       `INSERT INTO access_tokens (id, name, digest, last_four, created_at)
        SELECT id, 'bench', decode(digest, 'hex'), last_four, now() FROM unnest($1::uuid[], $2::text[], $3::text[]) AS new (id, digest, last_four)`,
-      [tokens.map(() => v7()), tokens.map(digestOf), tokens.map((token) => token.slice(-4))],
+      [tokens.map(() => v7()), tokens.map(tokenDigest), tokens.map((token) => token.slice(-4))],
     );
     return tokens;
   }

@@ -110,17 +110,17 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   }
   app.enableShutdownHooks(signals, { useProcessExit: true });
   try {
-    const metricsPort = await take('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
+    const metricsPort = await listenOn('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
     // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is tried.
     const { API_DOCS, DATABASE_URL, HOST, PORT } = configuration;
     if (DATABASE_URL === undefined) {
-      await take('PORT', PORT, (port) => tryToListen(port, HOST));
+      await listenOn('PORT', PORT, (port) => tryToListen(port, HOST));
     }
     await app.init();
     if (app.get(Drain).hasBegun) {
       return app;
     }
-    await take('PORT', PORT, (port) => (HOST === undefined ? app.listen(port) : app.listen(port, HOST)));
+    await listenOn('PORT', PORT, (port) => (HOST === undefined ? app.listen(port) : app.listen(port, HOST)));
     app.get(MetricsServer).serveProbes(app.getHttpAdapter().getInstance());
     const origin = originOf(HOST, (app.getHttpServer().address() as AddressInfo).port);
     const logger = new Logger('Start');
@@ -168,7 +168,7 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
 const HOST_FAULTS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
 /** @throws OperatorError if the port or the address cannot be used */
-async function take<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
+async function listenOn<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);
   } catch (error) {

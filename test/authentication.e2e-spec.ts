@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { tokenDigest, generateToken } from '../src/platform/auth/token-format.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { Api, type ProblemBody } from './support/api.js';
@@ -160,7 +160,7 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
     'invalid',
   ],
   ['a token that was never issued [token-required] [challenge-invalid-token]', tokensOf(() => [generateToken()]), 'invalid'],
-  ['the digest', tokensOf(({ good }) => [digestOf(good)]), 'invalid'],
+  ['the digest', tokensOf(({ good }) => [tokenDigest(good)]), 'invalid'],
   [
     'a token that is over [challenge-invalid-token] [refusal-says-no-reason]',
     tokensOf(({ expired, revoked, rotated }) => [expired, revoked, rotated]),

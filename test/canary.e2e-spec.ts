@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { tokenDigest, generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { dataSourceOptions } from '../src/platform/database/data-source-options.js';
 import { Canaries } from './support/canaries.js';
@@ -122,7 +122,7 @@ beforeAll(async () => {
   collector.fault = undefined;
 
   const AUTH_TOKENS_FILE = join(await mkdtemp(join(testDirectory(), 'tokens-')), 'tokens');
-  const digest = digestOf(watchToken('digested token of the file'));
+  const digest = tokenDigest(watchToken('digested token of the file'));
   await writeFile(AUTH_TOKENS_FILE, `one:${credentials.inFile}\ntwo:${digest}:items:read\n`, { mode: 0o600 });
   const url = 'DATABASE_URL' in database.environment ? new URL(database.environment.DATABASE_URL) : undefined;
   if (url) url.password ||= password('the database');

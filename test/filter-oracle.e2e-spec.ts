@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { constant } from '../src/platform/lists/filter/condition.js';
 import { sourcesOf } from '../src/platform/lists/sources.js';
-import { firstOf } from '../src/platform/lists/rows.js';
+import { statementForFirst } from '../src/platform/lists/rows.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { matchesOf } from './support/cel-oracle.js';
 import { hostileFilters } from './support/hostile-filter.js';
@@ -70,7 +70,7 @@ it(
       const position = after === undefined ? after : { id: after, scope: '', value: '' };
       const { planned, recent, fenced, keyed } = sourcesOf(repository.metadata, condition ?? constant(true), position, 6);
       for (const source of [planned, recent, fenced, keyed]) {
-        const { text, values } = firstOf(repository, source);
+        const { text, values } = statementForFirst(repository, source);
         const ids = (await dataSource.query<{ id: string }[]>(text, values)).map(({ id }) => id);
         if (ids.join() !== expected.slice(0, 7).join()) {
           differences.push({ expression, after, expected, ids, sql: text });

@@ -10,7 +10,7 @@ import { StoredResponses } from '../src/platform/idempotency/stored-responses.js
 import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
 import { Item } from '../src/items/item.entity.js';
 import { itemFilter } from '../src/items/item.filter.js';
-import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, Section } from '../src/platform/index.js';
+import { Idempotent, Lists, newId, Operation, PageQueryOf, RequireScopes, ApiTag } from '../src/platform/index.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { type Answer, Api, type ItemBody } from './support/api.js';
 import { eventually, startService, TESTER } from './support/service.js';
@@ -35,7 +35,7 @@ class Labels {
 }
 
 /** A module of another team: it writes an item, saves another, and sometimes fails afterwards. */
-@Section({ title: 'Receipts', description: 'What the tests call.' })
+@ApiTag({ name: 'Receipts', description: 'What the tests call.' })
 @Controller('receipts')
 @RequireScopes('receipts')
 class ReceiptsController {

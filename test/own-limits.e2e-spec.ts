@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { tokenDigest, generateToken } from '../src/platform/auth/token-format.js';
 import { newId } from '../src/platform/ids/id.js';
 import { Api } from './support/api.js';
 import { IdentityProvider } from './support/identity-provider.js';
@@ -20,7 +20,7 @@ let tokens: AccessTokensService;
 const service = useService(async () => {
   provider = await IdentityProvider.start([await SigningKey.generate('RS256')]);
   file = join(testDirectory(), 'own-limits');
-  await writeFile(file, `plain:${plain}:limit=2\nreader:${digestOf(reader)}:limit=5:items:read\n`);
+  await writeFile(file, `plain:${plain}:limit=2\nreader:${tokenDigest(reader)}:limit=5:items:read\n`);
   return startService({ RATE_LIMIT: '3', AUTH_TOKENS_FILE: file, ...provider.environment });
 });
 
@@ -72,7 +72,7 @@ it('takes the largest limit', async () => {
 it('leaves RATE_LIMIT to JWTs, and to tokens that were issued without a limit or by an older version', async () => {
   const older = generateToken();
   const statement = 'INSERT INTO access_tokens (id, name, digest, created_at) VALUES ($1, $2, $3, now())';
-  await service.app.get(DataSource).query(statement, [newId(), 'older', Buffer.from(digestOf(older), 'hex')]);
+  await service.app.get(DataSource).query(statement, [newId(), 'older', Buffer.from(tokenDigest(older), 'hex')]);
   for (const token of [older, (await issue(null)).token, await provider.sign({ scope: 'items:read' })]) {
     expect(await use(token, 4)).toMatchObject({ admitted: 3, refused: 1, policies: policy(3) });
   }

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { problemTypes } from '../src/platform/problems/problem-types.js';
 import { preconditionFailedProblem } from '../src/platform/preconditions/precondition.js';
-import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, Section } from '../src/platform/index.js';
+import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, ApiTag } from '../src/platform/index.js';
 import { Api, type ProblemBody } from './support/api.js';
 import { Contract } from './support/contract.js';
 import { type RawAnswer, sendRaw } from './support/raw-http.js';
@@ -27,7 +27,7 @@ const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   teapot: () => Promise.reject(new Problem(teapot, 'Short and stout.', { headers: { 'X-Handle': 'here' } })),
 };
 
-@Section({ title: 'Failing', description: 'What the tests call.' })
+@ApiTag({ name: 'Failing', description: 'What the tests call.' })
 @Controller('failing')
 @RequireScopes('failing')
 class FailingController {

@@ -6,7 +6,7 @@ import type { Response } from 'express';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
-import { Idempotent, newId, Operation, RequireScopes, Section } from '../src/platform/index.js';
+import { Idempotent, newId, Operation, RequireScopes, ApiTag } from '../src/platform/index.js';
 import { wrongResponses } from '../src/platform/responses/response-check.js';
 import { type Service, startService } from './support/service.js';
 
@@ -24,7 +24,7 @@ class ShelfDto {
   @ApiProperty({ required: false }) declare note?: string;
 }
 
-@Section({ title: 'Things', description: 'What the tests call.' })
+@ApiTag({ name: 'Things', description: 'What the tests call.' })
 @Controller('things')
 @RequireScopes('things')
 class ThingsController {

@@ -1,10 +1,10 @@
 import { Body, Controller, Get, HttpStatus, Post, Query } from '@nestjs/common';
-import { Idempotent, mapPage, Operation, type Page, RequireScopes, Section } from '../platform/index.js';
+import { Idempotent, mapPage, Operation, type Page, RequireScopes, ApiTag } from '../platform/index.js';
 import { CreateItemDto, ItemDto, ItemPage, ItemsQuery } from './items.dto.js';
 import { ItemsService } from './items.service.js';
 
-@Section({
-  title: 'Items',
+@ApiTag({
+  name: 'Items',
   description: 'Named items, listed newest first. They cannot be changed or deleted.',
 })
 @Controller('items')

@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { V1PodSpec } from '@kubernetes/client-node';
-import { parseTokensFile } from '../../src/platform/auth/declared/declared-tokens.js';
-import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
+import { parseTokensFile } from '../../src/platform/auth/static/static-tokens.js';
+import { tokenDigest, generateToken } from '../../src/platform/auth/token-format.js';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import {
@@ -268,7 +268,7 @@ it.each(overlays)(
 
 it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
   const { tokens: example = '' } = tokensSecret.stringData;
-  const filled = example.replaceAll('SHA256', () => digestOf(generateToken()));
+  const filled = example.replaceAll('SHA256', () => tokenDigest(generateToken()));
   const { tokens, faults } = parseTokensFile(filled);
   const scopes = ['all', ['items:read'], ['items:read', 'items:write']];
   expect([[...tokens.values()].map((token) => token.scopes), faults]).toEqual([scopes, []]);

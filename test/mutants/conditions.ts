@@ -55,13 +55,13 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'etag-documented',
     file: 'src/platform/openapi/describe-conditions.ts',
-    search: 'isRead || takesPrecondition(route)',
+    search: 'isRead || hasPrecondition(route)',
     replace: 'isRead',
   },
   {
     guarantee: 'start-conditions',
     file: 'src/platform/openapi/describe-conditions.ts',
-    search: '!takesPrecondition(route)',
+    search: '!hasPrecondition(route)',
     replace: "route.name === ''",
   },
 ];

@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unknown-parameter',
     file: 'src/platform/http/input.guard.ts',
-    search: 'refuse(known ?',
-    replace: 'refuse(known?.size ?',
+    search: 'rejectParameters(known ?',
+    replace: 'rejectParameters(known?.size ?',
     tests: ['test/items.e2e-spec.ts'],
   },
   {

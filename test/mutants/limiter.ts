@@ -73,8 +73,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'redis-wait-limit',
     file: 'src/platform/throttling/rate-limit.storage.ts',
-    search: 'within(TIMES.away - TIMES.slow, response)',
-    replace: 'within(10 * TIMES.away, response)',
+    search: 'withTimeout(TIMES.away - TIMES.slow, response)',
+    replace: 'withTimeout(10 * TIMES.away, response)',
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },
   {

@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'guessing-locks-nobody-out',
     file: 'src/platform/auth/bearer.strategy.ts',
-    search: 'wasValid ? lookUp : () => this.budget',
+    search: 'wasValid ? verify : () => this.budget',
     replace: '() => this.budget',
   },
   {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { digestOf } from '../../src/platform/auth/token-format.js';
+import { tokenDigest } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/ids/id.js';
 import type { ProblemBody } from '../support/api.js';
 import { open, sendEndlessBody } from '../support/flood.js';
@@ -105,7 +105,7 @@ it('does not read the body of a refused request, and closes its connection a sec
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
   const { service, port } = await start({ RATE_LIMIT: '4' });
   const [reader = '', limited = ''] = await issueTokens(databaseUrlOf(database), 2);
-  await client.query(`UPDATE access_tokens SET scopes = '{items:read}' WHERE digest = decode($1, 'hex')`, [digestOf(reader)]);
+  await client.query(`UPDATE access_tokens SET scopes = '{items:read}' WHERE digest = decode($1, 'hex')`, [tokenDigest(reader)]);
   for (let count = 0; count < 4; count += 1) await service.client(limited).list({ limit: '1' });
   const requests: [status: number, line: string, token?: string | undefined, more?: string][] = [
     [401, 'POST /v1/items'],

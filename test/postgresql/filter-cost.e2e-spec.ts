@@ -5,7 +5,7 @@ import { itemFilter } from '../../src/items/item.filter.js';
 import { runStatement } from '../../src/platform/database/run-statement.js';
 import { constant } from '../../src/platform/lists/filter/condition.js';
 import { explain } from '../../src/platform/lists/find-filtered.js';
-import { firstOf } from '../../src/platform/lists/rows.js';
+import { statementForFirst } from '../../src/platform/lists/rows.js';
 import { type Source, sourcesOf, WINDOW } from '../../src/platform/lists/sources.js';
 import type { ProblemBody } from '../support/api.js';
 import { connectTo } from '../support/connect.js';
@@ -78,7 +78,7 @@ it('runs lists like this on connections that others do not use, for a moment if 
 /** Rows that a statement looked at in vain, as PostgreSQL counted them. */
 async function rowsRemoved(source: Source): Promise<number> {
   const dataSource = service.app.get(DataSource);
-  const { text, values } = firstOf(dataSource.getRepository(Item), source);
+  const { text, values } = statementForFirst(dataSource.getRepository(Item), source);
   const plan = JSON.stringify(await dataSource.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values));
   return [...plan.matchAll(/"Rows Removed by (?:Filter|Index Recheck)":(\d+)/g)].reduce(
     (sum, [, count]) => sum + Number(count),

@@ -1,6 +1,6 @@
 import { query } from '../support/query.ts';
 import { newId } from '#service/platform/ids/id';
-import { digestOf, generateToken } from '#service/platform/auth/token-format';
+import { tokenDigest, generateToken } from '#service/platform/auth/token-format';
 
 /** Tokens of clients. All have the default limit: honest requests take turns, so that none comes near it. */
 export class Tokens {
@@ -28,7 +28,7 @@ export class Tokens {
     const statement = `
       INSERT INTO access_tokens (id, name, digest, created_at)
       SELECT id, 'soak', decode(digest, 'hex'), now() FROM unnest($1::uuid[], $2::text[]) AS tokens (id, digest)`;
-    await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf)]);
+    await query(url, statement, [tokens.map(() => newId()), tokens.map(tokenDigest)]);
     return new Tokens(tokens, revocable);
   }
 

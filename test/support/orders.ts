@@ -40,7 +40,7 @@ import {
   Public,
   RequireScopes,
   SafeToRetry,
-  Section,
+  ApiTag,
   SqlMigration,
   Text,
   UseBodyParser,
@@ -119,7 +119,7 @@ const textOf = (type: string, text: string) => {
   return { description, content };
 };
 
-@Section({ title: 'Orders', description })
+@ApiTag({ name: 'Orders', description })
 @Controller('orders')
 @RequireScopes('orders')
 class OrdersController {

@@ -18,7 +18,7 @@ import {
   PageOf,
   PageQueryOf,
   RequireScopes,
-  Section,
+  ApiTag,
   SqlMigration,
   Text,
   Uuid,
@@ -122,7 +122,7 @@ class SamplePath {
   @Uuid({ description, example }) declare readonly id: string;
 }
 
-@Section({ title: 'Samples', description: 'What the tests call.' })
+@ApiTag({ name: 'Samples', description: 'What the tests call.' })
 @Controller('samples')
 @RequireScopes('samples')
 class SamplesController {

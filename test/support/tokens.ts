@@ -1,6 +1,6 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { digestOf, generateToken } from '../../src/platform/auth/token-format.js';
+import { tokenDigest, generateToken } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/ids/id.js';
 import { runCli } from './process.js';
 import { query } from './query.js';
@@ -30,6 +30,6 @@ export async function issueTokens(url: string, count: number, limit: number | nu
   const rows = 'unnest($1::uuid[], $2::text[]) AS tokens (id, digest)';
   const values = "id, 'test', decode(digest, 'hex'), now(), $3::integer";
   const statement = `INSERT INTO access_tokens (id, name, digest, created_at, rate_limit) SELECT ${values} FROM ${rows}`;
-  await query(url, statement, [tokens.map(() => newId()), tokens.map(digestOf), limit]);
+  await query(url, statement, [tokens.map(() => newId()), tokens.map(tokenDigest), limit]);
   return tokens;
 }

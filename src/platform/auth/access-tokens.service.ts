@@ -14,7 +14,7 @@ import { dateIn } from '../time/duration.js';
 import { AccessToken, endOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
-import { digestOf, generateToken } from './token-format.js';
+import { tokenDigest, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'rateLimit' | 'familyId'>>;
 
@@ -104,7 +104,7 @@ export class AccessTokensService {
 
   /** Verifies a token and records the day of its last use. */
   async verify(token: string): Promise<Verdict> {
-    const row = await this.found.load(digestOf(token));
+    const row = await this.found.load(tokenDigest(token));
     const refused = row ? endOf(row) : 'unknown';
     if (!row || refused) {
       return { refused: refused ?? 'unknown', tokenId: row?.id };
@@ -165,7 +165,7 @@ function newToken({ name, expiresAt = null, scopes = null, rateLimit = null, fam
   return { token, row: { ...stored, name, expiresAt, scopes, rateLimit, familyId } };
 }
 
-const storedDigest = (token: string) => Buffer.from(digestOf(token), 'hex');
+const storedDigest = (token: string) => Buffer.from(tokenDigest(token), 'hex');
 
 /** Details for the audit log. */
 function detailsOf(token: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes' | 'rateLimit'>) {

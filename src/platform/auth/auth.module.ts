@@ -6,14 +6,14 @@ import { AccessTokensService } from './access-tokens.service.js';
 import { Authenticator } from './authenticator.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { DeclaredTokens } from './declared/declared-tokens.js';
+import { StaticTokens } from './static/static-tokens.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import { CreateAccessTokens1767225600000 } from './migrations/1767225600000-create-access-tokens.js';
 import { AddTokenScopes1767225600005 } from './migrations/1767225600005-add-token-scopes.js';
 import { AddTokenRotation1767225600006 } from './migrations/1767225600006-add-token-rotation.js';
 import { AddTokenLimit1767225600007 } from './migrations/1767225600007-add-token-limit.js';
 
-/** Authentication with access tokens, declared tokens and JWTs. */
+/** Authentication with access tokens, static tokens and JWTs. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([AccessToken]),
@@ -24,7 +24,7 @@ import { AddTokenLimit1767225600007 } from './migrations/1767225600007-add-token
       AddTokenLimit1767225600007,
     ]),
   ],
-  providers: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
-  exports: [AccessTokensService, DeclaredTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
+  providers: [AccessTokensService, StaticTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
+  exports: [AccessTokensService, StaticTokens, JwtVerifier, BearerStrategy, BearerAuthGuard, Authenticator],
 })
 export class AuthModule {}

@@ -32,7 +32,7 @@ export class Authenticator {
     const request = Object.setPrototypeOf(handshake, this.host.httpAdapter.getInstance<Express>().request) as Request;
     let problem: Problem | undefined;
     try {
-      const principal = this.guard.admit(request, await this.strategy.verify(request));
+      const principal = this.guard.requirePrincipal(request, await this.strategy.verify(request));
       request.user = principal;
       checkScopes(principal, scopes);
       return principal;

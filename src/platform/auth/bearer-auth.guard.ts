@@ -58,11 +58,11 @@ export class BearerAuthGuard extends AuthGuard() {
       // A message has no headers. The start refuses such a handler already.
       return false;
     }
-    const verdict = this.strategy.knownVerdict(request);
+    const verdict = this.strategy.immediateVerdict(request);
     if (!verdict) {
       return super.canActivate(context) as Promise<boolean>;
     }
-    request.user = this.admit(request, verdict);
+    request.user = this.requirePrincipal(request, verdict);
     return true;
   }
 
@@ -71,11 +71,11 @@ export class BearerAuthGuard extends AuthGuard() {
     if (error) {
       throw error;
     }
-    return this.admit(context.getArgByIndex(0), user as Verdict) as User;
+    return this.requirePrincipal(context.getArgByIndex(0), user as Verdict) as User;
   }
 
   /** @throws Problem if the credential was refused */
-  admit(request: Request, verdict: Verdict): Principal {
+  requirePrincipal(request: Request, verdict: Verdict): Principal {
     if ('refused' in verdict) {
       const { refused: reason, tokenId } = verdict;
       request.refusal = { reason, tokenId, address: clientAddress(request) };

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { Configuration } from '../config/configuration.js';
 import type { AccessTokensService } from './access-tokens.service.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import type { DeclaredTokens } from './declared/declared-tokens.js';
+import type { StaticTokens } from './static/static-tokens.js';
 import type { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Verdict } from './principal.js';
 import { generateToken } from './token-format.js';
@@ -14,15 +14,15 @@ it('remembers 10,000 valid tokens, and none that nobody issued', async () => {
   let verdict: Verdict = VALID;
   const tokens = { verify: () => Promise.resolve(verdict) } as unknown as AccessTokensService;
   const configuration = Object.assign(new Configuration(), { AUTH_FAILURE_BURST: 1_000_000 });
-  const declared = { tokens: new Map() } as unknown as DeclaredTokens;
-  const strategy = new BearerStrategy(tokens, declared, {} as JwtVerifier, configuration);
+  const staticTokens = { tokens: new Map() } as unknown as StaticTokens;
+  const strategy = new BearerStrategy(tokens, staticTokens, {} as JwtVerifier, configuration);
   const requestWith = (token: string) =>
     ({ headersDistinct: { authorization: [`Bearer ${token}`] }, ip: '192.0.2.1', socket: {} }) as unknown as Request;
   const send = async (count: number) => {
     for (let sent = 0; sent < count; sent += 1) await strategy.verify(requestWith(generateToken()));
   };
   const token = generateToken();
-  const isKnown = () => strategy.knownVerdict(requestWith(token)) !== undefined;
+  const isKnown = () => strategy.immediateVerdict(requestWith(token)) !== undefined;
 
   expect(isKnown()).toBe(false);
   expect(await strategy.verify(requestWith(token))).toEqual(VALID);

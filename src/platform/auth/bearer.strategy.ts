@@ -9,11 +9,11 @@ import { Configuration } from '../config/configuration.js';
 import { traced } from '../tracing/tracing.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import { clientAddress } from '../requests/client-address.js';
-import { DeclaredTokens } from './declared/declared-tokens.js';
+import { StaticTokens } from './static/static-tokens.js';
 import { FailureBudget } from './failure-budget.js';
 import { JwtVerifier } from './jwt/jwt-verifier.js';
 import type { Principal, Verdict } from './principal.js';
-import { digestOf, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
+import { tokenDigest, isWellFormedToken, TOKEN_PREFIX } from './token-format.js';
 
 /** Three parts in base64url (RFC 7515, section 7.1). */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
@@ -29,12 +29,12 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   /** An expired entry shows that the credential was valid before. */
   private readonly accepted = new LRUCache<string, Principal>({ max: 10_000, noDeleteOnStaleGet: true, ttlResolution: 0 });
   /** Concurrent requests with one credential share one look-up. */
-  private readonly lookUps = new Map<string, Promise<Verdict>>();
+  private readonly verifications = new Map<string, Promise<Verdict>>();
   private readonly budget: FailureBudget;
 
   constructor(
     private readonly tokens: AccessTokensService,
-    private readonly declared: DeclaredTokens,
+    private readonly staticTokens: StaticTokens,
     private readonly jwt: JwtVerifier,
     private readonly configuration: Configuration,
   ) {
@@ -47,15 +47,15 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 
   /** The verdict on a request that needs no look-up; undefined for all others. */
-  knownVerdict(request: Request): Verdict | undefined {
+  immediateVerdict(request: Request): Verdict | undefined {
     const credential = credentialOf(request);
     if (credential === undefined) {
       return { refused: 'missing' };
     }
-    const digest = digestOf(credential);
-    const declared = this.declared.tokens.get(digest);
+    const digest = tokenDigest(credential);
+    const staticToken = this.staticTokens.tokens.get(digest);
     // The file may contain the digest of any text, also of one that is easy to guess.
-    const principal = declared && isWellFormedToken(credential) ? declared : this.accepted.get(digest);
+    const principal = staticToken && isWellFormedToken(credential) ? staticToken : this.accepted.get(digest);
     if (principal) {
       return { principal };
     }
@@ -74,22 +74,23 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
 
   /** Called by Passport with a credential that needs a look-up. @throws the database's error if it is unavailable */
   validate({ request }: { readonly request: Request }, credential: string): Promise<Verdict> {
-    const digest = digestOf(credential);
+    const digest = tokenDigest(credential);
     const address = clientAddress(request);
-    const lookUp = () => this.lookUp(credential, digest);
+    const verify = () => this.verifyCredential(credential, digest);
     const wasValid = this.accepted.peek(digest, { allowStale: true }) !== undefined;
-    const run = wasValid ? lookUp : () => this.budget.run(address, lookUp);
+    const run = wasValid ? verify : () => this.budget.run(address, verify);
     // A refusal by the budget of one address does not concern others.
     const shared = wasValid ? digest : `${digest} ${address}`;
-    return this.lookUps.getOrInsertComputed(shared, () => traced('authenticate', run).finally(() => this.lookUps.delete(shared)));
+    const end = () => this.verifications.delete(shared);
+    return this.verifications.getOrInsertComputed(shared, () => traced('authenticate', run).finally(end));
   }
 
   /** The same without Passport. @throws the database's error if it is unavailable */
   async verify(request: Request): Promise<Verdict> {
-    return this.knownVerdict(request) ?? this.validate({ request }, credentialOf(request) ?? '');
+    return this.immediateVerdict(request) ?? this.validate({ request }, credentialOf(request) ?? '');
   }
 
-  private async lookUp(credential: string, digest: string): Promise<Verdict> {
+  private async verifyCredential(credential: string, digest: string): Promise<Verdict> {
     const verifier = credential.startsWith(TOKEN_PREFIX) ? this.tokens : this.jwt;
     // The entry's lifetime starts before the look-up, whose result may already be that old.
     const asked = Date.now();

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { digestOf, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
+import { tokenDigest, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
 
 describe('a token', () => {
   it('consists of a prefix, 30 random characters and a checksum of 6 characters [token-format]', () => {
@@ -65,5 +65,5 @@ describe('the name of a token', () => {
 
 it('a digest is SHA-256 in hexadecimal, as stored ones are', () => {
   const digest = '936a185caaa266bb9cbe981e9e05cb78cd732b0b3280eb944412bb6f8f8f07af';
-  expect(digestOf('helloworld')).toBe(digest);
+  expect(tokenDigest('helloworld')).toBe(digest);
 });

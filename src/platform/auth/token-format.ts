@@ -24,7 +24,7 @@ export function isWellFormedToken(text: string): boolean {
  * SHA-256 of a credential in hexadecimal, which is stored instead of it. A token has enough entropy to need neither salt nor a slow
  * hash.
  */
-export function digestOf(credential: string): string {
+export function tokenDigest(credential: string): string {
   return hash('sha256', credential);
 }
 

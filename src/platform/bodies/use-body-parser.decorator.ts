@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata, UsePipes } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import { metadataOf, parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { metadataOf, parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { ItemsPipe } from '../validation/items.pipe.js';
 import { rulesOf } from '../validation/rule.js';
 import { type BodyParser, type BodyParserOptions, type BodyRules, rulesFor } from './read-body.js';
@@ -31,7 +31,7 @@ export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): Bo
 
 /** How a route takes a body that is declared or has files. */
 export function bodyRulesOf(route: Route): BodyRules | undefined {
-  const takesFiles = takes(RouteParamtypes.FILE, route) || takes(RouteParamtypes.FILES, route);
+  const takesFiles = hasParameter(RouteParamtypes.FILE, route) || hasParameter(RouteParamtypes.FILES, route);
   return declaredBodyOf(route) ?? (takesFiles ? rulesFor('multipart') : undefined);
 }
 

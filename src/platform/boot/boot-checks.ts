@@ -9,7 +9,7 @@ import { orderFaults } from '../lists/list-options.js';
 import { deprecationFaults } from '../openapi/deprecation.js';
 import { conditionFaults } from '../openapi/describe-conditions.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { methodOf, nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { methodOf, nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
@@ -19,7 +19,7 @@ const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, Rout
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
 export function checkModules(routes: readonly Route[], messageHandlers: readonly Route[]): void {
   const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
-  refuse([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
+  throwFaults([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
   for (const route of routes) {
     const isPost = methodOf(route) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {
@@ -33,10 +33,10 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
 export function checkPaths(document: OpenAPIObject): void {
   const calls = operationsOf(document).map(({ call }) => call);
   const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(({ length }) => length > 1);
-  refuse(alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`));
+  throwFaults(alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`));
 }
 
-function refuse(faults: readonly string[]): void {
+function throwFaults(faults: readonly string[]): void {
   if (faults.length > 0) {
     throw new OperatorError(
       `The application does not start until this is fixed:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
@@ -47,7 +47,7 @@ function refuse(faults: readonly string[]): void {
 /** Rejects handlers that send the response themselves: if one forgets to, the request never ends. */
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
-  return takes(RouteParamtypes.RESPONSE, route) && !passesOn
+  return hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn
     ? [`${nameOf(route)} sends its own response: return the body, and set headers with @Res({ passthrough: true }).`]
     : [];
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { type AbstractHttpAdapter, HttpAdapterHost } from '@nestjs/core';
 import { ThrottlerStorage } from '@nestjs/throttler';
-import { DeclaredTokens } from '../auth/declared/declared-tokens.js';
+import { StaticTokens } from '../auth/static/static-tokens.js';
 import { JwtVerifier } from '../auth/jwt/jwt-verifier.js';
 import { Database } from '../database/database.js';
 import { StoredResponses } from '../idempotency/stored-responses.js';
@@ -13,7 +13,7 @@ import { Tracing } from '../tracing/tracing.js';
 export class Startup implements OnApplicationBootstrap {
   constructor(
     private readonly tracing: Tracing,
-    private readonly tokens: DeclaredTokens,
+    private readonly tokens: StaticTokens,
     private readonly jwt: JwtVerifier,
     private readonly database: Database,
     private readonly storedResponses: StoredResponses,

@@ -38,10 +38,10 @@ export class Bulkhead {
     return this.running < this.limits.total;
   }
 
-  /** @param refuse - makes the error after too long a wait */
-  async run<T>(key: string, task: () => Promise<T>, refuse: () => Error): Promise<T> {
+  /** @param makeError - makes the error after too long a wait */
+  async run<T>(key: string, task: () => Promise<T>, makeError: () => Error): Promise<T> {
     const tasks = this.queues.getOrInsertComputed(key, () => ({ key, running: 0, waiting: new Set() }));
-    await this.turn(tasks, refuse);
+    await this.turn(tasks, makeError);
     try {
       return await task();
     } finally {
@@ -51,22 +51,22 @@ export class Bulkhead {
     }
   }
 
-  private async turn(tasks: Tasks, refuse: () => Error): Promise<void> {
-    if (tasks.waiting.size === 0 && this.takeSlot(tasks)) {
+  private async turn(tasks: Tasks, makeError: () => Error): Promise<void> {
+    if (tasks.waiting.size === 0 && this.acquireSlot(tasks)) {
       return;
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       tasks.waiting.delete(resolve);
       this.startNext(tasks);
-      reject(refuse());
+      reject(makeError());
     }, this.limits.wait);
     tasks.waiting.add(resolve);
     await promise.finally(() => clearTimeout(timer));
   }
 
   /** Counts a task as running, if a slot is free. */
-  private takeSlot(tasks: Tasks): boolean {
+  private acquireSlot(tasks: Tasks): boolean {
     const isFree = this.isFree && tasks.running < this.limits.perKey;
     if (isFree) {
       this.running += 1;
@@ -86,7 +86,7 @@ export class Bulkhead {
     const turns = this.ranked();
     for (const tasks of turns) {
       const [start] = tasks.waiting;
-      if (start && this.takeSlot(tasks)) {
+      if (start && this.acquireSlot(tasks)) {
         tasks.waiting.delete(start);
         // To the end.
         turns.delete(tasks);

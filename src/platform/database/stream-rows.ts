@@ -26,7 +26,7 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
   const stream = async (query: string, values?: unknown[], onEnd?: () => unknown, onError?: (error: Error) => unknown) => {
     const isOwn = !runner.isTransactionActive;
     if (isOwn) {
-      take(runner);
+      reserve(runner);
     }
     const cursor = `stream_${(count += 1)}`;
     const end = async (failure: unknown) => {
@@ -51,7 +51,7 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
 }
 
 /** @throws Problem 503 if too few connections would be left to other requests */
-function take(runner: QueryRunner): void {
+function reserve(runner: QueryRunner): void {
   const { dataSource } = runner;
   if (streaming.has(runner)) {
     throw new Error('The query runner streams already: use another one, or a transaction around both.');

@@ -4,7 +4,7 @@ import type { Configuration } from '../config/configuration.js';
 import { misspelledVariables, readConfiguration } from '../config/read-configuration.js';
 import { Database } from '../database/database.js';
 import { reasonOf } from '../errors/describe-error.js';
-import { within } from '../time/duration.js';
+import { withTimeout } from '../time/duration.js';
 import type { Check, Finding } from './check.js';
 import { databaseChecks } from './database-checks.js';
 import { serviceChecks } from './service-checks.js';
@@ -58,7 +58,7 @@ export async function diagnose(createContext: CreateContext, environmentOf: () =
 async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
     const { name, advice, severity = 'fail' } = check;
-    const run = within(10_000, (async () => check.run())());
+    const run = withTimeout(10_000, (async () => check.run())());
     const { fine, found, next = [] } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
     // Control characters could change the terminal.
     const text = found.replaceAll(/[^\P{C}\n]/gu, '\u{fffd}');

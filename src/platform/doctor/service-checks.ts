@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readTokensFile, FILE_REMEDY } from '../auth/declared/declared-tokens.js';
+import { readTokensFile, FILE_REMEDY } from '../auth/static/static-tokens.js';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
 import { parseRedisUrl } from '../config/redis-url.js';

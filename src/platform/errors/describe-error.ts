@@ -18,15 +18,15 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     return { type: typeof error, message: isObject ? Object.prototype.toString.call(error) : hideCredentials(String(error)) };
   }
   const { name, message, stack, cause } = error;
-  const within = [...above, error];
-  const errors = error instanceof AggregateError ? error.errors.filter((each) => !within.includes(each)) : [];
+  const enclosing = [...above, error];
+  const errors = error instanceof AggregateError ? error.errors.filter((each) => !enclosing.includes(each)) : [];
   return {
     type: name,
     message: withoutSecrets(message),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
     ...(stack !== undefined && { stack: withoutSecrets(stack) }),
-    ...(cause !== undefined && !within.includes(cause) && { cause: describeError(cause, within) }),
-    ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, within)) }),
+    ...(cause !== undefined && !enclosing.includes(cause) && { cause: describeError(cause, enclosing) }),
+    ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, enclosing)) }),
   };
 }
 

@@ -4,7 +4,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
 import { closeUnread } from './unreadable-requests.js';
-import { refuseUnknown } from './late-routes.controller.js';
+import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { requestIdOf, runWithRequest } from '../requests/request.js';
@@ -59,7 +59,7 @@ export function configureExpress(
   express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
   // `set` has no effect on these once the router has middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
-  const setNotFoundHandler = () => express.use(refuseUnknown);
+  const setNotFoundHandler = () => express.use(rejectUnknown);
   Object.assign(adapter, { registerParserMiddleware: () => undefined, setNotFoundHandler, beforeClose });
 }
 

@@ -105,7 +105,7 @@ export class HttpServer {
     server.prependListener('request', normalizeTarget);
     server.on('clientError', unreadable.handle);
     server.on('connect', (_request, socket: Socket) => {
-      unreadable.refuse(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+      unreadable.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
     });
   }
 

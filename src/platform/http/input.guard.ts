@@ -3,7 +3,7 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { HIDDEN } from '../routes/operation.js';
-import { parametersOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
@@ -35,12 +35,12 @@ export class InputGuard implements CanActivate {
     if (start >= 0) {
       const query = parseQuery(request.url.slice(start + 1));
       const { queryNames: known } = plan;
-      refuse(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
+      rejectParameters(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
       // Express would parse it again on each access.
       Object.defineProperty(request, 'query', { value: query });
     }
     if (plan.declared || hasBody(request)) {
-      await takeBody(request, plan);
+      await prepareBody(request, plan);
     }
     return true;
   }
@@ -56,14 +56,14 @@ function planOf(controller: Type, handler: Route['handler']) {
   return {
     /** The query parameters that it names; undefined if a class with its own rules, or a wrapper, takes them. */
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set(names),
-    takesBody: isWrapped || takes(RouteParamtypes.BODY, route),
+    takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
 }
 
 /** Reads the body, or leaves multipart to an interceptor. */
-async function takeBody(request: Request, { declared, isArray, takesBody }: ReturnType<typeof planOf>): Promise<void> {
+async function prepareBody(request: Request, { declared, isArray, takesBody }: ReturnType<typeof planOf>): Promise<void> {
   const { 'content-type': mediaType = '' } = request.headers;
   if (declared) {
     checkMediaType(request, declared);
@@ -80,16 +80,16 @@ async function takeBody(request: Request, { declared, isArray, takesBody }: Retu
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */
 function parseQuery(text: string): ParsedUrlQuery {
   const pairs = text.split('&').filter((pair) => pair !== '');
-  refuse(pairs.length > MAX_PARAMETERS ? [''] : [], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
+  rejectParameters(pairs.length > MAX_PARAMETERS ? [''] : [], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
   const malformed = pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
-  refuse(malformed, 'encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
+  rejectParameters(malformed, 'encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
   const query = parse(text, '&', '=', { maxKeys: 0 });
   const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
-  refuse(repeated, 'repeated', 'is given more than once: keep one');
+  rejectParameters(repeated, 'repeated', 'is given more than once: keep one');
   return query;
 }
 
-function refuse(parameters: readonly string[], code: FaultCode, detail: string): void {
+function rejectParameters(parameters: readonly string[], code: FaultCode, detail: string): void {
   if (parameters.length > 0) {
     throw invalidRequest(parameters.map((parameter) => ({ parameter, code, detail })));
   }

@@ -9,7 +9,7 @@ import { Problem } from '../problems/problem.js';
 
 /**
  * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the
- * controllers, and to {@link refuseUnknown}: without a token, clients cannot find out which paths exist.
+ * controllers, and to {@link rejectUnknown}: without a token, clients cannot find out which paths exist.
  */
 @RequireScopes()
 @Hidden()
@@ -29,7 +29,7 @@ interface Layer {
 }
 
 /** Last middleware, for requests that match no route. @throws Problem 405 with the methods of the path, or 404 */
-export function refuseUnknown({ app, method, path }: Request): never {
+export function rejectUnknown({ app, method, path }: Request): never {
   const layers = (app as Express).router.stack as unknown as Layer[];
   // A route with this method has passed the request on: it is middleware.
   const others = layers.filter(({ route }) => route && !route.methods[method.toLowerCase()]).filter((layer) => layer.match(path));

@@ -19,7 +19,7 @@ const UNREADABLE: Readonly<Record<string, ProblemType>> = {
 /** Sends problems for what Node cannot read as a request, before any middleware. */
 export class UnreadableRequests {
   private readonly logger = new Logger('HttpServer');
-  private readonly refused;
+  private readonly rejections;
 
   /**
    * @param pendingOf - the responses of a connection that are not complete
@@ -30,7 +30,7 @@ export class UnreadableRequests {
     private readonly prefix: string,
     metrics: Metrics,
   ) {
-    this.refused = metrics.counter({
+    this.rejections = metrics.counter({
       name: 'items_http_unreadable_requests_total',
       help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
       labels: { status: ['400', '408', '431'] },
@@ -47,12 +47,12 @@ export class UnreadableRequests {
       // The client has gone.
       socket.destroy();
     } else {
-      this.refuse(socket, type, type.example ?? type.title);
+      this.reject(socket, type, type.example ?? type.title);
     }
   };
 
   /** Sends a problem, and closes the connection. */
-  refuse(socket: Socket, type: ProblemType, detail: string): void {
+  reject(socket: Socket, type: ProblemType, detail: string): void {
     // It follows a request whose response is still pending or partly sent.
     const isUnexpected = [...(this.pendingOf(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
     if (!socket.writable || isUnexpected) {
@@ -61,7 +61,7 @@ export class UnreadableRequests {
     }
     const { status } = type;
     const requestId = randomUUID();
-    this.refused.inc({ status: String(status) });
+    this.rejections.inc({ status: String(status) });
     this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
     const body = problemJson(new Problem(type, detail), '/', requestId, this.prefix);
     const head = [

@@ -35,7 +35,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private async runOnce(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
-    const identity = { ownerId: request.user?.familyId ?? '', key, digest: digestOf(request) };
+    const identity = { ownerId: request.user?.familyId ?? '', key, digest: requestDigest(request) };
     const { status, body, isReplay } = await this.responses.once(identity, async () => {
       const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
       return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
@@ -62,7 +62,7 @@ function keyOf(request: Request): string | undefined {
 }
 
 /** SHA-256 that identifies a request. Property order is ignored, because clients may serialize the same JSON differently. */
-function digestOf({ method, originalUrl, body }: Request): Buffer {
+function requestDigest({ method, originalUrl, body }: Request): Buffer {
   const canonical = Buffer.isBuffer(body) ? body.toString('latin1') : JSON.stringify(body, sortProperties);
   return hash('sha256', `${method} ${originalUrl}\n${canonical}`, 'buffer');
 }

@@ -8,7 +8,7 @@ import { databaseBusy } from '../database/database-problem.js';
 import { Problem } from '../problems/problem.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Metrics } from '../observability/metrics.js';
-import { within } from '../time/duration.js';
+import { withTimeout } from '../time/duration.js';
 import { StoredResponse } from './stored-response.entity.js';
 
 type KeyedRequest = Pick<StoredResponse, 'ownerId' | 'key' | 'digest'>;
@@ -87,7 +87,7 @@ export class StoredResponses implements OnApplicationShutdown {
     const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
       const settled = Promise.allSettled([other]);
-      await within(Math.max(0, deadline - performance.now()), settled).catch(() => Promise.reject(databaseBusy()));
+      await withTimeout(Math.max(0, deadline - performance.now()), settled).catch(() => Promise.reject(databaseBusy()));
     }
     const outcome = this.runUnlessTaken(request, handle).finally(() => this.running.delete(name));
     this.running.set(name, outcome);

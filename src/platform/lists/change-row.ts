@@ -23,7 +23,7 @@ export async function updateRow<Entity extends Versioned>(
   const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
   const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
   const [row] = result.raw as Record<string, unknown>[];
-  return row ? (entityOf(repository.metadata, row) as Entity) : refuse(repository, id, precondition);
+  return row ? (entityOf(repository.metadata, row) as Entity) : rejectChange(repository, id, precondition);
 }
 
 /** Deletes a row in one statement, which compares its version. */
@@ -34,7 +34,7 @@ export async function removeRow<Entity extends Versioned>(
 ): Promise<void> {
   const { affected } = await repository.delete(rowWith(repository, id, precondition));
   if (affected === 0) {
-    await refuse(repository, id, precondition);
+    await rejectChange(repository, id, precondition);
   }
 }
 
@@ -70,7 +70,7 @@ function entityOf(metadata: EntityMetadata, row: Record<string, unknown>): Objec
 }
 
 /** The problem of a change that found no row. `If-Match` demands one that exists; `If-None-Match` may demand that there is none. */
-async function refuse<Entity extends Versioned>(
+async function rejectChange<Entity extends Versioned>(
   repository: Repository<Entity>,
   id: string,
   { ifMatch, ifNoneMatch }: Precondition,

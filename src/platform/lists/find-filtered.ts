@@ -2,7 +2,7 @@ import { QUICK } from '../database/reader.js';
 import type { Send, Statement } from '../database/database-client.js';
 import type { ListRead } from './list-read.js';
 import type { AccessPath, ListReads } from './list-reads.js';
-import { firstOf } from './rows.js';
+import { statementForFirst } from './rows.js';
 import type { Sources } from './sources.js';
 
 /**
@@ -19,7 +19,7 @@ export async function findFiltered<Entity extends { id: string }>(
 ): Promise<unknown[][]> {
   const { repository, name } = list;
   const { limit } = sources.planned;
-  const statementFor = (path: AccessPath | undefined) => firstOf(repository, sources[path?.first ?? 'planned']);
+  const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   const wasQuick = known?.isQuick;
   let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
@@ -48,7 +48,7 @@ export async function findFiltered<Entity extends { id: string }>(
       }
       path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
       if (path.isIndexed) {
-        return send(firstOf(repository, sources.keyed));
+        return send(statementForFirst(repository, sources.keyed));
       }
       reads.paths.set(name, { first: 'planned', isQuick: false });
       return send(statementFor(undefined));

@@ -51,7 +51,7 @@ export class ListTurns {
 
   /** Runs what has its turn in one of the queues. @throws Problem 503 if it waited too long for that */
   run<T>(queue: 'quick' | 'slow' | 'slowPages', token: string, task: () => Promise<T>): Promise<T> {
-    return this[queue].run(token, task, this.refuse);
+    return this[queue].run(token, task, this.busyProblem);
   }
 
   /** Whether a new filter of a token may be tried where it should be quick. */
@@ -59,7 +59,7 @@ export class ListTurns {
     return this.budget.hasTime(token) && this.slow.pendingOf(token) < MOST_SLOW_OF_TOKEN;
   }
 
-  private readonly refuse = (): Problem => {
+  private readonly busyProblem = (): Problem => {
     this.rejections.inc({});
     return databaseBusy();
   };

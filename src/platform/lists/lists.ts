@@ -17,7 +17,7 @@ import { ListReads } from './list-reads.js';
 import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
-import { firstOf, type Found, pageOf, statementsOf } from './rows.js';
+import { statementForFirst, type Found, pageOf, statementsOf } from './rows.js';
 import { sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds, changes and removes their rows. */
@@ -118,7 +118,7 @@ export class Lists {
     const list: ListRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
-      : await this.reads.page(list, scope === ALL_ROWS, (send) => send(firstOf(repository, sources.planned)));
+      : await this.reads.page(list, scope === ALL_ROWS, (send) => send(statementForFirst(repository, sources.planned)));
     return pageOf(repository, found, sources.planned);
   }
 }

@@ -20,7 +20,7 @@ export interface Found<Entity> {
   readonly last?: Omit<Position, 'scope'>;
 }
 
-/** Makes a page of the rows of {@link firstOf}. */
+/** Makes a page of the rows of {@link statementForFirst}. */
 export async function pageOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
   found: readonly unknown[][],
@@ -38,7 +38,7 @@ export async function pageOf<Entity extends { id: string }>(
 }
 
 /** The statement for the first rows of a source: all columns, or only the key if TypeORM reads the rows, and the sort value. */
-export function firstOf<Entity extends { id: string }>(
+export function statementForFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
   { from, values, limit, sorting: { clause, value }, isFiltered }: Source,
 ): Statement {
@@ -66,11 +66,11 @@ async function findInOrder<Entity extends { id: string }>(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-const known = new WeakMap<EntityMetadata, RowStatements | undefined>();
+const statementsByEntity = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
 /** Undefined for entities that need more of TypeORM than reading and writing columns, such as relations, listeners or transformers. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
-  return known.getOrInsertComputed(metadata, () => (isPlain(metadata) ? rowStatements(metadata) : undefined));
+  return statementsByEntity.getOrInsertComputed(metadata, () => (isPlain(metadata) ? rowStatements(metadata) : undefined));
 }
 
 function isPlain(metadata: EntityMetadata): boolean {

@@ -7,7 +7,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import express, { type RequestHandler } from 'express';
 import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
-import { within } from '../time/duration.js';
+import { withTimeout } from '../time/duration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './nest-logger.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
@@ -32,7 +32,7 @@ export class MetricsServer implements OnApplicationShutdown {
     const warn = warnOnceAMinute(new Logger('Metrics'));
     this.app.get('/metrics', async (_request, response) => {
       const texts = registry.getMetricsAsArray().map(({ name }) =>
-        within(COLLECTION_TIMEOUT, registry.getSingleMetricAsString(name)).catch((error: unknown) => {
+        withTimeout(COLLECTION_TIMEOUT, registry.getSingleMetricAsString(name)).catch((error: unknown) => {
           notRead.inc();
           warn(`metric ${name} not read`, error);
           return '';

@@ -10,7 +10,7 @@ import { collectRules, type rulesOf } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, documentRules } from './documented-properties.js';
 import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
-import { operationIdOf, sectionsOf } from '../routes/operation.js';
+import { operationIdOf, tagsOf } from '../routes/operation.js';
 import { headers, platformSchemas } from './platform-components.js';
 
 /** The console shows the first section of the Markdown `description` above the operations, the others below them. */
@@ -28,7 +28,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
     .addServer(app.get(Configuration).PUBLIC_URL ?? '/')
     .addSecurity(BEARER, { type: 'http', scheme: 'bearer' })
     .addSecurityRequirements(BEARER);
-  sectionsOf(routes).forEach((section) => builder.addTag(section.title, section.description));
+  tagsOf(routes).forEach(({ name, description }) => builder.addTag(name, description));
   const base = builder.build();
   // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
   Object.assign(base.info, info);
@@ -87,7 +87,7 @@ function completeBodies(document: OpenAPIObject): void {
 /** @param above - schemas that contain this one, to stop at recursive classes */
 function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
   const schema = resolveSchema(reference, schemas);
-  const within = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
+  const partExample = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
   if (above.includes(schema)) {
     return undefined;
   }
@@ -95,10 +95,10 @@ function exampleOf(reference: Schema | undefined, schemas: Schemas, above: reado
     return schema.example;
   }
   if ('allOf' in schema) {
-    return Object.assign({}, ...(schema.allOf ?? []).map(within)) as object;
+    return Object.assign({}, ...(schema.allOf ?? []).map(partExample)) as object;
   }
   if ('properties' in schema) {
-    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, within(property)]));
+    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, partExample(property)]));
   }
-  return schema.items && [within(schema.items)].filter((example) => example !== undefined);
+  return schema.items && [partExample(schema.items)].filter((example) => example !== undefined);
 }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { ExecutionContext, INestApplicationContext } from '@nestjs/common';
 import { ApplicationConfig } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { isDeclaredToken } from '../auth/declared/declared-tokens.js';
+import { isStaticToken } from '../auth/static/static-tokens.js';
 import type { Principal } from '../auth/principal.js';
 import { Configuration } from '../config/configuration.js';
 import { pathPrefixOf } from '../config/origins.js';
@@ -144,5 +144,5 @@ function callerOf(user: Principal | undefined): (typeof CALLERS)[number] {
   if (user?.subject !== undefined) {
     return 'jwt';
   }
-  return user ? (isDeclaredToken(user) ? 'declared' : 'token') : 'none';
+  return user ? (isStaticToken(user) ? 'declared' : 'token') : 'none';
 }

@@ -2,7 +2,7 @@ import { RequestMethod } from '@nestjs/common';
 import type { Problem } from '../problems/problem.js';
 import { CONDITION } from '../preconditions/entity-tags.js';
 import { isTagged } from '../preconditions/etag.interceptor.js';
-import { preconditionFailedProblem, takesPrecondition } from '../preconditions/precondition.js';
+import { preconditionFailedProblem, hasPrecondition } from '../preconditions/precondition.js';
 import { methodOf, nameOf, type Route } from '../routes/route.js';
 import type { Operation } from './openapi-document.js';
 import { operationOf } from '../routes/operation.js';
@@ -30,7 +30,7 @@ export function describeConditions(operation: Operation, route: Route): Problem[
   if (isRead) {
     operation.responses['304'] = { description: 'Not Modified', headers: { ETag: ETAG } };
   }
-  const isConditional = isRead || takesPrecondition(route);
+  const isConditional = isRead || hasPrecondition(route);
   const names = [isConditional ? (['If-Match'] as const) : [], isRead ? (['If-None-Match'] as const) : []].flat();
   const schema = { type: 'string' as const, pattern: CONDITION.source };
   const headers = names.map((name) => ({ name, in: 'header' as const, required: false, description: PURPOSES[name], schema }));
@@ -42,7 +42,7 @@ export function describeConditions(operation: Operation, route: Route): Problem[
 export function conditionFaults(route: Route): string[] {
   const isUpdate = [RequestMethod.PATCH, RequestMethod.PUT].includes(methodOf(route));
   const remedy = 'take it with @IfMatch(), and pass it to lists.update().';
-  return isUpdate && isTagged(operationOf(route)?.response) && !takesPrecondition(route)
+  return isUpdate && isTagged(operationOf(route)?.response) && !hasPrecondition(route)
     ? [`${nameOf(route)} sends an ETag and ignores If-Match: ${remedy}`]
     : [];
 }

@@ -11,7 +11,7 @@ import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../bodies/re
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
-import { methodOf, nameOf, type Route, RouteParamtypes, takes } from '../routes/route.js';
+import { methodOf, nameOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
@@ -102,7 +102,7 @@ function describeBody(operation: Operation, rules: BodyRules | undefined): void 
 function problemsOf(operation: Operation, path: string, route: Route, rules: BodyRules | undefined, schemas: Schemas): Problem[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
-  const takesBody = rules !== undefined || takes(RouteParamtypes.BODY, route);
+  const takesBody = rules !== undefined || hasParameter(RouteParamtypes.BODY, route);
   const hasFilter = operation.parameters?.some((each) => 'name' in each && each.name === 'filter');
   // A route without `@Operation` cannot declare the database's problems.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };

@@ -42,7 +42,7 @@ export function preconditionOf(request: Request): Precondition {
 
 const CONDITIONAL = 'conditional';
 
-const takePrecondition = createParamDecorator((_data: undefined, context: ExecutionContext) =>
+const InjectedPrecondition = createParamDecorator((_data: undefined, context: ExecutionContext) =>
   preconditionOf(context.switchToHttp().getRequest<Request>()),
 );
 
@@ -52,11 +52,11 @@ const takePrecondition = createParamDecorator((_data: undefined, context: Execut
  */
 export function IfMatch(): ParameterDecorator {
   return (target, name, index) => {
-    takePrecondition()(target, name, index);
+    InjectedPrecondition()(target, name, index);
     Reflect.defineMetadata(CONDITIONAL, true, target.constructor, name ?? '');
   };
 }
 
-export function takesPrecondition({ controller, name }: Pick<Route, 'controller' | 'name'>): boolean {
+export function hasPrecondition({ controller, name }: Pick<Route, 'controller' | 'name'>): boolean {
   return Reflect.hasMetadata(CONDITIONAL, controller, name);
 }

@@ -23,7 +23,7 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
     const validate = validators.get(schema) ?? (await compile(schema, document));
     const isValid = isFile(body) || validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
     if (!success || !isValid) {
-      const faults = success ? new Set(validate.errors?.map(describe)) : ['Its status is not documented.'];
+      const faults = success ? new Set(validate.errors?.map(describeMismatch)) : ['Its status is not documented.'];
       const message = [`${controller.name}.${handler.name} responds ${status}, not as documented:`, ...faults].join('\n- ');
       wrongResponses.add(message);
       throw new Error(message);
@@ -47,7 +47,7 @@ function closed(document: OpenApiDocument): Schemas {
   return Object.fromEntries(schemas.map(([name, schema]) => [name, { additionalProperties: false, ...schema }]));
 }
 
-function describe({ instancePath, keyword, params, message }: ErrorObject): string {
+function describeMismatch({ instancePath, keyword, params, message }: ErrorObject): string {
   const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*');
   return keyword === 'additionalProperties'
     ? `${pointer}/${String(params['additionalProperty'])} is not documented. Document it with @ApiProperty(), or leave it out.`

@@ -34,15 +34,15 @@ export class ResponseInterceptor implements NestInterceptor {
 /** Copies the properties that any of the schemas documents. Objects with arbitrary properties are not copied. */
 export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): Copy {
   // Compiled at first use, because a class may contain itself.
-  const within = (found: readonly Schema[]): Copy => {
+  const copyOf = (found: readonly Schema[]): Copy => {
     let copy: Copy | undefined;
     return (value) => (copy ??= whitelistOf(found, schemas))(value);
   };
   const parts = alternatives.flatMap((schema) => partsOf(schema, schemas));
   const keepsAll = parts.some(isOpen);
-  const copyElement = within(parts.flatMap(({ items = [] }) => items));
+  const copyElement = copyOf(parts.flatMap(({ items = [] }) => items));
   const names = new Set(parts.flatMap(({ properties = {} }) => Object.keys(properties)));
-  const properties = [...names].map((name) => [name, within(parts.flatMap((part) => part.properties?.[name] ?? []))] as const);
+  const properties = [...names].map((name) => [name, copyOf(parts.flatMap((part) => part.properties?.[name] ?? []))] as const);
   return (given) => {
     const isKept = keepsAll || isFile(given);
     const value = isKept ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);

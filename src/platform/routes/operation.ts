@@ -14,25 +14,28 @@ export function isHidden(route: Pick<Route, 'controller' | 'handler'>): boolean 
   return metadataOf(HIDDEN, route) === true;
 }
 
-/** A tag of the OpenAPI document: a section of the console. */
-export interface SectionOptions {
+/** A tag of the OpenAPI document, under which the console groups operations. */
+export interface ApiTagOptions {
   /** One or two words: `Widgets`. */
-  title: string;
-  /** Explains the section to new readers, in Markdown. */
+  name: string;
+  /** Explains these operations to new readers, in Markdown. */
   description: string;
 }
 
-const SECTION = 'section';
+const TAG = 'tag';
 
-/** Puts the operations of a controller into a section. To share a section, pass the same object to several controllers. */
-export function Section(options: SectionOptions): ClassDecorator {
-  return applyDecorators(SetMetadata(SECTION, options), ApiTags(options.title));
+/**
+ * `@ApiTags(name)` of @nestjs/swagger with a description: the tag of all operations of a controller. To share a tag, pass the same
+ * object to several controllers.
+ */
+export function ApiTag(options: ApiTagOptions): ClassDecorator {
+  return applyDecorators(SetMetadata(TAG, options), ApiTags(options.name));
 }
 
-/** The sections of all documented routes, in their order. */
-export function sectionsOf(routes: readonly Route[]): SectionOptions[] {
-  const sections = routes.flatMap((route) => (metadataOf(SECTION, route) as SectionOptions | undefined) ?? []);
-  return [...new Map(sections.map((section) => [section.title, section])).values()];
+/** The tags of all documented routes, in their order. */
+export function tagsOf(routes: readonly Route[]): ApiTagOptions[] {
+  const tags = routes.flatMap((route) => (metadataOf(TAG, route) as ApiTagOptions | undefined) ?? []);
+  return [...new Map(tags.map((tag) => [tag.name, tag])).values()];
 }
 
 /** Announces the removal of an operation, at least 12 months ahead. Days are `YYYY-MM-DD`, and begin at 00:00 UTC. */

@@ -87,7 +87,7 @@ export function pathParametersOf({ controller, handler }: Pick<Route, 'controlle
   return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
 }
 
-export function takes(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
+export function hasParameter(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
   return parametersOf(route).some((parameter) => parameter.kind === kind);
 }
 

@@ -4,7 +4,7 @@ import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import { parseRedisUrl } from '../config/redis-url.js';
 import type { RedisWindow } from './redis-window.js';
-import { within } from '../time/duration.js';
+import { withTimeout } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
@@ -100,7 +100,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     keepConnected(connection, location, this.shutdown.signal);
     this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
     this.backSince = -Infinity;
-    await within(TIMES.connect, connection.connect()).catch(this.leave);
+    await withTimeout(TIMES.connect, connection.connect()).catch(this.leave);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
@@ -162,13 +162,13 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
     try {
-      const state = await within(TIMES.slow, response);
+      const state = await withTimeout(TIMES.slow, response);
       this.slow = [];
       return state;
     } catch (error) {
       this.slow.push(start);
       const isAway = this.slow.length >= SLOW_RESPONSES && performance.now() - (this.slow[0] ?? start) >= TIMES.away;
-      const rest = isAway ? Promise.reject(error) : within(TIMES.away - TIMES.slow, response);
+      const rest = isAway ? Promise.reject(error) : withTimeout(TIMES.away - TIMES.slow, response);
       return rest.catch((reason: unknown) => this.leave(reason, key));
     }
   }
@@ -187,7 +187,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (!redis || failedKey === undefined) {
       return;
     }
-    const isBack = await within(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch(() => undefined);
+    const isBack = await withTimeout(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch(() => undefined);
     // Probes of a busy process can overlap.
     if (isBack && this.failedKey !== undefined) {
       this.failedKey = undefined;

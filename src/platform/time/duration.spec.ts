@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { dateIn, parseDuration, within } from './duration.js';
+import { dateIn, parseDuration, withTimeout } from './duration.js';
 
 it.each([
   ['90d', 7_776_000_000],
@@ -28,16 +28,16 @@ it('a date is so many milliseconds from now, or never', () => {
 
 describe('within a time', () => {
   it('a promise gives what it gives', async () => {
-    await expect(within(60_000, Promise.resolve('result'))).resolves.toBe('result');
-    await expect(within(60_000, Promise.reject(new Error('It failed.')))).rejects.toThrow('It failed.');
+    await expect(withTimeout(60_000, Promise.resolve('result'))).resolves.toBe('result');
+    await expect(withTimeout(60_000, Promise.reject(new Error('It failed.')))).rejects.toThrow('It failed.');
   });
 
   it('a promise that takes longer fails', async () => {
-    await expect(within(10, new Promise(() => undefined))).rejects.toThrow('No response within 10 ms.');
+    await expect(withTimeout(10, new Promise(() => undefined))).rejects.toThrow('No response within 10 ms.');
   });
 
   it('a result counts that arrived while the process was busy', async () => {
-    const result = within(10, delay(5, 'result'));
+    const result = withTimeout(10, delay(5, 'result'));
     const end = performance.now() + 50;
     while (performance.now() < end);
     await expect(result).resolves.toBe('result');
@@ -45,8 +45,8 @@ describe('within a time', () => {
 
   it('no timer is left when the promise is settled', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
-    await within(60_000, Promise.resolve());
-    await within(60_000, Promise.reject(new Error('It failed.'))).catch(() => undefined);
+    await withTimeout(60_000, Promise.resolve());
+    await withTimeout(60_000, Promise.reject(new Error('It failed.'))).catch(() => undefined);
     await Promise.resolve();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();

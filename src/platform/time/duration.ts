@@ -12,7 +12,7 @@ export function dateIn(milliseconds: number): Date | null {
 }
 
 /** Limits the time of a promise. A result that arrived in time counts even if this process was too busy to handle it. */
-export function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+export function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // The event loop runs timers first, then I/O, and this last.

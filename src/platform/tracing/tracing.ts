@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { hideCredentials } from '../errors/redaction.js';
 import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
 import { Problem } from '../problems/problem.js';
-import { within } from '../time/duration.js';
+import { withTimeout } from '../time/duration.js';
 
 /** Ignores attributes. */
 const NO_SPAN = trace.wrapSpanContext({ traceId: '', spanId: '', traceFlags: 0 });
@@ -28,7 +28,7 @@ export class Tracing implements OnApplicationShutdown {
   /** Exports the last spans, in at most half of the time between `CUT_OFF` and the exit. */
   async onApplicationShutdown(): Promise<void> {
     const timeLimit = (this.configuration.SHUTDOWN_TIMEOUT * (1 - CUT_OFF) * 1000) / 2;
-    await within(timeLimit, this.sdk?.shutdown() ?? Promise.resolve()).catch((err: unknown) => {
+    await withTimeout(timeLimit, this.sdk?.shutdown() ?? Promise.resolve()).catch((err: unknown) => {
       new Logger('Tracing').warn({ msg: 'last traces not exported', err });
     });
   }

@@ -11,7 +11,7 @@ export class ItemsPipe extends RequestValidationPipe {
   }
 
   /** Stops after the first faults. */
-  protected override async take(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
+  protected override async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
     if (metadata.type !== 'body' || !Array.isArray(value)) {
       return value;
     }
@@ -19,7 +19,7 @@ export class ItemsPipe extends RequestValidationPipe {
     for (const [index, item] of value.entries()) {
       const own: InputFault[] = [];
       if (isObject(item)) {
-        items.push(await super.take(item, { ...metadata, metatype: this.items }, own));
+        items.push(await super.transformInput(item, { ...metadata, metatype: this.items }, own));
       } else {
         own.push({ path: [], code: 'type', detail: 'must be an object' });
       }

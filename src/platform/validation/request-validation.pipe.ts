@@ -50,7 +50,7 @@ export class RequestValidationPipe extends ValidationPipe {
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const faults = metadata.type === 'body' ? bodyFaults(value) : [];
-    const input = await this.take(value, metadata, faults);
+    const input = await this.transformInput(value, metadata, faults);
     if (faults.length > 0) {
       throw invalidRequest(
         faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata)),
@@ -61,12 +61,12 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 
   /** @param faults - to which those of the value are added. @returns the input, unless there are some */
-  protected async take(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
+  protected async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
     const isOfClass = !metadata.schema && this.toValidate(metadata) && isObject(value);
     const type = isOfClass ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
       if (type) {
-        faults.push(...takeUnsettable(value as object, type));
+        faults.push(...removeUnsettable(value as object, type));
         // Nested ones break class-transformer. Nest calls this only later.
         this.stripProtoKeys(value);
       }
@@ -103,7 +103,7 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
 }
 
 /** Removes and reports names that cannot be set, such as getters and `toString`: Nest and class-transformer would ignore them. */
-function takeUnsettable(plain: object, type: Type<object>): InputFault[] {
+function removeUnsettable(plain: object, type: Type<object>): InputFault[] {
   const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
   names.forEach((name) => Reflect.deleteProperty(plain, name));
   return names.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME }));

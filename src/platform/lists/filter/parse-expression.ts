@@ -77,11 +77,11 @@ export function parseExpression(expression: string): Node {
   try {
     return environment.parse(expression).ast;
   } catch (error) {
-    throw error instanceof ParseError ? refuse(error, expression) : error;
+    throw error instanceof ParseError ? filterErrorOf(error, expression) : error;
   }
 }
 
-function refuse({ code, summary, range }: ParseError, expression: string): FilterError {
+function filterErrorOf({ code, summary, range }: ParseError, expression: string): FilterError {
   const span = range ?? { start: 0, end: expression.length };
   const [, limit] = Object.entries(LIMIT_MESSAGES).find(([name]) => summary.includes(name)) ?? [];
   if (limit !== undefined) {

@@ -10,11 +10,11 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { Configuration } from '../../config/configuration.js';
 import { OperatorError } from '../../errors/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
-import { digestOf, generateToken } from '../token-format.js';
-import { DeclaredTokens, parseTokensFile } from './declared-tokens.js';
+import { tokenDigest, generateToken } from '../token-format.js';
+import { StaticTokens, parseTokensFile } from './static-tokens.js';
 
 const [token, other] = [generateToken(), generateToken()];
-const hex = digestOf(token);
+const hex = tokenDigest(token);
 const mistyped = `${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`;
 const id = v5(hex, 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf');
 
@@ -26,7 +26,7 @@ it.each([
   [`ci:${token}:limit=1`, { name: 'ci', scopes: 'all', rateLimit: 1 }],
   [`ci:${hex}: Limit = 10000 :limits:read`, { name: 'ci', scopes: ['limits:read'], rateLimit: 10_000 }],
 ])('reads a token, with the same id in every process: %#', (content, expected) => {
-  const declared = new Map([[digestOf(token), { id, familyId: id, ...expected }]]);
+  const declared = new Map([[tokenDigest(token), { id, familyId: id, ...expected }]]);
   expect(parseTokensFile(content)).toEqual({ tokens: declared, faults: [] });
 });
 
@@ -73,7 +73,7 @@ it('names the first 100 invalid lines of a file of another format, and hides non
 
 describe('the file', () => {
   let path: string;
-  let tokens: DeclaredTokens;
+  let tokens: StaticTokens;
   jest.spyOn(Logger.prototype, 'log').mockImplementation(() => undefined);
 
   const replace = async (content: string) => {
@@ -83,7 +83,7 @@ describe('the file', () => {
 
   beforeEach(async () => {
     path = join(await mkdtemp(join(tmpdir(), 'items-declared-')), 'tokens');
-    tokens = new DeclaredTokens(Object.assign(new Configuration(), { AUTH_TOKENS_FILE: path }), new Metrics());
+    tokens = new StaticTokens(Object.assign(new Configuration(), { AUTH_TOKENS_FILE: path }), new Metrics());
   });
 
   afterEach(async () => {
@@ -106,7 +106,7 @@ describe('the file', () => {
     const line = `\nci:${token}`;
     await replace('#'.repeat(1024 * 1024 - line.length) + line);
     await tokens.start(20);
-    expect(tokens.tokens.has(digestOf(token))).toBe(true);
+    expect(tokens.tokens.has(tokenDigest(token))).toBe(true);
   });
 
   it.each<[string, () => Promise<void>, RegExp]>([
@@ -124,7 +124,7 @@ describe('the file', () => {
     expect(tokens.tokens.size).toBe(2);
     await replace(`ci:${token}`);
     await eventually(() => tokens.tokens.size === 1);
-    expect(tokens.tokens.has(digestOf(token))).toBe(true);
+    expect(tokens.tokens.has(tokenDigest(token))).toBe(true);
     error.mockRestore();
   });
 
@@ -138,7 +138,7 @@ describe('the file', () => {
       await replace(content);
       for (let read = 0; read < 3; read += 1) await tokens.readAgain(path);
       logged.push(error.mock.calls.splice(0).flatMap(([line]) => (line as { faults: string[] }).faults));
-      expect([...tokens.tokens.keys()]).toEqual([digestOf(token)]);
+      expect([...tokens.tokens.keys()]).toEqual([tokenDigest(token)]);
     }
     error.mockRestore();
     const [needs, repeats] = [expect.stringMatching(/^line 1 needs/), expect.stringMatching(/^line 2 repeats/)];
@@ -166,9 +166,9 @@ describe('the file', () => {
     for (const content of ['', `new:${other}\ninvalid`, `ci:${token}`, `new:${other}`]) {
       await replace(content);
       await tokens.readAgain(path);
-      expect([...tokens.tokens.keys()]).toEqual([digestOf(token)]);
+      expect([...tokens.tokens.keys()]).toEqual([tokenDigest(token)]);
     }
     await tokens.readAgain(path);
-    expect([...tokens.tokens.keys()]).toEqual([digestOf(other)]);
+    expect([...tokens.tokens.keys()]).toEqual([tokenDigest(other)]);
   });
 });

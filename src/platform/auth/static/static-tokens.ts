@@ -9,36 +9,36 @@ import { OperatorError } from '../../errors/operator-error.js';
 import { Metrics } from '../../observability/metrics.js';
 import { audit } from '../audit-log.js';
 import { isScope, type Principal } from '../principal.js';
-import { digestOf, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
+import { tokenDigest, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from '../token-format.js';
 import { hideCredentials } from '../../errors/redaction.js';
 import { parseTokenLimit, TOKEN_LIMIT_RULE, tokenLimitFault } from '../token-limit.js';
 
 /** Milliseconds between two reads of the file. File system events miss replaced links and changes on network volumes. */
 const INTERVAL = 2000;
 
-/** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all declared tokens. */
+/** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all static tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
 export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
 
-type DeclaredToken = Principal & { readonly name: string };
+type StaticToken = Principal & { readonly name: string };
 
 /** Whether a caller has a token of the file. Those of others have no name here. */
-export function isDeclaredToken(caller: Principal): caller is DeclaredToken {
+export function isStaticToken(caller: Principal): caller is StaticToken {
   return 'name' in caller;
 }
 
 /** The content of a tokens file: tokens by digest, and errors, which never quote the file. */
-interface Declaration {
-  readonly tokens: Map<string, DeclaredToken>;
+interface TokensFile {
+  readonly tokens: Map<string, StaticToken>;
   readonly faults: string[];
 }
 
 /** Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid. */
 @Injectable()
-export class DeclaredTokens implements OnApplicationShutdown {
-  tokens: ReadonlyMap<string, DeclaredToken> = new Map();
-  private readonly logger = new Logger('DeclaredTokens');
+export class StaticTokens implements OnApplicationShutdown {
+  tokens: ReadonlyMap<string, StaticToken> = new Map();
+  private readonly logger = new Logger('StaticTokens');
   private isFileValid = true;
   private isStopped = false;
   private inForce = '';
@@ -59,7 +59,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
     const { AUTH_TOKENS_FILE: path } = this.configuration;
     if (path !== undefined) {
       const { mark, parse } = await readTokensFile(path, this.configuration);
-      const faults = this.take(parse(), 'read at start');
+      const faults = this.apply(parse(), 'read at start');
       if (faults.length > 0) {
         throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '));
       }
@@ -84,7 +84,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
     const { mark, parse } = await readTokensFile(path, this.configuration);
     if (mark !== this.inForce && mark === this.lastRead) {
       this.inForce = mark;
-      const faults = this.take(parse(), 'file changed');
+      const faults = this.apply(parse(), 'file changed');
       if (faults.length > 0) {
         this.logger.error({ msg: 'tokens file rejected, the previous tokens stay valid', faults });
       }
@@ -92,10 +92,10 @@ export class DeclaredTokens implements OnApplicationShutdown {
     this.lastRead = mark;
   }
 
-  private take({ tokens, faults }: Declaration, reason: string): string[] {
+  private apply({ tokens, faults }: TokensFile, reason: string): string[] {
     this.isFileValid = faults.length === 0;
     if (this.isFileValid) {
-      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes, rateLimit: limit }: DeclaredToken) =>
+      const note = (event: 'token.declared' | 'token.undeclared', { id, name, scopes, rateLimit: limit }: StaticToken) =>
         audit(event, { actor: 'AUTH_TOKENS_FILE', reason }, { tokenId: id, name, scopes, limit });
       for (const [key, token] of this.tokens) if (!tokens.has(key)) note('token.undeclared', token);
       for (const [key, token] of tokens) if (!isDeepStrictEqual(token, this.tokens.get(key))) note('token.declared', token);
@@ -107,7 +107,7 @@ export class DeclaredTokens implements OnApplicationShutdown {
 }
 
 /** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
-export async function readTokensFile(path: string, settings: Configuration): Promise<{ mark: string; parse: () => Declaration }> {
+export async function readTokensFile(path: string, settings: Configuration): Promise<{ mark: string; parse: () => TokensFile }> {
   try {
     const file = await stat(path);
     if (!file.isFile() || file.size > 1024 * 1024) {
@@ -122,8 +122,8 @@ export async function readTokensFile(path: string, settings: Configuration): Pro
 }
 
 /** Parses lines of `name:sha256-or-token[:limit=1000][:scopes]`, scopes separated by spaces. Skips blank lines and `#` comments. */
-export function parseTokensFile(content: string, settings = new Configuration()): Declaration {
-  const tokens: Declaration['tokens'] = new Map();
+export function parseTokensFile(content: string, settings = new Configuration()): TokensFile {
+  const tokens: TokensFile['tokens'] = new Map();
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);
   const faults = lines.flatMap((line, index) => {
     // The `#` of a commented-out token may be indented.
@@ -135,14 +135,14 @@ export function parseTokensFile(content: string, settings = new Configuration())
 }
 
 /** @returns the first error of a line, with its fix */
-function addLine(line: string, tokens: Declaration['tokens'], settings: Configuration): string | undefined {
+function addLine(line: string, tokens: TokensFile['tokens'], settings: Configuration): string | undefined {
   // Scopes contain colons.
   const [name = '', credential = '', ...fields] = line.split(':');
   const given = /^\s*limit\s*=(.*)/i.exec(fields[0] ?? '')?.[1]?.trim();
   const rest = given === undefined ? fields : fields.slice(1);
   const rateLimit = parseTokenLimit(given ?? '');
   const isDigest = /^[0-9A-Fa-f]{64}$/.test(credential);
-  const digest = isDigest ? credential.toLowerCase() : digestOf(credential);
+  const digest = isDigest ? credential.toLowerCase() : tokenDigest(credential);
   const scopes = [...new Set(rest.join(':').split(' '))].filter(Boolean).toSorted();
   const faults = [
     [name, ...scopes].some(isSecret) && 'has a token or a SHA-256 in the wrong field: write name:token:scopes',

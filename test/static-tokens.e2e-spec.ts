@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { digestOf, generateToken } from '../src/platform/auth/token-format.js';
+import { tokenDigest, generateToken } from '../src/platform/auth/token-format.js';
 import { Api, type ItemBody } from './support/api.js';
 import { runServiceToEnd, ServiceProcess } from './support/process.js';
 import { eventually, startService } from './support/service.js';
@@ -27,8 +27,8 @@ async function secretVolume(...initial: string[]) {
 
 describe('tokens of a file', () => {
   const [plain = '', hashed = '', reader = '', later = ''] = Array.from({ length: 4 }, generateToken);
-  const initial = ['# by team', `plain:${plain}`, `hashed:${digestOf(hashed)}`, `reader:${digestOf(reader)}:items:read`];
-  const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${digestOf(text)}`);
+  const initial = ['# by team', `plain:${plain}`, `hashed:${tokenDigest(hashed)}`, `reader:${tokenDigest(reader)}:items:read`];
+  const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${tokenDigest(text)}`);
 
   let volume: Awaited<ReturnType<typeof secretVolume>>;
 
@@ -41,7 +41,7 @@ describe('tokens of a file', () => {
 
   it('are accepted, as a token or its SHA-256, beside those that were issued', async () => {
     for (const token of [plain, hashed, reader, service.api.token]) expect(await listsWith(token)).toBe(200);
-    for (const token of [later, digestOf(hashed), 'test', 'mal=formed']) expect(await listsWith(token)).toBe(401);
+    for (const token of [later, tokenDigest(hashed), 'test', 'mal=formed']) expect(await listsWith(token)).toBe(401);
   });
 
   it('have a rate limit and idempotency keys of their own [declared-own-keys]', async () => {
@@ -55,7 +55,7 @@ describe('tokens of a file', () => {
     await volume.change(...initial, `plain:${later}`);
     await eventually(async () => (await listsWith(later)) === 200);
     expect(await listsWith(plain)).toBe(200);
-    await volume.change(...initial.filter((line) => !line.includes(plain)), `plain:${digestOf(later)}:items:read`);
+    await volume.change(...initial.filter((line) => !line.includes(plain)), `plain:${tokenDigest(later)}:items:read`);
     await eventually(async () => (await listsWith(plain)) === 401);
     expect(await listsWith(later)).toBe(200);
     expect((await client(later).create({ name: 'x' })).status).toBe(403);
@@ -90,7 +90,7 @@ describe('a file of tokens', () => {
       ['token.declared', 'AUTH_TOKENS_FILE', 'file changed', 'deploy', 'all'],
     ]);
     const log = JSON.stringify(service.log);
-    for (const secret of [first, second, digestOf(first), digestOf(second)]) expect(log).not.toContain(secret);
+    for (const secret of [first, second, tokenDigest(first), tokenDigest(second)]) expect(log).not.toContain(secret);
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
