@@ -1,4 +1,5 @@
 import './platform/config/prepare-process.js';
 
 // Imported dynamically, after the preparation.
-await import('./start.js');
+const { bootstrap } = await import('./bootstrap.js');
+await bootstrap();

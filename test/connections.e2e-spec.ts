@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { Module } from '@nestjs/common';
-import { startApp } from '../src/app.js';
+import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { open } from './support/flood.js';

@@ -27,7 +27,7 @@ import {
   ViewEntity,
   VirtualColumn,
 } from 'typeorm';
-import { startApp } from '../src/app.js';
+import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Database } from '../src/platform/database/database.js';

@@ -1,7 +1,7 @@
 import { Injectable, Module, type OnModuleInit, type Type } from '@nestjs/common';
 import { getRepositoryToken, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { startApp } from '../src/app.js';
+import { startApp } from '../src/bootstrap.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { failureText } from '../src/platform/errors/operator-error.js';
 import { Database } from '../src/platform/index.js';

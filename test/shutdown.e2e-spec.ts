@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Controller, Get, Injectable, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
-import { startApp } from '../src/app.js';
+import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Drain, Metrics, RequireScopes } from '../src/platform/index.js';

@@ -6,7 +6,7 @@ import { jest } from '@jest/globals';
 import { Logger, Module, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost, ModuleRef } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
-import { startApp } from '../src/app.js';
+import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';

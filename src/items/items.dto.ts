@@ -12,7 +12,10 @@ export class CreateItemDto {
 }
 
 @ApiSchema({ name: 'Item' })
-export class ItemDto extends ResponseOf(CreateItemDto) {}
+export class ItemDto extends ResponseOf(CreateItemDto) {
+  declare readonly name: string;
+  declare readonly description?: string;
+}
 
 export class ItemPage extends PageOf(ItemDto) {}
 

@@ -1,7 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { startApp } from '../../src/app.js';
+import { startApp } from '../../src/bootstrap.js';
 import { Item } from '../../src/items/item.entity.js';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';

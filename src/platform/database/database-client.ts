@@ -1,19 +1,10 @@
-import { type EventEmitter, once } from 'node:events';
-import { Duplex } from 'node:stream';
-import {
-  Client,
-  type ClientBase,
-  type ClientConfig,
-  type Connection,
-  Query,
-  type QueryConfig,
-  type QueryResult,
-  type Submittable,
-} from 'pg';
+import type { Duplex } from 'node:stream';
+import { Client, type ClientBase, type ClientConfig, Query, type QueryConfig, type QueryResult } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import type { PasswordFile } from '../config/password-file.js';
 import { traceStatement } from '../tracing/tracing.js';
 import { isPasswordRefused, NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
+import { isSubmittable, submitAlone } from './submittable.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
@@ -62,7 +53,7 @@ export class DatabaseClient extends Client {
   override query(...request: never[]): never {
     const [statement] = request as unknown[];
     if (isSubmittable(statement)) {
-      this.submitAlone(statement);
+      submitAlone(this, this.connection, statement, () => super.query(statement));
       return statement as never;
     }
     const text = typeof statement === 'string' ? statement : (statement as { readonly text?: unknown }).text;
@@ -92,60 +83,6 @@ export class DatabaseClient extends Client {
       super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
   }
-
-  /** Outside of pipeline mode, in which `pg` refuses it, and after statements that were not awaited. */
-  private submitAlone(statement: LongSubmittable): void {
-    const { pipeline, connection } = this;
-    if (!(streamOf(this) instanceof Duplex) && /^\s*copy\b/i.test(statement.text ?? '')) {
-      const error = new Error('The embedded database has no COPY: use a PostgreSQL server with DATABASE_URL.');
-      process.nextTick(() => statement.handleError(error, connection));
-      return;
-    }
-    const { readyForQuery } = this as unknown as { readyForQuery: boolean };
-    if (!readyForQuery) {
-      once(this, 'drain').then(
-        () => this.submitAlone(statement),
-        (error: unknown) => statement.handleError(error, connection),
-      );
-      return;
-    }
-    let isEnding = false;
-    Object.assign(this, { pipeline: false });
-    this.once('drain', () => Object.assign(this, { pipeline }));
-    const finish = statement.handleReadyForQuery.bind(statement);
-    statement.handleReadyForQuery = (...given) => {
-      isEnding = true;
-      finish(...given);
-    };
-    const fail = statement.handleError.bind(statement);
-    statement.handleError = (error) => {
-      isEnding = true;
-      fail(error, connection);
-    };
-    statement.once('close', () => {
-      if (!isEnding) {
-        // The connection would wait for the rest to be read. `pg` reports its end to a stream without listeners.
-        statement.on('error', () => undefined);
-        connection.stream.destroy();
-      }
-    });
-    super.query(statement);
-    // `pg` does not know when it ends: the time limit would hit a later statement.
-    statement.callback?.();
-  }
-}
-
-/** A stream or cursor that uses a connection until its end: of `pg-copy-streams`, `pg-query-stream` or `pg-cursor`. */
-interface LongSubmittable extends Submittable, EventEmitter {
-  readonly text?: string;
-  /** Set by `pg`, to end the time limit. */
-  callback?: () => void;
-  handleError(error: unknown, connection: Connection): void;
-  handleReadyForQuery(...given: unknown[]): void;
-}
-
-function isSubmittable(statement: unknown): statement is LongSubmittable {
-  return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
 /** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as TcpServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NextFunction, RequestHandler, Response } from 'express';
@@ -7,8 +7,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { pathPrefixOf } from '../config/origins.js';
 import { BODY_TIME } from '../bodies/read-body.js';
 import { addressLimit } from './address-limit.js';
-import { isDecodable } from '../requests/percent-encoding.js';
-import { badRequest } from '../problems/problem-types.js';
+import { replaceDefaults } from './node-defaults.js';
 import { UnreadableRequests } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
@@ -54,9 +53,8 @@ export class HttpServer {
     metrics.gauge({ name: 'items_http_connections', help: 'Open connections to the API' }, () => this.connections.size);
 
     this.limitConnections(configuration);
-    this.replaceResponsesOfNode(
-      new UnreadableRequests((socket) => this.connections.get(socket), pathPrefixOf(configuration.PUBLIC_URL), metrics),
-    );
+    const prefix = pathPrefixOf(configuration.PUBLIC_URL);
+    replaceDefaults(server, new UnreadableRequests((socket) => this.connections.get(socket), prefix, metrics));
   }
 
   private limitConnections({
@@ -86,26 +84,6 @@ export class HttpServer {
       // Node does not listen to errors after an upgrade or CONNECT.
       socket.on('error', () => undefined);
       socket.once('close', () => this.connections.delete(socket));
-    });
-  }
-
-  private replaceResponsesOfNode(unreadable: UnreadableRequests): void {
-    const { server } = this;
-    // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
-    // sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
-    Object.assign(server, {
-      requireHostHeader: false,
-      joinDuplicateHeaders: true,
-      shouldUpgradeCallback: ({ headers: { upgrade = '' } }: IncomingMessage) =>
-        server.listenerCount('upgrade') > 0 && upgrade.toLowerCase() === 'websocket',
-    });
-    for (const event of ['checkContinue', 'checkExpectation']) {
-      server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
-    }
-    server.prependListener('request', normalizeTarget);
-    server.on('clientError', unreadable.handle);
-    server.on('connect', (_request, socket: Socket) => {
-      unreadable.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
     });
   }
 
@@ -231,15 +209,4 @@ export class HttpServer {
 
 function isEventStream(response: Response): boolean {
   return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
-}
-
-/**
- * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
- * encoded percent signs, such a path is not found.
- */
-function normalizeTarget(request: IncomingMessage): void {
-  const { url = '' } = request;
-  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
-  const [path = ''] = target.split('?', 1);
-  request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
 }

@@ -9,7 +9,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { SERVICE_VERSION } from '../config/configuration.js';
 import { withTimeout } from '../time/duration.js';
 import { Metrics } from './metrics.js';
-import { droppedLines } from './nest-logger.js';
+import { droppedLines } from './log-output.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 
 /** Milliseconds for one metric; Prometheus waits ten seconds by default. */

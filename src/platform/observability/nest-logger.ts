@@ -1,13 +1,12 @@
-import { writeSync } from 'node:fs';
 import { inspect, types } from 'node:util';
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
-import { Counter } from 'prom-client';
 import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
 import { currentRequest } from '../requests/request.js';
 import { hideCredentials } from '../errors/redaction.js';
 import { describeError, type ErrorDescription, withoutSecrets } from '../errors/describe-error.js';
+import { LogOutput } from './log-output.js';
 import { messageFormat, textOf } from './terminal-format.js';
 
 /** Context of the audit log, which is written at every `LOG_LEVEL` except `silent`. */
@@ -16,20 +15,8 @@ export const AUDIT_CONTEXT = 'Audit';
 /** Contexts in which Nest logs its own start, at the level `debug` here. */
 const START_UP_CONTEXTS = /^(?:InstanceLoader|NestApplication|NestFactory|RouterExplorer|RoutesResolver)$/;
 
-/** Milliseconds to wait for a slow reader of the log, between two attempts, and for which a signal switches to the level `debug`. */
-const TIMES = { reader: 1000, retry: 5, debug: 300_000 };
-
-/** Lines that are written together at most. */
-const MOST_LINES = 100;
-
-const neverNotified = new Int32Array(new SharedArrayBuffer(4));
-
-/** Of the process, because commands and the start log without an application. */
-export const droppedLines = new Counter({
-  name: 'items_log_lines_dropped_total',
-  help: 'Log lines that could not be written, for example because the disk is full',
-  registers: [],
-});
+/** Milliseconds for which a signal switches to the level `debug`. */
+const DEBUG_TIME = 300_000;
 
 /** Levels below an object and elements of an array that are logged, as by Nest's `ConsoleLogger`. */
 const LIMITS = { levels: 5, elements: 100 };
@@ -90,7 +77,7 @@ export class NestLogger extends ConsoleLogger {
       this.log('log level: as configured again', 'Log');
       logger.level = this.level;
     } else {
-      this.debugTimer = setTimeout(() => this.toggleDebug(), TIMES.debug).unref();
+      this.debugTimer = setTimeout(() => this.toggleDebug(), DEBUG_TIME).unref();
       logger.level = logger.isLevelEnabled('debug') ? this.level : 'debug';
       this.log('log level: debug for five minutes, or until the next SIGUSR2', 'Log');
     }
@@ -209,63 +196,4 @@ function partsOf(value: object & { toJSON?: () => unknown }, within: readonly un
     parts[name === '__proto__' ? `${name}_` : name] = isThrown ? describeError(part) : loggable(part, within);
   }
   return parts;
-}
-
-/**
- * Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted.
- */
-export class LogOutput {
-  /** Whether the latest lines were dropped: the next ones then do not wait. */
-  private isFailing = false;
-  /** Of this turn. */
-  private readonly lines: string[] = [];
-
-  /** @param isBatched - whether the lines of an event loop turn are written together */
-  constructor(
-    private readonly fd: number,
-    private readonly isBatched = false,
-  ) {}
-
-  write(line: string): void {
-    const count = this.lines.push(line);
-    if (!this.isBatched || count === MOST_LINES) {
-      this.flush();
-    } else if (count === 1) {
-      setImmediate(this.flush);
-      process.once('exit', this.flush);
-    }
-  }
-
-  private readonly flush = (): void => {
-    process.off('exit', this.flush);
-    const lines = this.lines.splice(0);
-    if (lines.length === 0) {
-      return;
-    }
-    const deadline = performance.now() + (this.isFailing ? 0 : TIMES.reader);
-    // A dropped line may have been written in part.
-    let rest = Buffer.from((this.isFailing ? '\n' : '') + lines.join(''));
-    while (rest.length > 0) {
-      try {
-        rest = rest.subarray(writeSync(this.fd, rest));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= deadline) {
-          this.drop(lines.length, error);
-          return;
-        }
-        Atomics.wait(neverNotified, 0, 0, TIMES.retry);
-      }
-    }
-    this.isFailing = false;
-  };
-
-  private drop(count: number, error: unknown): void {
-    droppedLines.inc(count);
-    try {
-      if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
-    } catch {
-      // stderr fails as well.
-    }
-    this.isFailing = true;
-  }
 }

@@ -4,8 +4,9 @@ export interface Quickstart {
   /** Missing without documentation. */
   console?: string;
   token: string;
-  create: string;
-  list: string;
+  /** Missing if no operation creates, or lists, without parameters in its path. */
+  create?: string;
+  list?: string;
 }
 
 /** The message of a line on a terminal, such as `GET /v1/items 200 3 ms`. pino-pretty appends the remaining fields. */
@@ -26,18 +27,13 @@ export function messageFormat(line: Record<string, unknown>): string {
 
 function quickstartBlock({ address, console: page, token, create, list }: Quickstart): string {
   const consoleLine = page === undefined ? '' : `\n  Console   ${page}`;
+  const calls = Object.entries({ Create: create, List: list }).filter(([, call]) => call !== undefined);
   return `The service is ready.
 
   Address   ${address}${consoleLine}
   Token     ${token}
             This token is shown only once.
-
-  Create an item:
-    ${create}
-
-  List the items:
-    ${list}
-`;
+${calls.map(([title, call]) => `\n  ${title}:\n    ${call}\n`).join('')}`;
 }
 
 /** A text as it is, all else in JSON. */

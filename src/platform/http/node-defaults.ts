@@ -1,0 +1,36 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { badRequest } from '../problems/problem-types.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import type { UnreadableRequests } from './unreadable-requests.js';
+
+/** Replaces what Node would respond itself, before any middleware, by problems. */
+export function replaceDefaults(server: Server, unreadable: UnreadableRequests): void {
+  // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
+  // sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
+  Object.assign(server, {
+    requireHostHeader: false,
+    joinDuplicateHeaders: true,
+    shouldUpgradeCallback: ({ headers: { upgrade = '' } }: IncomingMessage) =>
+      server.listenerCount('upgrade') > 0 && upgrade.toLowerCase() === 'websocket',
+  });
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+  }
+  server.prependListener('request', normalizeTarget);
+  server.on('clientError', unreadable.handle);
+  server.on('connect', (_request, socket: Socket) => {
+    unreadable.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+  });
+}
+
+/**
+ * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
+ * encoded percent signs, such a path is not found.
+ */
+function normalizeTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+  const [path = ''] = target.split('?', 1);
+  request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
+}
