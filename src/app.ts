@@ -34,7 +34,10 @@ import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const configuration = app.get(Configuration);
   configureHttp(app, configuration);
-  configureDocs(app, configuration);
+  if (!configuration.API_DOCS) {
+    // Before Nest maps the routes, so that nothing tells their paths from unknown ones.
+    app.get(ModulesContainer).forEach(({ controllers }) => controllers.delete(DocsController));
+  }
   const routes = routesOf(app);
   const messageHandlers = messageHandlersOf(app);
   checkModules(routes, messageHandlers);
@@ -44,6 +47,9 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   checkPaths(app.get(OpenApiDocument).get());
   announceDeprecations(app, routes);
   enableCors(app, configuration.CORS_ORIGINS, routes);
+  if (configuration.API_DOCS) {
+    app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
+  }
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }
@@ -62,15 +68,6 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
   const routing = app.get(ApplicationConfig);
   routing.setRouteResolutionStrategy('specificity');
   routing.setRouteConflictPolicy({ duplicate: 'error' });
-}
-
-/** Before Nest maps the routes, so that nothing tells paths of documentation that is off from unknown ones. */
-function configureDocs(app: NestExpressApplication, { API_DOCS }: Configuration): void {
-  if (API_DOCS) {
-    app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
-  } else {
-    app.get(ModulesContainer).forEach(({ controllers }) => controllers.delete(DocsController));
-  }
 }
 
 /**

@@ -47,7 +47,7 @@ it('nothing else changes: the API, probes, files of browsers, and types of probl
 it.each(['json', 'pretty'])('the log of a first start names no page, in the format %s', async (LOG_FORMAT) => {
   const { environment } = await createEmbedded();
   const first = ServiceProcess.spawn({ ...environment, API_DOCS: 'false', LOG_FORMAT });
-  await eventually(() => /items_\w{36}/.test(first.output.stdout) && /"list"|List the items/.test(first.output.stdout));
+  await eventually(() => /items_\w{36}/.test(first.output.stdout) && /"list"|List:/.test(first.output.stdout));
   expect(first.output.stdout).toMatch(/\/v1\/items/);
   expect(first.output.stdout).not.toMatch(/console|\/docs/i);
   expect(await first.end('SIGTERM')).toBe(0);

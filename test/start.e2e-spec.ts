@@ -79,7 +79,7 @@ describe('the first start', () => {
 
   it('prints the address, the token and both commands as one block on a terminal [first-start-token]', async () => {
     const service = ServiceProcess.spawn({ ...(await createEmbedded()).environment, LOG_FORMAT: 'pretty' });
-    await eventually(() => service.output.stdout.includes('List the items'));
+    await eventually(() => service.output.stdout.includes('List:'));
     const [, token = ''] = /Token +(items_\w{36})$/m.exec(service.output.stdout) ?? [];
     const [, address = ''] = /Address +(http:\/\/localhost:\d+)$/m.exec(service.output.stdout) ?? [];
     const commands = service.output.stdout.split('\n').filter((line) => line.startsWith('    curl '));

@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'idle-connection-closed',
-    file: 'src/platform/http/http-server.ts',
+    file: 'src/platform/http/node-defaults.ts',
     search: 'server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;',
     replace: 'server.keepAliveTimeout = 0;',
   },
@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'connections-of-all',
-    file: 'src/platform/http/http-server.ts',
+    file: 'src/platform/http/node-defaults.ts',
     search: 'server.maxConnections = MAX_CONNECTIONS;',
     replace: 'server.maxConnections = MAX_CONNECTIONS + 100;',
     tests: ['test/connections.e2e-spec.ts'],
@@ -255,7 +255,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'host-address',
-    file: 'src/app.ts',
+    file: 'src/bootstrap.ts',
     search: 'app.listen(port, HOST)',
     replace: 'app.listen(port)',
     tests: ['test/start.e2e-spec.ts'],

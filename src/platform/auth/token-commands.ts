@@ -1,47 +1,55 @@
 import { hostname } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import type { INestApplicationContext } from '@nestjs/common';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { Configuration } from '../config/configuration.js';
 import { OperatorError } from '../errors/operator-error.js';
-import { isUuid } from '../ids/id.js';
 import { dateIn, parseDuration } from '../time/duration.js';
 import type { AccessToken } from './access-token.entity.js';
 import type { AccessTokensService } from './access-tokens.service.js';
 import type { Attribution } from './audit-log.js';
-import { generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
+import { DURATION, durationParser, tokenId, tokenLimit, tokenName } from './token-arguments.js';
+import { generateToken, isWellFormedToken } from './token-format.js';
 import { hideCredentials } from '../errors/redaction.js';
-import { parseTokenLimit, TOKEN_LIMIT_RULE, tokenLimitFault } from './token-limit.js';
+import { TOKEN_LIMIT_RULE, tokenLimitFault } from './token-limit.js';
 import { describeToken, minuteOf, tableOf } from './token-table.js';
 
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null; limit: number | null };
+type WithTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) => Promise<T>;
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
-const DURATION = 'a duration such as 90d, 24h or 30m';
+const EXPIRY = `time until the token expires: ${DURATION}, or never`;
+const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
 
 /** Adds the commands for access tokens to the command `token`. What only their actions need is loaded then. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
-  const withTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) =>
+  const withTokens: WithTokens = (run) =>
     withDatabase(async (app) => {
       const { AccessTokensService: service } = await import('./access-tokens.service.js');
       return run(app.get(service), app);
     });
-  const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
-  const overlapping = durationParser('or 0h', Number.isFinite);
-  const expiry = `time until the token expires: ${DURATION}, or never`;
-  const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
+  addIssue(token, withTokens);
+  addList(token, withTokens);
+  addRotate(token, withTokens);
+  addRevoke(token, withTokens);
+  token
+    .command('generate')
+    .description('print a new token for AUTH_TOKENS_FILE; it is not stored')
+    .action(() => print(generateToken()));
+}
+
+function addIssue(token: Command, withTokens: WithTokens): void {
   const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
   const limitOption = new Option('--limit <requests>', `requests in RATE_LIMIT_WINDOW: ${TOKEN_LIMIT_RULE}`).argParser(
     tokenLimit,
   );
-
   attributed(
     token
       .command('issue')
       .description('issue a token; only the token goes to standard output, and it cannot be displayed again')
       // `requiredOption` would report a misspelled `--nmae` as a missing `--name`.
       .option('--name <name>', 'required: name of the token in `token list`', tokenName)
-      .addOption(new Option('--expires <duration>', expiry).argParser(lifetime).default(Infinity, 'never'))
+      .addOption(new Option('--expires <duration>', EXPIRY).argParser(lifetime).default(Infinity, 'never'))
       .addOption(scopeOption.default(null, 'all'))
       .addOption(limitOption.default(null, 'RATE_LIMIT')),
   ).action(async ({ name, expires, scope, limit: rateLimit, ...by }: IssueOptions, command: Command) => {
@@ -49,13 +57,7 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       command.error("error: required option '--name <name>' not specified");
     }
     await withTokens(async (tokens, app) => {
-      const [{ routesOf }, { scopesOf }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
-      const known = new Set(routesOf(app).flatMap(scopesOf));
-      const unknown = scope?.find((each) => !known.has(each));
-      if (unknown !== undefined) {
-        const scopes = [...known].toSorted().join(', ');
-        throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${scopes}.`);
-      }
+      await checkScopes(scope ?? [], app);
       const limitFault = tokenLimitFault(rateLimit, app.get(Configuration));
       if (limitFault !== undefined) {
         throw new OperatorError(`The token ${limitFault}.`);
@@ -66,7 +68,20 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       print(issuedText(issued.row), process.stderr);
     });
   });
+}
 
+/** @throws OperatorError if no route requires one of the scopes */
+async function checkScopes(scopes: readonly string[], app: INestApplicationContext): Promise<void> {
+  const [{ routesOf }, { scopesOf }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
+  const known = new Set(routesOf(app).flatMap(scopesOf));
+  const unknown = scopes.find((each) => !known.has(each));
+  if (unknown !== undefined) {
+    const names = [...known].toSorted().join(', ');
+    throw new OperatorError(`There is no scope ${hideCredentials(unknown)}. The scopes are ${names}.`);
+  }
+}
+
+function addList(token: Command, withTokens: WithTokens): void {
   token
     .command('list')
     .description('list all tokens, the oldest first')
@@ -78,7 +93,10 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
         print('There are no tokens. Create one with `token issue --name <name>`.', process.stderr);
       }
     });
+}
 
+function addRotate(token: Command, withTokens: WithTokens): void {
+  const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
   attributed(
     token
       .command('rotate')
@@ -86,8 +104,8 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
         'issue a token that replaces another, with its name, scopes and limit; only the new token goes to standard output',
       )
       .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
-      .addOption(overlapOption.argParser(overlapping).default(parseDuration('24h'), '24h'))
-      .option('--expires <duration>', `${expiry} (default: as long as the old token)`, lifetime),
+      .addOption(overlapOption.argParser(durationParser('or 0h', Number.isFinite)).default(parseDuration('24h'), '24h'))
+      .option('--expires <duration>', `${EXPIRY} (default: as long as the old token)`, lifetime),
   ).action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
     await withTokens(async (tokens) => {
       const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
@@ -95,7 +113,9 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       print(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`, process.stderr);
     });
   });
+}
 
+function addRevoke(token: Command, withTokens: WithTokens): void {
   attributed(
     token
       .command('revoke')
@@ -118,11 +138,6 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       );
     });
   });
-
-  token
-    .command('generate')
-    .description('print a new token for AUTH_TOKENS_FILE; it is not stored')
-    .action(() => print(generateToken()));
 }
 
 function attributed(command: Command): Command {
@@ -130,45 +145,6 @@ function attributed(command: Command): Command {
   return command
     .option('--actor <name>', 'person or program that does this, for the audit log', hideCredentials, `${user}@${hostname()}`)
     .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
-}
-
-function tokenName(text: string): string {
-  if (!isTokenName(text)) {
-    throw new InvalidArgumentError(`Write ${TOKEN_NAME_RULE}.`);
-  }
-  if (hideCredentials(text) !== text) {
-    throw new InvalidArgumentError('This is a token, and names are listed and logged.');
-  }
-  return text;
-}
-
-function tokenLimit(text: string): number {
-  const limit = parseTokenLimit(text);
-  if (limit === undefined) {
-    throw new InvalidArgumentError(`Write ${TOKEN_LIMIT_RULE}.`);
-  }
-  return limit;
-}
-
-/** Parses a duration to milliseconds, `never` to `Infinity`. */
-function durationParser(special: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
-  return (text) => {
-    const milliseconds = text === 'never' ? Infinity : parseDuration(text);
-    if (milliseconds === undefined || !isAllowed(milliseconds)) {
-      throw new InvalidArgumentError(`Write ${DURATION}, ${special}.`);
-    }
-    return milliseconds;
-  };
-}
-
-/** The error does not repeat the text, which may be a mistyped token. */
-function tokenId(text: string): string {
-  if (!isUuid(text)) {
-    throw new OperatorError(
-      'This is neither a token nor an id. An id looks like 0190163d-8694-739b-aea5-966c26f8ad91, see `token list`.',
-    );
-  }
-  return text;
 }
 
 function issuedText({ id, name, expiresAt, rateLimit }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>): string {

@@ -1,7 +1,7 @@
-import { Injectable, Logger, type OnApplicationShutdown, type Type } from '@nestjs/common';
-import { ModuleRef, ModulesContainer } from '@nestjs/core';
-import { getRepositoryToken, InjectDataSource } from '@nestjs/typeorm';
-import { DataSource, type MigrationInterface } from 'typeorm';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { reasonOf } from '../errors/describe-error.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
@@ -11,13 +11,12 @@ import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
-import { applyMigrations, MIGRATIONS } from './migrations.js';
+import { applyMigrations } from './migrations.js';
 import { ReadReplica } from './read-replica.js';
+import { runReadyCallbacks } from './ready-callbacks.js';
+import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
-
-/** Key of the advisory lock of an instance that runs callbacks before it is ready. */
-const READY_LOCK = 7_235_915_402_218;
 
 /** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
@@ -122,7 +121,7 @@ export class Database implements OnApplicationShutdown {
     dataSource.setOptions(await this.options());
     // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
     dataSource.checks.unshift(checkSchema);
-    this.addCheck(() => dataSource.prepare(() => this.runCallbacks()));
+    this.addCheck(() => dataSource.prepare(() => runReadyCallbacks(dataSource, this.callbacks)));
     this.started = this.connectWithRetries(signal);
     // Who waits for it gets the error.
     this.started.catch(() => undefined);
@@ -172,13 +171,8 @@ export class Database implements OnApplicationShutdown {
 
   /** The same for another location. */
   optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
-    const modules = [...this.modules.get(ModulesContainer, { strict: false }).values()];
-    const tokens = new Set(modules.flatMap(({ providers }) => Array.from(providers.keys())));
-    // `@nestjs/typeorm` adds those of other applications in this process.
-    const all = (this.dataSource.options.entities ?? []) as Parameters<typeof getRepositoryToken>[0][];
-    const entities = all.filter((entity) => tokens.has(getRepositoryToken(entity)));
-    const migrations = this.modules.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();
-    return { ...dataSourceOptions(this.configuration, location, this.metrics), entities, migrations: [...new Set(migrations)] };
+    const registered = registeredClasses(this.modules, this.dataSource);
+    return { ...dataSourceOptions(this.configuration, location, this.metrics), ...registered };
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -186,18 +180,6 @@ export class Database implements OnApplicationShutdown {
     await Promise.allSettled([this.started, this.replica?.stop()]);
     await this.dataSource.destroy();
     await this.embedded?.close();
-  }
-
-  private async runCallbacks(): Promise<void> {
-    const run = async () => {
-      for (const callback of this.callbacks) await callback();
-    };
-    try {
-      const text = 'SELECT pg_advisory_xact_lock($1)';
-      await this.transaction(run, { begin: (send) => send({ text, values: [READY_LOCK] }) });
-    } catch (error) {
-      throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
-    }
   }
 
   private async connectWithRetries(signal: AbortSignal): Promise<void> {

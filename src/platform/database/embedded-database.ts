@@ -122,6 +122,19 @@ export class EmbeddedDatabase {
 }
 
 /** Creates a cluster under another name and renames it, so that an existing one is always complete. */
+async function createCluster(path: string, create: (path: string) => Promise<PGlite>): Promise<void> {
+  const unfinished = `${path}.unfinished`;
+  const remove = () => rm(unfinished, { recursive: true, force: true });
+  await remove();
+  try {
+    const created = await create(unfinished);
+    await created.close();
+    await rename(unfinished, path);
+  } finally {
+    await remove();
+  }
+}
+
 async function openCluster(directory: string): Promise<PGlite> {
   const cluster = clusterIn(directory);
   const { PGlite } = await import('@electric-sql/pglite');
@@ -129,16 +142,7 @@ async function openCluster(directory: string): Promise<PGlite> {
   // PostgreSQL's 128 MB are part of this process, and touched whole at each start.
   const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
   if (!existsSync(cluster)) {
-    const unfinished = `${cluster}.unfinished`;
-    const remove = () => rm(unfinished, { recursive: true, force: true });
-    await remove();
-    try {
-      const created = await PGlite.create(unfinished, { startParams });
-      await created.close();
-      await rename(unfinished, cluster);
-    } finally {
-      await remove();
-    }
+    await createCluster(cluster, (path) => PGlite.create(path, { startParams }));
   }
   let reason: string | undefined;
   // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with a tab.

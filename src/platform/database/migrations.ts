@@ -133,18 +133,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
       : undefined;
     const executor = new MigrationExecutor(dataSource, runner);
     executor.transaction = 'each';
-    await executor.executePendingMigrations().catch(async (error: unknown) => {
-      const meaning = meaningOf(error);
-      if (meaning === 'connection' || sqlState(error) === READ_ONLY) {
-        throw error;
-      }
-      const [failed] = await pendingMigrations(dataSource, runner);
-      const outcome = `${meaning === 'timeout' ? 'was canceled' : 'failed'}: ${describeError(error).message}`;
-      const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
-      // Of these two, only the first is retried at the start.
-      const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
-      throw new Failure(`The migration ${failed} ${outcome}. ${remedy}`, { cause: error });
-    });
+    await executor.executePendingMigrations().catch((error: unknown) => fail(error, dataSource, runner));
     if (pending.length > 0) {
       await storeDigests(dataSource, runner);
     }
@@ -158,6 +147,20 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     clearInterval(timer);
     await dataSource.destroy();
   }
+}
+
+/** @throws OperatorError or MigrationsPendingError with the migration that failed; what concerns no migration as it is */
+async function fail(error: unknown, dataSource: DataSource, runner: QueryRunner): Promise<never> {
+  const meaning = meaningOf(error);
+  if (meaning === 'connection' || sqlState(error) === READ_ONLY) {
+    throw error;
+  }
+  const [failed] = await pendingMigrations(dataSource, runner);
+  const outcome = `${meaning === 'timeout' ? 'was canceled' : 'failed'}: ${describeError(error).message}`;
+  const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
+  // Of these two, only the first is retried at the start.
+  const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
+  throw new Failure(`The migration ${failed} ${outcome}. ${remedy}`, { cause: error });
 }
 
 /** Polls, because a statement that waits on the server could not be canceled from here. */

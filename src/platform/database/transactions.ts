@@ -65,36 +65,18 @@ export async function runTransaction<T>(
   const onCommit: (() => void)[] = [];
   let result: T;
   const own = dataSource.createQueryRunner();
-  const runner = dataSource.createQueryRunner();
   let client: Client | undefined;
-  let begun: Promise<Client> | undefined;
-  const begin = async () => {
+  const { runner, connect, end } = lateRunner(dataSource, async () => {
     client = (await own.connect()) as Client;
     sendEnds(own, client, ends, () => result);
     await own.startTransaction();
     return client;
-  };
-  const connect = async () => {
-    if (runner.isReleased) {
-      throw new QueryRunnerAlreadyReleasedError();
-    }
-    return (begun ??= begin());
-  };
-  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
-  // statements would commit on their own. TypeORM also releases a runner after each statement.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  // TypeORM sends a statement some microtasks after it takes the runner: statements that were not awaited still precede the commit.
-  const end = async () => {
-    // First, so that later statements are refused and `begun` does not change any more.
-    Object.assign(runner, { isReleased: true });
-    await begun;
-    await endOfTurn();
-  };
+  });
   try {
     result = await transactions.run({ dataSource, runner, onCommit, nested: Promise.resolve() }, work);
     await (ends.end && connect());
     await end();
-    if (begun) {
+    if (client) {
       await own.commitTransaction();
     }
     await own.release();
@@ -107,6 +89,29 @@ export async function runTransaction<T>(
     callback();
   });
   return result;
+}
+
+/** The runner of the work of a transaction. @param begin - called at the first statement */
+function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
+  const runner = dataSource.createQueryRunner();
+  let begun: Promise<Client> | undefined;
+  const connect = async () => {
+    if (runner.isReleased) {
+      throw new QueryRunnerAlreadyReleasedError();
+    }
+    return (begun ??= begin());
+  };
+  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
+  // statements would commit on their own. TypeORM also releases a runner after each statement.
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
+  /** TypeORM sends a statement some microtasks after it takes the runner: those that were not awaited still precede the commit. */
+  const end = async () => {
+    // First, so that later statements are refused and `begun` does not change any more.
+    Object.assign(runner, { isReleased: true });
+    await begun;
+    await endOfTurn();
+  };
+  return { runner, connect, end };
 }
 
 /** Runs a savepoint of a transaction, after those that began before. */

@@ -116,15 +116,19 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
         CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
-    // The service takes the time from its own machine; the database serves all replicas as a reference.
-    check(
-      'clock',
-      'warn',
-      'Synchronize both machines with NTP: items get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
-      `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
-        FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
-    ),
+    clockCheck(check),
   ];
+}
+
+/** The service takes the time from its own machine; the database serves all instances as a reference. */
+function clockCheck(check: ReturnType<typeof selecting>): Check {
+  return check(
+    'clock',
+    'warn',
+    'Synchronize both machines with NTP: rows get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
+    `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
+      FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
+  );
 }
 
 /** Checks the right to see migrations, whether some are pending and, if so, the rights to apply them. */
@@ -146,7 +150,18 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
     `bool_and(has_table_privilege(table_name, privilege)) AS fine, ${role}
       FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
   );
-  const migrations: Check = {
+  return check(
+    'rights.read',
+    'fail',
+    'Run GRANT SELECT ON migrations TO <role> as the role that owns the table.',
+    `coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine, ${role}`,
+    [pendingCheck(dataSource, MIGRATE_ON_START, rights, use)],
+  );
+}
+
+/** @param rights - checked while migrations are pending. @param use - checked once they are applied */
+function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: Check, use: Check): Check {
+  return {
     name: 'database.migrations',
     advice: 'Run migrate.',
     severity: 'warn',
@@ -162,18 +177,11 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
         const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
         return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
       }
-      const advice = MIGRATE_ON_START ? '; run migrate, or start the service' : '';
+      const advice = migratesOnStart ? '; run migrate, or start the service' : '';
       const found = `pending: ${pending.join(', ')}${others}${advice}`;
-      return { fine: MIGRATE_ON_START, found, next: [rights] };
+      return { fine: migratesOnStart, found, next: [rights] };
     },
   };
-  return check(
-    'rights.read',
-    'fail',
-    'Run GRANT SELECT ON migrations TO <role> as the role that owns the table.',
-    `coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine, ${role}`,
-    [migrations],
-  );
 }
 
 /** What was found when the entities were compared with the database. */

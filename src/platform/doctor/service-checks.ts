@@ -6,21 +6,11 @@ import { parseRedisUrl } from '../config/redis-url.js';
 import { createRedis, RedisWindow } from '../throttling/redis-window.js';
 import type { Check } from './check.js';
 
-/** Checks the timeouts, the keys of the issuer, and Redis. */
+/** Checks the timeouts, the tokens file, the keys of the issuer, and Redis. */
 export function serviceChecks(settings: Configuration): Check[] {
-  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT, DATABASE_CONNECTION_TIMEOUT } = settings;
-  const { DATABASE_STATEMENT_TIMEOUT: statement, RATE_LIMIT_REPLICAS: replicas, REDIS_URL = '' } = settings;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_JWKS_URL: keysUrl, AUTH_TOKENS_FILE: file } = settings;
-  // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
-  const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
-  const timeouts = `FILTER_TIMEOUT ${FILTER_TIMEOUT} s, DATABASE_STATEMENT_TIMEOUT ${statement} s, SHUTDOWN_TIMEOUT ${SHUTDOWN_TIMEOUT} s`;
-  const advice = [
-    ...(FILTER_TIMEOUT > statement ? [`Set FILTER_TIMEOUT to ${statement} at most.`] : []),
-    ...(SHUTDOWN_TIMEOUT < shutdown ? [`Set SHUTDOWN_TIMEOUT to ${shutdown} or more.`] : []),
-  ];
-  const redis = parseRedisUrl(REDIS_URL);
   return [
-    { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found: timeouts }) },
+    timeoutsCheck(settings),
     {
       name: 'auth.tokens-file',
       advice: FILE_REMEDY,
@@ -43,25 +33,51 @@ export function serviceChecks(settings: Configuration): Check[] {
         return { fine: keys.length > 0, found: `${keys.length} keys of ${issuer}` };
       },
     },
-    {
-      name: 'limiter.connection',
-      advice: `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each replica counts only its own requests.`,
-      severity: redis ? 'fail' : 'warn',
-      run: async () => {
-        if (!redis) {
-          return { fine: replicas === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${replicas}` };
-        }
-        // ioredis retries until the process ends; the first error is the most specific.
-        const connection = createRedis(redis, settings.REDIS_PASSWORD_FILE).on('error', () => undefined);
-        await Promise.all([once(connection, 'ready'), connection.connect()]);
-        // An ACL may forbid scripts. A limit of 0 writes nothing.
-        await new RedisWindow(connection, settings.REDIS_KEY_PREFIX).hit('doctor', 0, 1000);
-        // An ACL may forbid INFO.
-        const info = await connection.info().catch(String);
-        return { fine: true, found: 'connected', next: [redisServerCheck(info)] };
-      },
-    },
+    redisCheck(settings),
   ];
+}
+
+function timeoutsCheck(settings: Configuration): Check {
+  const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT, DATABASE_CONNECTION_TIMEOUT } = settings;
+  const { DATABASE_STATEMENT_TIMEOUT: statement } = settings;
+  // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
+  const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
+  const limits = { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement, SHUTDOWN_TIMEOUT };
+  const found = Object.entries(limits)
+    .map(([name, seconds]) => `${name} ${seconds} s`)
+    .join(', ');
+  const advice = [
+    ...(FILTER_TIMEOUT > statement ? [`Set FILTER_TIMEOUT to ${statement} at most.`] : []),
+    ...(SHUTDOWN_TIMEOUT < shutdown ? [`Set SHUTDOWN_TIMEOUT to ${shutdown} or more.`] : []),
+  ];
+  return { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found }) };
+}
+
+function redisCheck({
+  RATE_LIMIT_REPLICAS: instances,
+  REDIS_URL = '',
+  REDIS_PASSWORD_FILE,
+  REDIS_KEY_PREFIX,
+}: Configuration): Check {
+  const redis = parseRedisUrl(REDIS_URL);
+  return {
+    name: 'limiter.connection',
+    advice: `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each instance counts only its own requests.`,
+    severity: redis ? 'fail' : 'warn',
+    run: async () => {
+      if (!redis) {
+        return { fine: instances === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${instances}` };
+      }
+      // ioredis retries until the process ends; the first error is the most specific.
+      const connection = createRedis(redis, REDIS_PASSWORD_FILE).on('error', () => undefined);
+      await Promise.all([once(connection, 'ready'), connection.connect()]);
+      // An ACL may forbid scripts. A limit of 0 writes nothing.
+      await new RedisWindow(connection, REDIS_KEY_PREFIX).hit('doctor', 0, 1000);
+      // An ACL may forbid INFO.
+      const info = await connection.info().catch(String);
+      return { fine: true, found: 'connected', next: [redisServerCheck(info)] };
+    },
+  };
 }
 
 function redisServerCheck(info: string): Check {

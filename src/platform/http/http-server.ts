@@ -5,28 +5,25 @@ import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { pathPrefixOf } from '../config/origins.js';
-import { BODY_TIME } from '../bodies/read-body.js';
 import { addressLimit } from './address-limit.js';
-import { replaceDefaults } from './node-defaults.js';
+import { replaceDefaults, setLimits } from './node-defaults.js';
 import { UnreadableRequests } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
 
-/** Milliseconds without progress until the connection of a client that does not read its response is closed. */
-const STALL_TIMEOUT = 30_000;
+/** In milliseconds. */
+const TIMES = {
+  /** Without progress until the connection of a client that does not read is closed, and between two searches for such clients. */
+  stall: 30_000,
+  pause: 5000,
+  /** During the shutdown: between two searches for event streams, without a new connection before the port closes, and after it. */
+  streams: 100,
+  accept: 50,
+  linger: 1000,
+};
 
-/** Milliseconds between two searches for connections whose client does not read. */
-const PAUSE_INTERVAL = 5000;
-
-/** Milliseconds for a client to send a request when the port is closed. */
-const LINGER = 1000;
-
-/** Milliseconds between two searches for event streams that have begun during the shutdown. */
-const PROBE_INTERVAL = 100;
-
-/** Milliseconds without a new connection before the port closes, and how often they are tried. */
-const ACCEPT_PAUSE = 50;
+/** Times {@link TIMES}.accept that the port waits at most. */
 const MAX_PAUSES = 10;
 
 /** Limits each connection, and sends problems for errors that Node and Express would handle themselves, before any guard. */
@@ -52,25 +49,16 @@ export class HttpServer {
     });
     metrics.gauge({ name: 'items_http_connections', help: 'Open connections to the API' }, () => this.connections.size);
 
+    setLimits(server, configuration);
     this.limitConnections(configuration);
     const prefix = pathPrefixOf(configuration.PUBLIC_URL);
     replaceDefaults(server, new UnreadableRequests((socket) => this.connections.get(socket), prefix, metrics));
   }
 
-  private limitConnections({
-    KEEP_ALIVE_TIMEOUT,
-    MAX_CONNECTIONS,
-    MAX_CONNECTIONS_PER_ADDRESS,
-    TRUSTED_PROXIES,
-  }: Configuration): void {
+  private limitConnections({ MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES }: Configuration): void {
     const { server } = this;
-    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
-    // Also applies to idle new connections, which load balancers open in advance.
-    server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
-    server.requestTimeout = server.headersTimeout + BODY_TIME;
-    server.maxConnections = MAX_CONNECTIONS;
-    server.setTimeout(STALL_TIMEOUT, this.endSilent);
-    const pausing = setInterval(this.pauseUnread, PAUSE_INTERVAL).unref();
+    server.setTimeout(TIMES.stall, this.endSilent);
+    const pausing = setInterval(this.pauseUnread, TIMES.pause).unref();
     server.once('close', () => clearInterval(pausing));
     server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
     const isWithinLimit = addressLimit(MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES);
@@ -143,8 +131,8 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(this.server, () => resolve()));
     this.held?.splice(0).forEach((next) => next());
     this.held = undefined;
-    const ending = setInterval(this.endEventStreams, PROBE_INTERVAL);
-    const closing = setTimeout(() => this.closeIdle(), LINGER);
+    const ending = setInterval(this.endEventStreams, TIMES.streams);
+    const closing = setTimeout(() => this.closeIdle(), TIMES.linger);
     await closed;
     clearInterval(ending);
     clearTimeout(closing);
@@ -161,7 +149,7 @@ export class HttpServer {
     this.held = [];
     for (let count = -1, pauses = 0; count !== this.accepted && pauses < MAX_PAUSES; pauses += 1) {
       count = this.accepted;
-      await delay(ACCEPT_PAUSE);
+      await delay(TIMES.accept);
     }
   }
 

@@ -1,8 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { BODY_TIME } from '../bodies/read-body.js';
+import type { Configuration } from '../config/configuration.js';
 import { badRequest } from '../problems/problem-types.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import type { UnreadableRequests } from './unreadable-requests.js';
+
+/** Sets the limits of connections that Node keeps. */
+export function setLimits(server: Server, { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS }: Configuration): void {
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
+  // Also applies to idle new connections, which load balancers open in advance.
+  server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
+  server.requestTimeout = server.headersTimeout + BODY_TIME;
+  server.maxConnections = MAX_CONNECTIONS;
+}
 
 /** Replaces what Node would respond itself, before any middleware, by problems. */
 export function replaceDefaults(server: Server, unreadable: UnreadableRequests): void {

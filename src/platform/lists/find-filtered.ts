@@ -31,29 +31,25 @@ export async function findFiltered<Entity extends { id: string }>(
   }
   // Once a filter is not quick any more, for example on a later page, it may need another path.
   let path = known?.isQuick === wasQuick ? known : undefined;
-  return reads.slow.filter(
-    list,
-    expression,
-    () => path?.isQuick === true,
-    async (send) => {
-      if (!path) {
-        path = pathFor(await explain(send, statementFor(undefined)));
-        reads.paths.set(name, path);
-      }
-      const start = performance.now();
-      found ??= await send(statementFor(path));
-      path.isQuick = performance.now() - start < QUICK;
-      if (isComplete(found, limit, path)) {
-        return found;
-      }
-      path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
-      if (path.isIndexed) {
-        return send(statementForFirst(repository, sources.keyed));
-      }
-      reads.paths.set(name, { first: 'planned', isQuick: false });
-      return send(statementFor(undefined));
-    },
-  );
+  const read = async (send: Send) => {
+    if (!path) {
+      path = pathFor(await explain(send, statementFor(undefined)));
+      reads.paths.set(name, path);
+    }
+    const start = performance.now();
+    found ??= await send(statementFor(path));
+    path.isQuick = performance.now() - start < QUICK;
+    if (isComplete(found, limit, path)) {
+      return found;
+    }
+    path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
+    if (path.isIndexed) {
+      return send(statementForFirst(repository, sources.keyed));
+    }
+    reads.paths.set(name, { first: 'planned', isQuick: false });
+    return send(statementFor(undefined));
+  };
+  return reads.slow.filter(list, expression, () => path?.isQuick === true, read);
 }
 
 /** Whether no other source has more rows for the page. */

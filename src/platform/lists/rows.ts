@@ -109,7 +109,6 @@ function rowStatements(metadata: EntityMetadata) {
   const { columns } = metadata;
   const { driver } = metadata.dataSource;
   const entity = metadata.target as Type<Record<string, unknown>>;
-  const table = quotedTable(metadata);
   const quoted = columns.map(({ databaseName }) => driver.escape(databaseName));
   const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
   const nameOfInsert = naming();
@@ -122,19 +121,8 @@ function rowStatements(metadata: EntityMetadata) {
     nameOfPage: naming(),
     nameOfFilter: naming(),
 
-    /** Undefined values get the column's default. */
     insert(rows: readonly Fields[]): Statement {
-      const given = columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
-      const values: unknown[] = [];
-      const tuples = rows.map((fields) => {
-        const placeholders = given.map((column) => {
-          const value = fields[column.propertyName];
-          return value === undefined ? 'DEFAULT' : `$${values.push(driver.preparePersistentValue(value, column))}`;
-        });
-        return `(${placeholders.join(', ')})`;
-      });
-      const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
-      const text = `INSERT INTO ${table} (${written}) VALUES ${tuples.join(', ')}`;
+      const { text, values } = insertOf(metadata, rows);
       // Returns no rows. There are too many texts with defaults to prepare them.
       return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
     },
@@ -150,4 +138,20 @@ function rowStatements(metadata: EntityMetadata) {
       });
     },
   };
+}
+
+/** Undefined values get the column's default. */
+function insertOf(metadata: EntityMetadata, rows: readonly Fields[]): { text: string; values: unknown[] } {
+  const { driver } = metadata.dataSource;
+  const given = metadata.columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
+  const values: unknown[] = [];
+  const tuples = rows.map((fields) => {
+    const placeholders = given.map((column) => {
+      const value = fields[column.propertyName];
+      return value === undefined ? 'DEFAULT' : `$${values.push(driver.preparePersistentValue(value, column))}`;
+    });
+    return `(${placeholders.join(', ')})`;
+  });
+  const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
+  return { text: `INSERT INTO ${quotedTable(metadata)} (${written}) VALUES ${tuples.join(', ')}`, values };
 }

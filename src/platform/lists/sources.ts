@@ -126,47 +126,42 @@ export function sourcesOf(
   scope: Scope = WHOLE,
 ) {
   const values: unknown[] = [];
-  const writer: SqlWriter = {
-    column: (property) => `r.${columnOf(metadata, property)}`,
-    parameter: (value) => `$${values.push(value)}`,
-  };
+  const column = (property: string) => `r.${columnOf(metadata, property)}`;
+  const writer: SqlWriter = { column, parameter: (value) => `$${values.push(value)}` };
   const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
   const sorting = sortingOf(metadata, scope.order);
   const parts = condition ? conjunctsOf(condition) : [];
   const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
-  // TypeORM hides soft-deleted rows.
-  const { deleteDateColumn } = metadata;
-  const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
   const base = write(scope.where);
-  // Conditions that the list's index does not serve.
-  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presence]);
+  // Conditions that the list's index does not serve, and those that limit the walk along it.
+  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presenceIn(metadata)]);
   const valuesOfAll = [...values];
-  // Conditions that limit the walk along the list's index.
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
-  const recent = `SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}`;
-  const key = writer.column('id');
+  const key = column('id');
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const isFiltered = condition !== undefined;
-  const source = (from: string): Source => ({ from, values, limit, sorting, base: scope.base, isFiltered });
+  const common = { values, limit, sorting, base: scope.base, isFiltered: condition !== undefined };
+  const source = (from: string): Source => ({ from, ...common });
   return {
     /** Whether the list's index is enough. */
     needIndexAlone: rest.length === 0,
     /** Keys of the matches on all pages. */
-    all: {
-      text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`,
-      values: valuesOfAll,
-    } satisfies Statement,
+    all: { text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`, values: valuesOfAll } satisfies Statement,
     /** The planner's choice: often a walk along the list's index until enough rows match. */
     planned: source(matches),
     /** Only the first rows of the list: may miss matches, at a limited cost. */
-    recent: source(`(${recent}) r ${where(rest)}`),
+    recent: source(`(SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}) r ${where(rest)}`),
     /** All matches, sorted. `OFFSET 0` prevents the walk. */
     fenced: source(fenced),
     /** The same for many matches: selects the keys first, possibly from the index alone. */
     keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
   };
+}
+
+/** The condition that a row is not soft-deleted: TypeORM hides those that are. */
+function presenceIn({ deleteDateColumn }: EntityMetadata): Condition[] {
+  return deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
 }
 
 function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {

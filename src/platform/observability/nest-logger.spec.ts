@@ -21,7 +21,8 @@ import {
 } from 'fast-check';
 import { generateToken } from '../auth/token-format.js';
 import type { Configuration } from '../config/configuration.js';
-import { droppedLines, LogOutput, NestLogger } from './nest-logger.js';
+import { droppedLines, LogOutput } from './log-output.js';
+import { NestLogger } from './nest-logger.js';
 
 it('writes the lines of an event loop turn together, at its end or when the process exits, and few enough to fit', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));

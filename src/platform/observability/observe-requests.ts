@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { Span } from '@opentelemetry/api';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { shownPath } from '../errors/redaction.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
@@ -22,8 +22,9 @@ export function observeRequests(metrics: Metrics): RequestHandler {
     buckets: BUCKETS,
     registers: [metrics.registry],
   });
+  const help = 'Requests without a complete response';
   let inFlight = 0;
-  metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
+  metrics.gauge({ name: 'items_http_requests_in_flight', help }, () => inFlight);
   return (request, response, next) => {
     const start = performance.now();
     // Read now, because Express shortens the path inside mounted handlers.
@@ -32,40 +33,54 @@ export function observeRequests(metrics: Metrics): RequestHandler {
     const observe = (span: Span | undefined) => {
       inFlight -= 1;
       const durationMs = performance.now() - start;
-      const { user, refusal, problem } = request;
+      const { user, refusal } = request;
       const { path: route } = (request.route ?? {}) as { path?: string };
       const status = response.headersSent ? response.statusCode : undefined;
       const aborted = response.writableFinished ? undefined : true;
       const labels = { method: METHODS.has(method) ? method : 'other', route: route ?? 'none', status: status ?? 0 };
       durations.observe(labels, durationMs / 1000);
-      const shown = shownPath(path);
       const { traceId, spanId } = span?.spanContext() ?? {};
-      const client = { principalId: user?.id, subject: user?.subject, refusal };
-      const outcome = { method, route, path: shown, status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
-      const fault = {
-        problem: problem?.type.name,
-        codes: problem?.errors && [...new Set(problem.errors.map(({ code }) => code))],
-      };
-      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...client, ...outcome, ...fault });
-      span?.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
-        'http.request.method': method,
-        'http.route': route,
-        'http.response.status_code': status,
-        'network.protocol.version': request.httpVersion,
-        'url.path': shown,
-        'url.scheme': 'http',
-        'enduser.id': user?.id,
-        'items.request.id': request.id,
-        'items.request.aborted': aborted,
-      });
-      if (span && status !== undefined && status >= 500) {
-        failSpan(span, { name: String(status) });
+      const caller = { principalId: user?.id, subject: user?.subject, refusal };
+      const outcome = { method, route, path: shownPath(path), status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
+      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...caller, ...outcome, ...problemIn(request) });
+      if (span) {
+        endSpan(span, request, outcome);
       }
-      span?.end();
     };
     inRequestSpan(request, (span) => {
       response.once('close', () => observe(span));
       next();
     });
   };
+}
+
+function problemIn({ problem }: Request) {
+  return { problem: problem?.type.name, codes: problem?.errors && [...new Set(problem.errors.map(({ code }) => code))] };
+}
+
+interface Outcome {
+  readonly method: string;
+  readonly route: string | undefined;
+  readonly path: string;
+  readonly status: number | undefined;
+  readonly aborted: boolean | undefined;
+}
+
+/** Names the attributes as OpenTelemetry does (semantic conventions for HTTP spans). */
+function endSpan(span: Span, request: Request, { method, route, path, status, aborted }: Outcome): void {
+  span.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': status,
+    'network.protocol.version': request.httpVersion,
+    'url.path': path,
+    'url.scheme': 'http',
+    'enduser.id': request.user?.id,
+    'items.request.id': request.id,
+    'items.request.aborted': aborted,
+  });
+  if (status !== undefined && status >= 500) {
+    failSpan(span, { name: String(status) });
+  }
+  span.end();
 }

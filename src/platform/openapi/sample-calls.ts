@@ -10,7 +10,7 @@ import { mediaTypesOf, operationsOf } from './openapi-document.js';
 export function sampleCalls(document: OpenAPIObject, origin: string, token: string): { create?: string; list?: string } {
   const operations = operationsOf(document).filter(({ path }) => !path.includes('{'));
   const created = operations.find(({ call, operation }) => call.startsWith('POST') && operation.requestBody);
-  const [{ example = undefined } = {}] = mediaTypesOf(created?.operation.requestBody);
+  const [{ example } = {}] = mediaTypesOf(created?.operation.requestBody);
   if (!created || typeof example !== 'object') {
     return {};
   }

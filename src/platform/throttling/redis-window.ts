@@ -36,18 +36,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     ...(tls && { tls: {} }),
   };
   if (kind === 'cluster') {
-    const cluster = new Cluster(nodes, {
-      lazyConnect: true,
-      enableOfflineQueue: false,
-      redisOptions: server,
-      clusterRetryStrategy: never,
-      retryDelayOnClusterDown: 0,
-      retryDelayOnFailover: 0,
-      slotsRefreshTimeout: TIMES.connect,
-      // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
-      ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
-    });
-    return cluster.on('+node', (node: Redis) => readPassword(node, passwords));
+    return createCluster(nodes, server, tls).on('+node', (node: Redis) => readPassword(node, passwords));
   }
   const sentinels: RedisOptions = {
     sentinels: nodes,
@@ -62,6 +51,20 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     if (command?.name === 'select') {
       connection.disconnect();
     }
+  });
+}
+
+function createCluster(nodes: RedisLocation['nodes'], redisOptions: RedisOptions, tls: boolean): Cluster {
+  return new Cluster(nodes, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    redisOptions,
+    clusterRetryStrategy: never,
+    retryDelayOnClusterDown: 0,
+    retryDelayOnFailover: 0,
+    slotsRefreshTimeout: TIMES.connect,
+    // Certificates of managed clusters contain host names, which a look-up would replace by addresses.
+    ...(tls && { dnsLookup: (address, callback) => callback(null, address) }),
   });
 }
 
