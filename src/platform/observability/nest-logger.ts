@@ -4,7 +4,8 @@ import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { trace } from '@opentelemetry/api';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { Counter } from 'prom-client';
-import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { currentRequest } from '../requests/request.js';
 import { hideCredentials } from '../errors/redaction.js';
 import { describeError, type ErrorDescription, withoutSecrets } from '../errors/describe-error.js';
@@ -26,7 +27,7 @@ const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 /** Of the process, because commands and the start log without an application. */
 export const droppedLines = new Counter({
-  name: 'items_log_lines_dropped_total',
+  name: `${SERVICE_NAME}_log_lines_dropped_total`,
   help: 'Log lines that could not be written, for example because the disk is full',
   registers: [],
 });

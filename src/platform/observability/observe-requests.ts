@@ -3,6 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { shownPath } from '../errors/redaction.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
@@ -16,14 +17,14 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export function observeRequests(metrics: Metrics): RequestHandler {
   const logger = new Logger();
   const durations = new Histogram({
-    name: 'items_http_request_duration_seconds',
+    name: `${SERVICE_NAME}_http_request_duration_seconds`,
     help: 'Time from the start of a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS,
     registers: [metrics.registry],
   });
   let inFlight = 0;
-  metrics.gauge({ name: 'items_http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
+  metrics.gauge({ name: 'http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request, response, next) => {
     const start = performance.now();
     // Read now, because Express shortens the path inside mounted handlers.
@@ -55,8 +56,8 @@ export function observeRequests(metrics: Metrics): RequestHandler {
         'url.path': shown,
         'url.scheme': 'http',
         'enduser.id': user?.id,
-        'items.request.id': request.id,
-        'items.request.aborted': aborted,
+        [`${SERVICE_NAME}.request.id`]: request.id,
+        [`${SERVICE_NAME}.request.aborted`]: aborted,
       });
       if (span && status !== undefined && status >= 500) {
         failSpan(span, { name: String(status) });
