@@ -21,6 +21,7 @@ import {
 } from 'fast-check';
 import { generateToken } from '../auth/token-format.js';
 import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { droppedLines, LogOutput, NestLogger } from './nest-logger.js';
 
 it('writes the lines of an event loop turn together, at its end or when the process exits, and few enough to fit', async () => {
@@ -158,7 +159,7 @@ describe('a feature logs what it likes', () => {
     // No name is there twice.
     expect(`${JSON.stringify(JSON.parse(text))}\n`).toBe(text);
     const { level: found, service, context, ...rest } = line;
-    expect([found, service, context]).toEqual([level, 'items', 'Charges']);
+    expect([found, service, context]).toEqual([level, SERVICE_NAME, 'Charges']);
     return rest;
   }
 
