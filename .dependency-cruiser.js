@@ -1,6 +1,6 @@
 /** Folders of the platform, from the ground up: a file imports only from its own folder and from floors below. */
 export const FLOORS = [
-  ['time', 'ids'],
+  ['service', 'time', 'ids'],
   ['errors'],
   ['problems'],
   ['requests', 'routes'],

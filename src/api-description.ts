@@ -1,3 +1,4 @@
+import { TOKEN_PREFIX } from './platform/auth/token-format.js';
 import type { ApiDescription } from './platform/openapi/build-document.js';
 
 /** Texts for the landing page, the console and `openapi.json`. */
@@ -9,7 +10,7 @@ export const apiDescription: ApiDescription = {
   license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description: `## First steps
 
-1. **Authorize.** Press _Authorize_ and paste an access token, \`items_…\`. The operator of the service issues tokens; the
+1. **Authorize.** Press _Authorize_ and paste an access token, \`${TOKEN_PREFIX}…\`. The operator of the service issues tokens; the
    first start on the embedded database prints one.
 2. **Create.** Open _Create an item_ and press _Execute_.
 3. **List.** Open _List items_ and press _Execute_.

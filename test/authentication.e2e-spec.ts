@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
-import { tokenDigest, generateToken } from '../src/platform/auth/token-format.js';
+import { generateToken, tokenDigest, TOKEN_PREFIX } from '../src/platform/auth/token-format.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Metrics } from '../src/platform/observability/metrics.js';
 import { Api, type ProblemBody } from './support/api.js';
@@ -152,7 +152,11 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ['another text', values('Bearer x', 'Bearer undefined', 'Bearer __proto__', `Bearer ${'x'.repeat(8000)}`), 'invalid'],
   ['more than a header section may have', values(`Bearer ${'x'.repeat(20_000)}`), [431, 431, 431]],
   ['a control character', values('Bearer $\u0000'), [400, 400, 400]],
-  ['another prefix', tokensOf(({ good }) => ['', 'other_', 'ITEMS_'].map((prefix) => prefix + good.slice(6))), 'invalid'],
+  [
+    'another prefix',
+    tokensOf(({ good }) => ['', 'other_', TOKEN_PREFIX.toUpperCase()].map((prefix) => prefix + good.slice(TOKEN_PREFIX.length))),
+    'invalid',
+  ],
   ['another length', tokensOf(({ good }) => ['items_', good.slice(0, -1), `${good}0`]), 'invalid'],
   [
     'a wrong checksum [refusal-says-no-reason]',

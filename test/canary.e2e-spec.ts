@@ -41,7 +41,7 @@ function password(name: string): string {
 }
 
 function watchToken(name: string, token = generateToken()): string {
-  canaries.add(name, token.replace(/^items./, ''), token);
+  canaries.add(name, token.slice('items_'.length), token);
   return token;
 }
 

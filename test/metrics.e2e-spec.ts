@@ -202,9 +202,9 @@ it('the process reports its versions and resources', async () => {
 it('a feature can add metrics, with a series for each label value from the start [metric-labels]', async () => {
   const metrics = service.app.get(Metrics);
   const labels = { size: ['small', 'large'] } as const;
-  const sold = metrics.counter({ name: 'items_widgets_sold_total', help: 'Widgets sold', labels });
-  const packing = metrics.histogram({ name: 'items_widgets_packing_seconds', help: 'Time to pack one', labels }, [1, 5]);
-  metrics.gauge({ name: 'items_widgets_in_stock', help: 'Widgets in stock', labels }, ({ size }) => size.length);
+  const sold = metrics.counter({ name: 'widgets_sold_total', help: 'Widgets sold', labels });
+  const packing = metrics.histogram({ name: 'widgets_packing_seconds', help: 'Time to pack one', labels }, [1, 5]);
+  metrics.gauge({ name: 'widgets_in_stock', help: 'Widgets in stock', labels }, ({ size }) => size.length);
   sold.inc({ size: 'small' }, 2);
   packing.observe({ size: 'small' }, 3);
   const scrape = await service.scrape();
@@ -216,7 +216,7 @@ it('a feature can add metrics, with a series for each label value from the start
 
 it('a metric with the name of another throws when it is defined [start-duplicates]', () => {
   const metrics = service.app.get(Metrics);
-  const define = () => metrics.counter({ name: 'items_authentications_total', help: 'x' });
+  const define = () => metrics.counter({ name: 'authentications_total', help: 'x' });
   expect(define).toThrow('A metric with the name items_authentications_total has already been registered.');
 });
 
@@ -226,7 +226,7 @@ it('a metric that is never read does not hold up the others', async () => {
   const pending = new Promise<number>((resolve) => {
     settle = resolve;
   });
-  metrics.gauge({ name: 'items_pending', help: 'x' }, () => pending);
+  metrics.gauge({ name: 'pending', help: 'x' }, () => pending);
   const scrape = await service.scrape();
   expect([scrape.of('items_pending'), scrape.sum('items_ready')]).toEqual([[], 1]);
   settle(1);
@@ -239,8 +239,8 @@ it('a metric that cannot be read loses only its own series, is counted, and is l
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
   let isBroken = true;
   const rejecting = () => (isBroken ? Promise.reject(new Error('no')) : 1);
-  metrics.gauge({ name: 'items_broken', help: 'x' }, rejecting);
-  metrics.gauge({ name: 'items_throwing', help: 'x' }, () => {
+  metrics.gauge({ name: 'broken', help: 'x' }, rejecting);
+  metrics.gauge({ name: 'throwing', help: 'x' }, () => {
     if (isBroken) throw new Error('no');
     return 2;
   });

@@ -3,15 +3,15 @@ import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from './generated/openapi-fetch.js';
 import { awayOrigin, origin, outcomeOf, type Outcomes, readerToken, token } from './outcomes.js';
 
-type Items = Client<paths>;
+type Api = Client<paths>;
 type Failed = { error?: components['schemas']['Problem']; response: Response };
 
 const connect = (baseUrl: string, bearer: string) =>
   createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${bearer}` } });
-const create = (client: Items, body: components['schemas']['NewItem'], key?: string) =>
+const create = (client: Api, body: components['schemas']['NewItem'], key?: string) =>
   client.POST('/v1/items', key === undefined ? { body } : { body, params: { header: { 'Idempotency-Key': key } } });
 
-async function walk(client: Items): Promise<string[]> {
+async function walk(client: Api): Promise<string[]> {
   const names: string[] = [];
   for (let cursor: string | undefined; ;) {
     const { data } = await client.GET('/v1/items', { params: { query: { limit: 2, ...(cursor && { cursor }) } } });

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { SERVICE_NAME } from '../../src/platform/service/service.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
@@ -16,19 +17,20 @@ interface ComposeService {
 
 // Compose itself needs a Docker engine: the lint checks the file against its schema, and this starts the same processes.
 const text = readFileSync('compose.yaml', 'utf8');
-const { items, postgres } = (parse(text) as { services: Record<'items' | 'postgres', ComposeService> }).services;
-const environment = Object.fromEntries(Object.entries(items.environment).map(([name, value]) => [name, String(value)]));
-const { replicas } = items.deploy;
+const { services } = parse(text) as { services: Record<string, ComposeService> };
+const { [SERVICE_NAME]: api, postgres } = services as Record<typeof SERVICE_NAME | 'postgres', ComposeService>;
+const environment = Object.fromEntries(Object.entries(api.environment).map(([name, value]) => [name, String(value)]));
+const { replicas } = api.deploy;
 
 it('agrees with itself: replicas, ports, database and time to stop', () => {
   const configuration = readConfiguration(environment);
-  const [, first, last] = /:(\d+)-(\d+):3000$/.exec(items.ports[0] ?? '') ?? [];
+  const [, first, last] = /:(\d+)-(\d+):3000$/.exec(api.ports[0] ?? '') ?? [];
   const { username, password, hostname, pathname } = new URL(configuration.DATABASE_URL ?? '');
   const { POSTGRES_USER, POSTGRES_PASSWORD } = postgres.environment;
   expect([configuration.RATE_LIMIT_REPLICAS, Number(last) - Number(first) + 1]).toEqual([replicas, replicas]);
   expect([username, password, hostname, pathname]).toEqual([POSTGRES_USER, POSTGRES_PASSWORD, 'postgres', `/${POSTGRES_USER}`]);
   expect(new URL(configuration.REDIS_URL ?? '').hostname).toBe('redis');
-  expect(Number.parseInt(items.stop_grace_period, 10)).toBeGreaterThan(configuration.SHUTDOWN_TIMEOUT);
+  expect(Number.parseInt(api.stop_grace_period, 10)).toBeGreaterThan(configuration.SHUTDOWN_TIMEOUT);
 });
 
 it('starts replicas that pass its health check and share items, tokens and one rate limit', async () => {
@@ -38,7 +40,7 @@ it('starts replicas that pass its health check and share items, tokens and one r
   // One after the other: on a busy machine, several starts at once may not reach Redis in time.
   for (let count = 0; count < replicas; count += 1) processes.push(await ServiceProcess.startReady(local));
   const isHealthy = ({ metricsOrigin }: ServiceProcess) => {
-    const [, command = '', ...args] = items.healthcheck.test.map((arg) => arg.replace('http://localhost:9464', metricsOrigin));
+    const [, command = '', ...args] = api.healthcheck.test.map((arg) => arg.replace('http://localhost:9464', metricsOrigin));
     return spawnSync(command, args).status === 0;
   };
   expect(processes.map(isHealthy)).toEqual(processes.map(() => true));

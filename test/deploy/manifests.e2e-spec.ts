@@ -5,6 +5,7 @@ import { parseTokensFile } from '../../src/platform/auth/static/static-tokens.js
 import { tokenDigest, generateToken } from '../../src/platform/auth/token-format.js';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
+import { SERVICE_NAME } from '../../src/platform/service/service.js';
 import {
   containerOf,
   development,
@@ -72,7 +73,7 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
       }
     }
     expect(new Set(manifests.all.map(({ metadata }) => metadata.namespace)).size).toBe(1);
-    expect(deployment.metadata.namespace).toMatch(/^items/);
+    expect(deployment.metadata.namespace?.startsWith(SERVICE_NAME)).toBe(true);
   });
 
   it('sets existing variables to valid values, and no secret', () => {

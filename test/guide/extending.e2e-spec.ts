@@ -63,7 +63,7 @@ describe('in a copy of the project', () => {
     const appModule = join(directory, 'src/app.module.ts');
     const registered = readFileSync(appModule, 'utf8').replace('ItemsModule]', 'ItemsModule, CatsModule]');
     writeFileSync(appModule, `import { CatsModule } from './cats/cats.module.js';\n${registered}`);
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:TEST|JEST|ITEMS|npm)_/.test(name));
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(?:TEST|JEST|npm)_/.test(name));
     environment = { ...Object.fromEntries(inherited), PORT: String(await freePort()), METRICS_PORT: '0' };
   });
 

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { Item } from '../../src/items/item.entity.js';
 import { Database } from '../../src/platform/database/database.js';
 import { newId } from '../../src/platform/ids/id.js';
+import { SERVICE_NAME } from '../../src/platform/service/service.js';
 import { eventually } from '../support/eventually.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { runCli } from '../support/process.js';
@@ -42,7 +43,7 @@ const holders = (name: string) =>
     url,
     `SELECT pid, state, backend_xmin IS NOT NULL OR backend_xid IS NOT NULL AS "holdsUp", objsubid AS keys
       FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND granted AND application_name = $1`,
-    [`items ${name}`],
+    [`${SERVICE_NAME} ${name}`],
   );
 
 beforeAll(async () => {

@@ -5,9 +5,9 @@ import { declareToken } from '../support/tokens.js';
 
 it('logs why the database is unavailable once, not for each request, and when it is available again [outage-logged-once]', async () => {
   const server = await PostgresServer.start(askingForPasswords());
-  await server.query(`CREATE ROLE items LOGIN PASSWORD 'canary-1'`);
-  await server.query('CREATE DATABASE items OWNER items');
-  const DATABASE_URL = server.url.replace(/postgres@(.*)postgres$/, 'items:canary-1@$1items');
+  await server.query(`CREATE ROLE app LOGIN PASSWORD 'canary-1'`);
+  await server.query('CREATE DATABASE app OWNER app');
+  const DATABASE_URL = server.url.replace(/postgres@(.*)postgres$/, 'app:canary-1@$1app');
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ DATABASE_URL, ...variables });
   const client = service.client(token);
@@ -17,7 +17,7 @@ it('logs why the database is unavailable once, not for each request, and when it
   /** Rejects new connections and ends those that exist. */
   const shut = async (statement: string) => {
     await server.query(statement);
-    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'items'`);
+    await server.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`);
   };
   const refused = async (reason: string) => {
     await eventually(async () => {
@@ -35,18 +35,18 @@ it('logs why the database is unavailable once, not for each request, and when it
     }
   };
 
-  await shut(`ALTER ROLE items PASSWORD 'canary-2'`);
-  await refused('password authentication failed for user "items"');
-  await shut(`ALTER ROLE items NOLOGIN PASSWORD 'canary-1'`);
-  await refused('role "items" is not permitted to log in');
+  await shut(`ALTER ROLE app PASSWORD 'canary-2'`);
+  await refused('password authentication failed for user "app"');
+  await shut(`ALTER ROLE app NOLOGIN PASSWORD 'canary-1'`);
+  await refused('role "app" is not permitted to log in');
   expect(service.has('database available again')).toBe(false);
-  await server.query('ALTER ROLE items LOGIN');
+  await server.query('ALTER ROLE app LOGIN');
   await service.becomesReady();
   expect((await client.list()).status).toBe(200);
   expect(service.linesOf('database available again')).toMatchObject([{ level: 'info' }]);
 
   // Another outage with the same cause is logged again.
-  await shut(`ALTER ROLE items PASSWORD 'canary-2'`);
+  await shut(`ALTER ROLE app PASSWORD 'canary-2'`);
   await eventually(async () => {
     await client.send('GET', '/readyz');
     return causes('database unavailable').filter((each) => each.includes('password authentication failed')).length === 2;

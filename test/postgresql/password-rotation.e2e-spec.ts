@@ -25,16 +25,16 @@ function newPassword(): string {
   return password;
 }
 
-const set = (password: string) => primary.query(`ALTER ROLE items PASSWORD '${password}'`);
-const urlOf = (server: PostgresServer) => server.url.replace(/postgres@(.*)postgres$/, 'items@$1items');
+const set = (password: string) => primary.query(`ALTER ROLE app PASSWORD '${password}'`);
+const urlOf = (server: PostgresServer) => server.url.replace(/postgres@(.*)postgres$/, 'app@$1app');
 
 beforeAll(async () => {
   const settings = askingForPasswords();
   primary = await PostgresServer.start({ ...settings, max_wal_senders: '4' });
   const first = newPassword();
-  await primary.query(`CREATE ROLE items LOGIN PASSWORD '${first}'`);
-  await primary.query('CREATE DATABASE items OWNER items');
-  await primary.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO items');
+  await primary.query(`CREATE ROLE app LOGIN PASSWORD '${first}'`);
+  await primary.query('CREATE DATABASE app OWNER app');
+  await primary.query('GRANT EXECUTE ON FUNCTION pg_control_system() TO app');
   standby = await PostgresServer.startStandby(primary, settings);
   secret = new MountedSecret(`${first}\n`);
   environment = { DATABASE_URL: urlOf(primary), DATABASE_PASSWORD_FILE: secret.path };
@@ -75,14 +75,14 @@ const start = (more: NodeJS.ProcessEnv = {}) =>
 /** Times in milliseconds at which the sessions of the service on a server began. */
 async function sessions(server: PostgresServer): Promise<number[]> {
   const rows = await server.query<{ began: number }>(
-    "SELECT extract(epoch FROM backend_start)::float8 * 1000 AS began FROM pg_stat_activity WHERE usename = 'items'",
+    "SELECT extract(epoch FROM backend_start)::float8 * 1000 AS began FROM pg_stat_activity WHERE usename = 'app'",
   );
   return rows.map(({ began }) => began);
 }
 
 /** Ends all sessions of the service, and waits for their end. */
 async function killSessions(server: PostgresServer): Promise<void> {
-  await server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'items'");
+  await server.query("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE usename = 'app'");
 }
 
 /** Waits until the service has opened a session on each server since a time: those for lists are replaced after 30 seconds. */
@@ -184,8 +184,8 @@ it('commands read the file, and a start with two passwords, or without one, says
 
   const wrong = { ...environment, DATABASE_PASSWORD_FILE: new MountedSecret(`${newPassword()}x`).path };
   const refused = await doctor(wrong);
-  expect(refused.faults).toMatch(/^fail database\.connection: .*password authentication failed for user "items"/);
-  const twice = { ...environment, DATABASE_URL: environment['DATABASE_URL']?.replace('items@', 'items:hunter2@') };
+  expect(refused.faults).toMatch(/^fail database\.connection: .*password authentication failed for user "app"/);
+  const twice = { ...environment, DATABASE_URL: environment['DATABASE_URL']?.replace('app@', 'app:hunter2@') };
   const missing = { ...environment, DATABASE_PASSWORD_FILE: `${secret.path}/missing` };
   const [first, second, third] = [await runServiceToEnd(twice), await runServiceToEnd(missing), await doctor(missing)];
   expect([first.code, first.stderr]).toEqual([1, expect.stringContaining('remove the password from the URL')]);

@@ -32,14 +32,14 @@ defaults
   timeout client 60s
   timeout server 60s
   timeout http-keep-alive 60s
-listen items
+listen service
   bind 127.0.0.1:${port}
   balance roundrobin
   option forwardfor
   http-request redirect code 301 location /catalogue/ if { path /catalogue }
   http-request set-path %[path,regsub(^/catalogue/,/)]
   option httpchk
-  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host items
+  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host service
   http-check expect status 200
   default-server pool-purge-delay 60s inter 100ms fall 1 rise 1 check
 ${ports.map((server) => `  server ${server} 127.0.0.1:${server}`).join('\n')}

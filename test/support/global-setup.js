@@ -17,7 +17,7 @@ export default async function globalSetup() {
   // What V8 compiled in one process is there for all that come after it: hundreds are started.
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
   execFileSync(process.execPath, ['dist/cli.js', 'migrate'], { env: { ...process.env, DATA_DIR: migrated }, stdio: 'pipe' });
-  process.env.ITEMS_TEST_DIRECTORY = directory;
+  process.env.TEST_RUN_DIRECTORY = directory;
   // What the names of this run's databases on a server begin with.
-  process.env.ITEMS_TEST_DATABASES = `items_test_${Date.now().toString(36)}_`;
+  process.env.TEST_RUN_DATABASES = `items_test_${Date.now().toString(36)}_`;
 }

@@ -39,15 +39,15 @@ ${temporary.map((name) => `  ${name}_temp_path ${directory}/${name};`).join('\n'
   proxy_set_header Connection "";
   proxy_set_header Host $http_host;
   proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-  upstream items {
+  upstream service {
 ${servers.map((server) => `    server 127.0.0.1:${server} max_fails=0;`).join('\n')}
     keepalive 16;
   }
   server {
     listen 127.0.0.1:${port};
-    location / { proxy_pass http://items; }
-    location /catalogue/ { proxy_pass http://items/; }
-    location /streamed/ { proxy_pass http://items/; proxy_request_buffering off; }
+    location / { proxy_pass http://service; }
+    location /catalogue/ { proxy_pass http://service/; }
+    location /streamed/ { proxy_pass http://service/; proxy_request_buffering off; }
     location = /catalogue { return 301 /catalogue/; }
   }
 }

@@ -41,10 +41,11 @@ export function dashboardQueries(): { title: string; expr: string }[] {
   }));
 }
 
-/** The metrics that an expression names, each with the labels that it selects by. */
+/** The metrics that an expression names, whatever they begin with, each with the labels that it selects by. */
 export function selectorsOf(expr: string): { metric: string; labels: string[] }[] {
-  const code = expr.replaceAll(/#.*$/gm, '');
-  const selectors = code.matchAll(/\b((?:items|nodejs|process|namespace:items)_\w+(?::\w+)*)\b(?:\{([^}]*)\})?/g);
+  const code = expr.replaceAll(/#.*$|\b(?:by|without|on|ignoring|group_left|group_right) *\([^)]*\)/gm, '');
+  // Functions are followed by a parenthesis, and labels are in braces.
+  const selectors = code.matchAll(/(?<![\w:.{])([a-z]\w*[_:][\w:]+)(?![\w:]| *\()(?:\{([^}]*)\})?/g);
   return [...selectors].map(([, metric = '', matchers = '']) => ({
     metric,
     labels: [...matchers.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),

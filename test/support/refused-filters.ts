@@ -6,7 +6,7 @@ const TIME = 'timestamp("2026-01-01T00:00:00Z")';
 /** Filters with their faulty part between two ¦, the code of the error, and a part of its fix. */
 export const REFUSED_FILTERS: readonly (readonly [path: 'items' | 'samples', filter: string, code: string, advice: string])[] = [
   ['items', 'name ¦=¦ "x"', 'syntax', 'has an unexpected "="; did you mean `==`?'],
-  ['items', 'name ¦items_1234567890¦', 'syntax', 'has an unexpected "items_12"'],
+  ['items', 'name ¦letters_1234567890¦', 'syntax', 'has an unexpected "letters_"'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
   ['items', 'name == ¦“¦x”', 'syntax', 'did you mean `"`?'],
   ['items', '¦😀¦', 'syntax', 'has an unexpected "😀"'],

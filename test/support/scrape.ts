@@ -20,7 +20,7 @@ export class Scrape {
 
   constructor(readonly text: string) {
     this.types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
-    const lines = text.matchAll(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/gm);
+    const lines = text.matchAll(/^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/gm);
     this.samples = [...lines].map(([, name = '', labels = '', value]) => ({ name, labels: parse(labels), value: Number(value) }));
   }
 

@@ -48,7 +48,7 @@ let counter = 0;
 
 async function createOnServer(serverUrl: string): Promise<TestDatabase> {
   counter += 1;
-  const name = `${process.env['ITEMS_TEST_DATABASES']}${process.pid}_${counter}_${Date.now()}`;
+  const name = `${process.env['TEST_RUN_DATABASES']}${process.pid}_${counter}_${Date.now()}`;
   await query(serverUrl, `CREATE DATABASE ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
@@ -70,7 +70,7 @@ export async function createEmbedded(
 
 /** A directory of this test run, removed at its end. */
 export function testDirectory(): string {
-  const { ITEMS_TEST_DIRECTORY: directory } = process.env;
+  const { TEST_RUN_DIRECTORY: directory } = process.env;
   if (!directory) {
     throw new Error('Run the tests with npm test: its global setup makes the directory they work in.');
   }

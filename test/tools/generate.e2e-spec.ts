@@ -22,7 +22,7 @@ function run(script: string, ...args: string[]): { code: number | null; output: 
   return { code: status, output: stdout + stderr };
 }
 
-const generate = (...args: string[]) => run('schematics', '@items/schematics:feature', ...args);
+const generate = (...args: string[]) => run('schematics', '@service/schematics:feature', ...args);
 
 async function snapshot(): Promise<Record<string, string>> {
   const files: Record<string, string> = {};

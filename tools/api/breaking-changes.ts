@@ -123,7 +123,7 @@ const contentSchema = {
 
 /** A plugin for `redocly diff`: what its own rules accept, and `/v1` does not. */
 export default () => ({
-  id: 'items',
+  id: 'service',
   decorators: {
     oas3: {
       'security-of-each-operation': securityOfEachOperation,

@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { isLate } from '../routes/public-path.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
@@ -37,12 +38,12 @@ export class BearerAuthGuard extends AuthGuard() {
   ) {
     super({ defaultStrategy: strategy.name });
     this.refusals = metrics.counter({
-      name: 'items_authentication_refusals_total',
+      name: 'authentication_refusals_total',
       help: 'Requests rejected with 401, by the reason that is also in the log',
       labels: { reason: REFUSAL_REASONS },
     });
     this.successes = metrics.counter({
-      name: 'items_authentications_total',
+      name: 'authentications_total',
       help: 'Authenticated requests, by kind of credential',
       labels: { kind: ['token', 'jwt'] },
     });
@@ -80,7 +81,7 @@ export class BearerAuthGuard extends AuthGuard() {
       const { refused: reason, tokenId } = verdict;
       request.refusal = { reason, tokenId, address: clientAddress(request) };
       this.refusals.inc({ reason });
-      currentSpan()?.setAttributes({ 'items.authentication.refusal': reason });
+      currentSpan()?.setAttributes({ [`${SERVICE_NAME}.authentication.refusal`]: reason });
       throw unauthorizedProblem(reason);
     }
     this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { SERVICE_NAME } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { isHidden } from '../routes/operation.js';

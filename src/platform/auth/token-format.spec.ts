@@ -1,27 +1,48 @@
 import { readFile } from 'node:fs/promises';
-import { tokenDigest, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE } from './token-format.js';
+import { tokenDigest, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** CRC-32 as in RFC 1952, bit by bit. */
+function crcOf(text: string): number {
+  let crc = -1;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  return ~crc >>> 0;
+}
+
+/** A text and its checksum in base62. */
+function withChecksum(text: string): string {
+  const digits = [5, 4, 3, 2, 1, 0].map((power) => DIGITS.charAt(Math.floor(crcOf(text) / 62 ** power) % 62));
+  return text + digits.join('');
+}
+
+const zeros = (count: number, prefix = TOKEN_PREFIX) => withChecksum(prefix + '0'.repeat(count));
 
 describe('a token', () => {
   it('consists of a prefix, 30 random characters and a checksum of 6 characters [token-format]', () => {
     const tokens = Array.from({ length: 1000 }, generateToken);
     for (const token of tokens) expect(token).toMatch(/^items_[0-9A-Za-z]{36}$/);
-    expect(new Set(tokens.map((token) => token.slice(6, 36))).size).toBe(1000);
+    expect(new Set(tokens.map((token) => token.slice(-36, -6))).size).toBe(1000);
     expect(tokens.every(isWellFormedToken)).toBe(true);
   });
 
   it('has a checksum that others can compute [token-checksum]', () => {
-    // Made with another implementation: CRC-32 of the first 36 characters, in base62 with the digits 0-9A-Za-z.
-    expect(isWellFormedToken('items_0000000000000000000000000000000RRSUK')).toBe(true);
+    expect(crcOf('123456789')).toBe(0xcbf43926);
+    expect(withChecksum('token_000000000000000000000000000000')).toBe('token_0000000000000000000000000000000VreoY');
+    expect(isWellFormedToken(zeros(30))).toBe(true);
   });
 
   it.each([
-    ['29 random characters', 'items_000000000000000000000000000002heVs1'],
-    ['31 random characters', 'items_00000000000000000000000000000000chJWu'],
-    ['another prefix', 'other_00000000000000000000000000000005wajw'],
-    ['something before the prefix', 'xitems_0000000000000000000000000000002KP03h'],
-    ['other characters', 'items_------------------------------11VGtW'],
+    ['29 random characters', zeros(29)],
+    ['31 random characters', zeros(31)],
+    ['another prefix', zeros(30, 'another_')],
+    ['something before the prefix', zeros(30, `x${TOKEN_PREFIX}`)],
+    ['other characters', withChecksum(TOKEN_PREFIX + '-'.repeat(30))],
     ['nothing', '000000'],
-    ['a line break', 'items_0000000000000000000000000000000RRSUK\n'],
+    ['a line break', `${zeros(30)}\n`],
   ])('is not well-formed with %s, whatever its checksum', (_case, text) => {
     expect(isWellFormedToken(text)).toBe(false);
   });

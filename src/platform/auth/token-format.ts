@@ -1,8 +1,9 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { SERVICE_NAME } from '../service/service.js';
 
 /** Prefix of every access token, by which secret scanners find it. */
-export const TOKEN_PREFIX = 'items_';
+export const TOKEN_PREFIX = `${SERVICE_NAME}_`;
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;

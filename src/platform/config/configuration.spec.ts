@@ -115,7 +115,7 @@ describe('the configuration', () => {
     ['KEEP_ALIVE_TIMEOUT', '0 -1'],
     ['MIGRATE_ON_START', 'yes TRUE 1'],
     ['REDIS_URL', 'http://cache redis://a,b'],
-    ['REDIS_KEY_PREFIX', 'items{1}'],
+    ['REDIS_KEY_PREFIX', 'cats{1}'],
     ['AUTH_JWT_ISSUER', 'http://issuer.example https://user:hunter2@issuer.example https://issuer.example#x issuer.example'],
     ['AUTH_JWT_DEFAULT_SCOPES', 'items:read, a"b items:read;items:wri\\te ,'],
     ['CATS_NAP', 'long'],

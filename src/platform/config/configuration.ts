@@ -1,13 +1,8 @@
-import { createRequire } from 'node:module';
 import { IsIn } from 'class-validator';
 import { DecimalInteger, Rule } from '../validation/rule.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { NoPasswordWith, PasswordPath } from './password-file.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decorators.js';
-
-/** The name of this service: authentication realm, token prefix, database application name, log field. */
-export const SERVICE_NAME = 'items';
-
-export const { version: SERVICE_VERSION } = createRequire(import.meta.url)('#package.json') as { version: string };
 
 /** Fraction of `SHUTDOWN_TIMEOUT` after which pending requests are aborted. The rest is for closing connections and exporting spans. */
 export const CUT_OFF = 0.9;
@@ -62,7 +57,7 @@ export class Configuration {
   @PasswordPath() @Needs('REDIS_URL') readonly REDIS_PASSWORD_FILE: string | undefined = undefined;
   /** Braces would choose the slot of a key in Redis Cluster. */
   @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
-  readonly REDIS_KEY_PREFIX: string = 'items:';
+  readonly REDIS_KEY_PREFIX: string = `${SERVICE_NAME}:`;
   @DecimalInteger(1, 10_000)
   @Rule(
     'order',

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { PoolConfig } from 'pg';
-import { type Configuration, SERVICE_NAME } from '../config/configuration.js';
+import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { PasswordFile } from '../config/password-file.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';

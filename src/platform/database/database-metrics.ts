@@ -24,11 +24,11 @@ export class DatabaseMetrics {
   ) {
     const duration = 'Duration of SQL statements, by their first word';
     this.durations = metrics.histogram(
-      { name: 'items_database_statement_duration_seconds', help: duration, labels: { operation: OPERATIONS } },
+      { name: 'database_statement_duration_seconds', help: duration, labels: { operation: OPERATIONS } },
       BOUNDS,
     );
     this.errors = metrics.counter({
-      name: 'items_database_statement_errors_total',
+      name: 'database_statement_errors_total',
       help: 'SQL statements that failed, by first word and cause',
       labels: { operation: OPERATIONS, cause: CAUSES },
     });
@@ -59,21 +59,21 @@ export class DatabaseMetrics {
     };
     const help = 'Open connections of this process, by state';
     this.metrics.gauge(
-      { name: 'items_database_pool_connections', help, labels: { pool: names, state: ['used', 'idle'] } },
+      { name: 'database_pool_connections', help, labels: { pool: names, state: ['used', 'idle'] } },
       ({ pool, state }) => {
         const { total, idle } = connectionsOf(pool);
         return state === 'idle' ? idle : total - idle;
       },
     );
-    this.metrics.gauge({ name: 'items_database_pool_limit', help: 'Maximum connections', labels: { pool: names } }, ({ pool }) =>
+    this.metrics.gauge({ name: 'database_pool_limit', help: 'Maximum connections', labels: { pool: names } }, ({ pool }) =>
       DATABASE_URL === undefined ? 1 : DATABASE_POOL_SIZE - (pool === 'replica' ? others : 0),
     );
     this.metrics.gauge(
-      { name: 'items_database_pool_waiting', help: 'Requests that wait for a connection', labels: { pool: names } },
+      { name: 'database_pool_waiting', help: 'Requests that wait for a connection', labels: { pool: names } },
       ({ pool }) => connectionsOf(pool).waiting,
     );
     const ready = 'Whether lists are read from the replica (1), or it is unavailable (0)';
-    this.metrics.gauge({ name: 'items_database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, () =>
+    this.metrics.gauge({ name: 'database_replica_ready', help: ready, labels: { pool: names.slice(1) } }, () =>
       Number(replica?.reader !== undefined),
     );
   }

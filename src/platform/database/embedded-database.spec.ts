@@ -27,7 +27,7 @@ it.each([
 
 it('refuses a new directory that two starts create at once as in use, not as faulty', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'items-'));
-  const opening = [1, 2].map(() => EmbeddedDatabase.open(join(directory, 'data', 'items')));
+  const opening = [1, 2].map(() => EmbeddedDatabase.open(join(directory, 'data', 'nested')));
   const results = await Promise.allSettled(opening);
   await (await Promise.any(opening)).close();
   await rm(directory, { recursive: true });

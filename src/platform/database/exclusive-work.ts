@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { PoolClient, QueryResult } from 'pg';
-import { Configuration, SERVICE_NAME } from '../config/configuration.js';
+import { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { Metrics } from '../observability/metrics.js';
 import { tracedApart } from '../tracing/tracing.js';
 import { AppDataSource, poolOf } from './app-data-source.js';
@@ -63,7 +64,7 @@ export class ExclusiveWork implements OnModuleDestroy {
     metrics: Metrics,
   ) {
     const help = 'Calls of database.exclusively, by what became of the work';
-    this.outcomes = metrics.counter({ name: 'items_exclusive_work_total', help, labels: { outcome: OUTCOMES } });
+    this.outcomes = metrics.counter({ name: 'exclusive_work_total', help, labels: { outcome: OUTCOMES } });
   }
 
   async run<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
@@ -82,7 +83,7 @@ export class ExclusiveWork implements OnModuleDestroy {
         throw error;
       } finally {
         this.outcomes.inc({ outcome });
-        span.setAttribute('items.exclusive_work.outcome', outcome);
+        span.setAttribute(`${SERVICE_NAME}.exclusive_work.outcome`, outcome);
       }
     });
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { problemTypes } from '../problems/problem-types.js';
 import { problemExamples } from '../openapi/describe-operations.js';
@@ -30,7 +31,8 @@ export function landingPage({ info, paths }: OpenAPIObject): string {
     (options) =>
       `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ${path}</code></pre><button type="button">Copy</button></div>`,
   );
-  return page(service, '', './', fill('landing', { service, summary, version, commands: commands.join('\n') }));
+  const values = { service, summary, version, prefix: TOKEN_PREFIX, commands: commands.join('\n') };
+  return page(service, '', './', fill('landing', values));
 }
 
 /** Swagger UI, which `assets/console.js` starts on the document of this service. */

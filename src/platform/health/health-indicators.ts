@@ -20,10 +20,10 @@ export class HealthIndicators {
     private readonly drain: Drain,
     metrics: Metrics,
   ) {
-    const ready = { name: 'items_ready', help: 'Whether /readyz reports that the service accepts requests' };
+    const ready = { name: 'ready', help: 'Whether /readyz reports that the service accepts requests' };
     metrics.gauge(ready, async () => Number((await this.failing()).length === 0));
     const help = 'Whether the latest check of a dependency succeeded';
-    const ok = { name: 'items_health_indicator_ok', help, labels: { indicator: this.names } };
+    const ok = { name: 'health_indicator_ok', help, labels: { indicator: this.names } };
     metrics.gauge(ok, async ({ indicator }) => Number(!(await this.failing()).includes(indicator)));
   }
 

@@ -21,7 +21,7 @@ export class Drain {
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
-    metrics.gauge({ name: 'items_draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
+    metrics.gauge({ name: 'draining', help: 'Whether the service is shutting down' }, () => Number(this.hasBegun));
   }
 
   get hasBegun(): boolean {

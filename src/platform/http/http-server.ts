@@ -43,11 +43,11 @@ export class HttpServer {
     metrics: Metrics,
   ) {
     this.cut = metrics.counter({
-      name: 'items_http_connections_cut_total',
+      name: 'http_connections_cut_total',
       help: 'Connections closed at a limit: of all, of an address, with more than 16 pending requests, or after 30 s without reading',
       labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled'] },
     });
-    metrics.gauge({ name: 'items_http_connections', help: 'Open connections to the API' }, () => this.connections.size);
+    metrics.gauge({ name: 'http_connections', help: 'Open connections to the API' }, () => this.connections.size);
 
     setLimits(server, configuration);
     this.limitConnections(configuration);

@@ -19,7 +19,7 @@ export class OverloadGuard implements CanActivate {
   constructor({ MAX_EVENT_LOOP_DELAY }: Configuration, metrics: Metrics) {
     this.longest = MAX_EVENT_LOOP_DELAY * 1000;
     const help = 'Requests rejected with 503 because a turn of the event loop took too long';
-    this.shed = metrics.counter({ name: 'items_http_requests_shed_total', help });
+    this.shed = metrics.counter({ name: 'http_requests_shed_total', help });
   }
 
   canActivate(context: ExecutionContext): boolean {

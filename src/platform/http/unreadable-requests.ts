@@ -31,7 +31,7 @@ export class UnreadableRequests {
     metrics: Metrics,
   ) {
     this.rejections = metrics.counter({
-      name: 'items_http_unreadable_requests_total',
+      name: 'http_unreadable_requests_total',
       help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
       labels: { status: ['400', '408', '431'] },
     });

@@ -69,7 +69,7 @@ export class StoredResponses implements OnApplicationShutdown {
     metrics: Metrics,
   ) {
     this.requests = metrics.counter({
-      name: 'items_idempotent_requests_total',
+      name: 'idempotent_requests_total',
       help: 'Requests with an Idempotency-Key, by outcome',
       labels: { outcome: ['carried-out', 'replayed', 'key-reused', 'failed'] },
     });

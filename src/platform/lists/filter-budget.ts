@@ -27,7 +27,7 @@ export class FilterBudget {
     this.budget = FILTER_BUDGET * 1000;
     this.window = RATE_LIMIT_WINDOW * 1000;
     this.refusals = metrics.counter({
-      name: 'items_filter_budget_refusals_total',
+      name: 'filter_budget_refusals_total',
       help: 'Lists rejected with 429 because the slow filters of their token have used up FILTER_BUDGET',
     });
   }

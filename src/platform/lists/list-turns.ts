@@ -36,15 +36,15 @@ export class ListTurns {
     this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: MOST_SLOW_OF_TOKEN, wait });
     this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: MOST_QUICK_OF_TOKEN, wait, rank });
     this.rejections = metrics.counter({
-      name: 'items_filter_rejections_total',
+      name: 'filter_rejections_total',
       help: 'Lists rejected with 503 because earlier lists with a filter took too long',
     });
     metrics.gauge(
-      { name: 'items_filters_running', help: 'Lists with a filter that run on a separate connection' },
+      { name: 'filters_running', help: 'Lists with a filter that run on a separate connection' },
       () => this.slow.running,
     );
     metrics.gauge(
-      { name: 'items_filters_waiting', help: 'Lists with a filter in the queue' },
+      { name: 'filters_waiting', help: 'Lists with a filter in the queue' },
       () => this.slow.queued + this.quick.queued,
     );
   }

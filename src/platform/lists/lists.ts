@@ -5,6 +5,7 @@ import { Database } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { invalidRequest } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
+import { SERVICE_NAME } from '../service/service.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import type { Precondition } from '../preconditions/precondition.js';
 import { removeRow, updateRow } from './change-row.js';
@@ -33,7 +34,7 @@ export class Lists {
     database.addCheck(checkIndexes);
     database.addCheck(findIndependentTables);
     this.created = new Counter({
-      name: 'items_rows_created_total',
+      name: `${SERVICE_NAME}_rows_created_total`,
       help: 'Rows added to a list and committed, by table',
       labelNames: ['table'],
       registers: [metrics.registry],

@@ -28,7 +28,7 @@ export class SlowReads {
   ) {
     this.timeout = readOptions(configuration).timeout / 1000;
     this.timeouts = metrics.counter({
-      name: 'items_filter_timeouts_total',
+      name: 'filter_timeouts_total',
       help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
     });
   }

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { Counter } from 'prom-client';
+import { SERVICE_NAME } from '../service/service.js';
 
 /** Milliseconds to wait for a slow reader of the log, and between two attempts. */
 const TIMES = { reader: 1000, retry: 5 };
@@ -11,7 +12,7 @@ const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
 /** Of the process, because commands and the start log without an application. */
 export const droppedLines = new Counter({
-  name: 'items_log_lines_dropped_total',
+  name: `${SERVICE_NAME}_log_lines_dropped_total`,
   help: 'Log lines that could not be written, for example because the disk is full',
   registers: [],
 });

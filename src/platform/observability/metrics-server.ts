@@ -5,8 +5,8 @@ import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import express, { type RequestHandler } from 'express';
-import { collectDefaultMetrics } from 'prom-client';
-import { SERVICE_VERSION } from '../config/configuration.js';
+import { collectDefaultMetrics, Gauge } from 'prom-client';
+import { SERVICE_VERSION } from '../service/service.js';
 import { withTimeout } from '../time/duration.js';
 import { Metrics } from './metrics.js';
 import { droppedLines } from './log-output.js';
@@ -28,7 +28,7 @@ export class MetricsServer implements OnApplicationShutdown {
     const { registry } = this.metrics;
     addProcessMetrics(this.metrics);
     const help = 'Metrics that a scrape lacks, because they could not be read';
-    const notRead = this.metrics.counter({ name: 'items_metrics_not_read_total', help });
+    const notRead = this.metrics.counter({ name: 'metrics_not_read_total', help });
     const warn = warnOnceAMinute(new Logger('Metrics'));
     this.app.get('/metrics', async (_request, response) => {
       const texts = registry.getMetricsAsArray().map(({ name }) =>
@@ -60,17 +60,17 @@ function addProcessMetrics(metrics: Metrics): void {
   registry.registerMetric(droppedLines);
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray()) {
-    // Active resources cost time for each connection, and their names are discouraged; versions are in items_build_info.
+    // Active resources cost time for each connection, and their names are discouraged; versions are in build_info.
     if (/^nodejs_(?:active_|version_)/.test(name)) registry.removeSingleMetric(name);
   }
   const heapLimit = { name: 'nodejs_heap_size_limit_bytes', help: 'Heap size at which the process runs out of memory' };
-  metrics.gauge(heapLimit, () => getHeapStatistics().heap_size_limit);
+  new Gauge({ ...heapLimit, registers: [registry] }).set(getHeapStatistics().heap_size_limit);
   const memoryLimit = {
-    name: 'items_memory_limit_bytes',
+    name: 'memory_limit_bytes',
     help: "Memory available to the process: the container's limit, or the machine's memory",
   };
   // Without a limit, Node returns 0 or a huge number.
   metrics.gauge(memoryLimit, () => Math.min(process.constrainedMemory() || Infinity, totalmem()));
   const labels = { version: [SERVICE_VERSION], node: [process.version] };
-  metrics.gauge({ name: 'items_build_info', help: 'Always 1, with the versions of the service and of Node.js', labels }, () => 1);
+  metrics.gauge({ name: 'build_info', help: 'Always 1, with the versions of the service and of Node.js', labels }, () => 1);
 }

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
+import { SERVICE_NAME } from '../service/service.js';
 
-/** A name as in https://prometheus.io/docs/practices/naming/, and all label values, which clients must not be able to choose. */
+/** A metric, and all values of its labels, which clients must not be able to choose. */
 interface MetricDefinition<Label extends string> {
+  /** As in https://prometheus.io/docs/practices/naming/. The name of the service, which it gets as prefix, is left out. */
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
@@ -11,6 +13,7 @@ interface MetricDefinition<Label extends string> {
 /** Metrics of one application. All series of known labels start at 0: Prometheus does not see the increase to the first value of a new series. */
 @Injectable()
 export class Metrics {
+  /** Of prom-client, for metrics with names or labels of other forms. */
   readonly registry = new Registry();
 
   counter<Label extends string = never>(definition: MetricDefinition<Label>): Counter<Label> {
@@ -38,7 +41,8 @@ export class Metrics {
   }
 
   private configure<Label extends string>({ name, help, labels }: MetricDefinition<Label>) {
-    return { name, help, labelNames: Object.keys(labels ?? {}) as Label[], registers: [this.registry] };
+    const labelNames = Object.keys(labels ?? {}) as Label[];
+    return { name: `${SERVICE_NAME}_${name}`, help, labelNames, registers: [this.registry] };
   }
 }
 

@@ -21,6 +21,7 @@ import {
 } from 'fast-check';
 import { generateToken } from '../auth/token-format.js';
 import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { droppedLines, LogOutput } from './log-output.js';
 import { NestLogger } from './nest-logger.js';
 
@@ -159,7 +160,7 @@ describe('a feature logs what it likes', () => {
     // No name is there twice.
     expect(`${JSON.stringify(JSON.parse(text))}\n`).toBe(text);
     const { level: found, service, context, ...rest } = line;
-    expect([found, service, context]).toEqual([level, 'items', 'Charges']);
+    expect([found, service, context]).toEqual([level, SERVICE_NAME, 'Charges']);
     return rest;
   }
 

@@ -3,6 +3,7 @@ import type { Span } from '@opentelemetry/api';
 import type { Request, RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
 import { shownPath } from '../errors/redaction.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { failSpan, inRequestSpan } from '../tracing/tracing.js';
 import type { Metrics } from './metrics.js';
 
@@ -16,7 +17,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 export function observeRequests(metrics: Metrics): RequestHandler {
   const logger = new Logger();
   const durations = new Histogram({
-    name: 'items_http_request_duration_seconds',
+    name: `${SERVICE_NAME}_http_request_duration_seconds`,
     help: 'Time from the start of a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS,
@@ -24,7 +25,7 @@ export function observeRequests(metrics: Metrics): RequestHandler {
   });
   const help = 'Requests without a complete response';
   let inFlight = 0;
-  metrics.gauge({ name: 'items_http_requests_in_flight', help }, () => inFlight);
+  metrics.gauge({ name: 'http_requests_in_flight', help }, () => inFlight);
   return (request, response, next) => {
     const start = performance.now();
     // Read now, because Express shortens the path inside mounted handlers.
@@ -76,8 +77,8 @@ function endSpan(span: Span, request: Request, { method, route, path, status, ab
     'url.path': path,
     'url.scheme': 'http',
     'enduser.id': request.user?.id,
-    'items.request.id': request.id,
-    'items.request.aborted': aborted,
+    [`${SERVICE_NAME}.request.id`]: request.id,
+    [`${SERVICE_NAME}.request.aborted`]: aborted,
   });
   if (status !== undefined && status >= 500) {
     failSpan(span, { name: String(status) });

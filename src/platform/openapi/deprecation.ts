@@ -99,7 +99,7 @@ export function describeDeprecation(operation: Operation, route: Route, prefix: 
 export function announceDeprecations(app: INestApplicationContext, routes: readonly Route[]): void {
   const help = 'Requests for deprecated operations, by kind of caller';
   const labelNames = { method: [], route: [], caller: [] };
-  const counter = app.get(Metrics).counter({ name: 'items_deprecated_requests_total', help, labels: labelNames });
+  const counter = app.get(Metrics).counter({ name: 'deprecated_requests_total', help, labels: labelNames });
   const documented = new Map(operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]));
   const prefix = pathPrefixOf(app.get(Configuration).PUBLIC_URL);
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();

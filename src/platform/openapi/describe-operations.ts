@@ -1,6 +1,7 @@
 import { RequestMethod } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
+import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scopes.guard.js';
 import { pathPrefixOf } from '../config/origins.js';
 import { OperatorError } from '../errors/operator-error.js';
@@ -22,8 +23,7 @@ import { headerReferences } from './platform-components.js';
 /** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';
 
-const CREDENTIAL =
-  'An access token of this service, `items_…`: the operator issues one with `token issue`, and the first start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.';
+const CREDENTIAL = `An access token of this service, \`${TOKEN_PREFIX}…\`: the operator issues one with \`token issue\`, and the first start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.`;
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
 /** Headers of every response, and of those after the rate limit check. */

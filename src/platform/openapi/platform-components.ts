@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { challenge } from '../auth/scopes.guard.js';
 
 type Components = NonNullable<OpenAPIObject['components']>;
 
@@ -66,7 +67,7 @@ export const headers = {
   },
   WwwAuthenticate: header(
     'The challenge (RFC 6750, section 3), with `error="invalid_token"` if a token was sent.',
-    'Bearer realm="items", error="invalid_token"',
+    challenge({ error: 'invalid_token' }),
   ),
 } satisfies Components['headers'];
 

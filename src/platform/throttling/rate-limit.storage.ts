@@ -4,6 +4,7 @@ import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import { parseRedisUrl } from '../config/redis-url.js';
 import type { RedisWindow } from './redis-window.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { withTimeout } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
@@ -63,26 +64,26 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     metrics: Metrics,
   ) {
     this.decisions = metrics.counter({
-      name: 'items_rate_limit_decisions_total',
+      name: 'rate_limit_decisions_total',
       help: 'Requests with a valid token, by decision and by the storage that decided',
       labels: { decision: ['admitted', 'refused'], storage: STORAGES },
     });
     this.changes = metrics.counter({
-      name: 'items_rate_limit_storage_changes_total',
+      name: 'rate_limit_storage_changes_total',
       help: 'Switches between Redis and the process as storage',
       labels: { to: STORAGES },
     });
     this.redisDuration = metrics.histogram(
-      { name: 'items_rate_limit_redis_duration_seconds', help: 'Response time of Redis' },
+      { name: 'rate_limit_redis_duration_seconds', help: 'Response time of Redis' },
       // Requests wait no longer than the last bound.
       [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
     );
     const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-    metrics.gauge({ name: 'items_rate_limit_shared', help: shared }, () =>
+    metrics.gauge({ name: 'rate_limit_shared', help: shared }, () =>
       Number(this.redis !== undefined && this.failedKey === undefined),
     );
     const degraded = 'Whether this process counts alone although REDIS_URL is set';
-    metrics.gauge({ name: 'items_rate_limit_degraded', help: degraded }, () => Number(this.failedKey !== undefined));
+    metrics.gauge({ name: 'rate_limit_degraded', help: degraded }, () => Number(this.failedKey !== undefined));
   }
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
@@ -148,7 +149,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   private decided(state: WindowState, storage: (typeof STORAGES)[number]): WindowState {
     this.decisions.inc({ decision: state.admitted ? 'admitted' : 'refused', storage });
-    currentSpan()?.setAttributes({ 'items.rate_limit.admitted': state.admitted, 'items.rate_limit.storage': storage });
+    const attribute = `${SERVICE_NAME}.rate_limit`;
+    currentSpan()?.setAttributes({ [`${attribute}.admitted`]: state.admitted, [`${attribute}.storage`]: storage });
     return state;
   }
 

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
-import { SERVICE_NAME } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { PasswordFile } from '../config/password-file.js';
 import type { WindowState } from './sliding-window.js';
 import type { RedisLocation } from '../config/redis-url.js';

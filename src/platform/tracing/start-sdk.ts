@@ -7,7 +7,8 @@ import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
-import { type Configuration, SERVICE_NAME, SERVICE_VERSION } from '../config/configuration.js';
+import type { Configuration } from '../config/configuration.js';
+import { SERVICE_NAME, SERVICE_VERSION } from '../service/service.js';
 
 /** Minimum milliseconds between two warnings: each batch fails while the collector is away. */
 const WARNING_INTERVAL = 60_000;

@@ -3,7 +3,8 @@ import { context, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode
 import type { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Request } from 'express';
 import { hideCredentials } from '../errors/redaction.js';
-import { Configuration, CUT_OFF, SERVICE_NAME } from '../config/configuration.js';
+import { Configuration, CUT_OFF } from '../config/configuration.js';
+import { SERVICE_NAME } from '../service/service.js';
 import { Problem } from '../problems/problem.js';
 import { withTimeout } from '../time/duration.js';
 

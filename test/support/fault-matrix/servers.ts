@@ -12,7 +12,7 @@ import { query } from '../query.js';
 export const { TEST_DATABASE_URL: serverUrl = '' } = process.env;
 
 /** A prefix of databases on that server. */
-export const shared = (name: string) => `${process.env['ITEMS_TEST_DATABASES']}${process.pid}_${name}`;
+export const shared = (name: string) => `${process.env['TEST_RUN_DATABASES']}${process.pid}_${name}`;
 
 /** What the tests of the file put in place, undone in the opposite order. */
 const undoing: (() => unknown)[] = [];

@@ -107,7 +107,7 @@ function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, dea
   const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = configuration;
   const logger = new Logger('IssuerKeys');
   const refreshes = metrics.counter({
-    name: 'items_jwt_key_refreshes_total',
+    name: 'jwt_key_refreshes_total',
     help: 'Attempts to fetch the keys of the JWT issuer, by result',
     labels: { result: ['success', 'failure'] },
   });

@@ -50,7 +50,7 @@ export class StaticTokens implements OnApplicationShutdown {
   ) {
     if (configuration.AUTH_TOKENS_FILE !== undefined) {
       const help = 'Whether the file at AUTH_TOKENS_FILE is valid (1), or invalid so that its previous tokens are in force (0)';
-      metrics.gauge({ name: 'items_auth_tokens_file_valid', help }, () => Number(this.isFileValid));
+      metrics.gauge({ name: 'auth_tokens_file_valid', help }, () => Number(this.isFileValid));
     }
   }
 
