@@ -7,8 +7,16 @@ export interface Schema extends Named<unknown> {
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly required?: readonly string[];
   readonly properties?: Named<Schema>;
+}
+
+interface Header {
+  readonly $ref?: string;
+  readonly description?: string;
 }
 
 export interface Operation {
@@ -19,7 +27,7 @@ export interface Operation {
   readonly requestBody?: { readonly content: Content };
   readonly responses: Named<{
     readonly description: string;
-    readonly headers?: Named<{ readonly $ref: string }>;
+    readonly headers?: Named<Header>;
     readonly content?: Content;
   }>;
 }
@@ -27,5 +35,5 @@ export interface Operation {
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly paths: Named<Named<Operation>>;
-  readonly components: { readonly schemas: Named<Schema>; readonly headers: Named<{ description?: string }> };
+  readonly components: { readonly schemas: Named<Schema>; readonly headers: Named<Header> };
 }

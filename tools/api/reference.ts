@@ -7,8 +7,8 @@ export function referenceOf({ info, paths, components }: ApiDocument): string {
   );
   const schemas = Object.entries(components.schemas).flatMap(([name, schema]) => [`### ${name}`, propertiesOf(schema)].flat());
   const sent = Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(headersOf));
-  const headers = Object.entries(Object.fromEntries(sent)).map(([name, { $ref }]) => {
-    return [name, components.headers[lastOf($ref)]?.description ?? ''];
+  const headers = Object.entries(Object.fromEntries(sent)).map(([name, header]) => {
+    return [name, (components.headers[lastOf(header.$ref)] ?? header).description ?? ''];
   });
   const common = info.description.replace(/^## First steps\n.*?(?=^## )/ms, '');
   const title = ['<!-- Written by npm run openapi. -->', `# ${info.title} ${info.version}: API reference`, common];
@@ -17,7 +17,7 @@ export function referenceOf({ info, paths, components }: ApiDocument): string {
 }
 
 const headersOf = ({ responses }: Operation) => Object.values(responses).flatMap(({ headers = {} }) => Object.entries(headers));
-const lastOf = (reference: string) => reference.slice(reference.lastIndexOf('/') + 1);
+const lastOf = (reference = '') => reference.slice(reference.lastIndexOf('/') + 1);
 
 function operationOf(call: string, { parameters = [], requestBody: body, responses, ...operation }: Operation): string[] {
   const inputs = parameters.map(({ name, in: place, required, description = '', schema }) => {
@@ -59,11 +59,13 @@ function exampleOf(content: Content = {}): string {
 const LIMITS = ['format', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'maxItems', 'default', 'examples'];
 
 /** A type with its limits; a schema with a name is a link. */
-function typeOf({ $ref = '', type = 'any', items, ...schema }: Schema): string {
+function typeOf({ $ref, type = 'any', items, ...schema }: Schema): string {
   const name = lastOf($ref);
   if (name !== '') return `[${name}](#${name.toLowerCase()})`;
   const limits = LIMITS.filter((limit) => limit in schema).map((limit) => `${limit} ${JSON.stringify(schema[limit])}`);
-  return [items ? `array of ${typeOf(items)}` : [type].flat().join(' or '), ...limits].join(', ');
+  const { allOf, anyOf, oneOf } = schema;
+  const kind = (allOf ?? anyOf ?? oneOf)?.map(typeOf) ?? (items ? `array of ${typeOf(items)}` : type);
+  return [[kind].flat().join(' or '), ...limits].join(', ');
 }
 
 /** One line: paragraphs become line breaks. */
