@@ -126,4 +126,4 @@ it('runs every command in the order of the tutorial', async () => {
   expect(responsesOf('"Cog"')).toEqual([{ items: [] }, expect.objectContaining({ status: 403, detail })]);
   expect(output.join('')).toMatch(/items_http_request_duration_seconds_count\{.*route="\/v1\/gadgets",status="403"/);
   expect(output.join('')).toContain('PASS test/gadgets.e2e-spec.ts');
-}, 900_000);
+}, 1_200_000);

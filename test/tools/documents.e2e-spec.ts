@@ -58,6 +58,10 @@ it('every relative link leads to a file and one of its headings', () => {
   expect(broken).toEqual([]);
 });
 
+it('no line begins with a comment that has words behind it, which would be shown as they are written', () => {
+  expect(missing(({ text }) => text.match(/^ *<!--.*-->.*\S.*$/gm) ?? [])).toEqual([]);
+});
+
 it('every script of npm and every file of this repository exists', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const inFolder = /^(?:src|test|bench|docs|deploy|tools|clients|\.ci)\/[\w./-]*\w$/;
