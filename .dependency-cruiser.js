@@ -1,5 +1,5 @@
-/** Folders of the platform, from the ground up: a file imports only from its own folder and from floors below. */
-export const FLOORS = [
+/** Folders of the platform by layer, from the lowest: a file imports only from its own folder and from lower layers. */
+export const LAYERS = [
   ['service', 'time', 'ids'],
   ['errors'],
   ['problems'],
@@ -21,7 +21,7 @@ const NOT_TESTS = String.raw`(?<!\.spec)\.ts$`;
 const folder = (/** @type {readonly string[]} */ names) => `^src/platform/(${names.join('|')})/`;
 
 /**
- * Arrows run one way: app → features → the public API of the platform, and inside the platform from each floor to those below.
+ * Imports go one way: application → features → public API of the platform. In the platform, a layer imports from lower layers.
  *
  * @type {import('dependency-cruiser').IConfiguration}
  */
@@ -29,14 +29,14 @@ export default {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'A cycle is one module in several files. Move what both need into a third file. Entities may refer to each other.',
+      comment: 'These files import each other. Move what both need into a third file. Only entities may refer to each other.',
       severity: 'error',
       from: {},
       to: { circular: true, via: { pathNot: '\\.entity\\.ts$' } },
     },
     {
-      name: 'features-use-the-door',
-      comment: 'A feature may use what src/platform/index.ts exports, and nothing behind it. Export it there, with TSDoc.',
+      name: 'features-use-the-index',
+      comment: 'Features import only src/platform/index.ts of the platform. Export what they need there, with TSDoc.',
       severity: 'error',
       from: { path: '^src/(?!platform/)[^/]+/' },
       to: { path: '^src/platform/', pathNot: '^src/platform/index\\.ts$' },
@@ -44,50 +44,50 @@ export default {
     {
       name: 'features-stand-alone',
       comment:
-        'Of another feature, import the module and the service that it exports. What else both need belongs to the platform.',
+        'From another feature, import only its module and the service that this exports. Move other shared code to the platform.',
       severity: 'error',
       from: { path: '^src/(?!platform/)([^/]+)/' },
       to: { path: '^src/(?!platform/)[^/]+/', pathNot: '^src/(?:$1/|[^/]+/[^/]+\\.(?:module|service)\\.ts$)' },
     },
     {
       name: 'features-only-in-folders',
-      comment: 'In src itself is what starts the application, and nothing that features use. Give a feature its folder.',
+      comment: 'Files directly in src start the application; features do not import them. Move shared code to the platform.',
       severity: 'error',
       from: { path: '^src/(?!platform/)[^/]+/' },
       to: { path: '^src/[^/]+\\.ts$' },
     },
     {
       name: 'platform-knows-no-feature',
-      comment: 'Features register into the platform; the platform names none.',
+      comment: 'The platform does not import features. Let the feature register itself with the platform.',
       severity: 'error',
       from: { path: '^src/platform/' },
       to: { path: '^src/(?!platform/)' },
     },
     {
-      name: 'platform-avoids-its-door',
-      comment: "Inside the platform, import the concern's file directly.",
+      name: 'platform-avoids-its-index',
+      comment: 'Files of the platform import each other directly, not through src/platform/index.ts.',
       severity: 'error',
       from: { path: '^src/platform/' },
       to: { path: '^src/platform/index\\.ts$' },
     },
-    ...FLOORS.map((folders, floor) => ({
-      name: 'floors',
-      comment: `A folder imports only from floors below its own (FLOORS in .dependency-cruiser.js). Move what both need further down.`,
+    ...LAYERS.map((folders, layer) => ({
+      name: 'layers',
+      comment: `A folder imports only from lower layers (LAYERS in .dependency-cruiser.js). Move what both need to a lower layer.`,
       severity: 'error',
       from: { path: folder(folders) + '.*' + NOT_TESTS },
-      to: { path: folder(FLOORS.slice(floor).flat()), pathNot: '^src/platform/$1/' },
+      to: { path: folder(LAYERS.slice(layer).flat()), pathNot: '^src/platform/$1/' },
     })),
     {
-      name: 'folders-have-a-floor',
-      comment: 'Add the folder to FLOORS in .dependency-cruiser.js, above all that it imports.',
+      name: 'folders-have-a-layer',
+      comment: 'Add the folder to LAYERS in .dependency-cruiser.js, above the folders that it imports.',
       severity: 'error',
-      from: { path: '^src/platform/[^/]+/', pathNot: folder(FLOORS.flat()) },
+      from: { path: '^src/platform/[^/]+/', pathNot: folder(LAYERS.flat()) },
       to: {},
     },
     {
       name: 'opentelemetry-on-demand',
       comment:
-        'Without a collector only the API of OpenTelemetry is loaded: the SDK belongs into src/platform/tracing/start-sdk.ts.',
+        'Without a collector, only the API of OpenTelemetry is loaded. Import the SDK in src/platform/tracing/start-sdk.ts only.',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/platform/tracing/start-sdk\\.ts$' },
       to: {
@@ -98,7 +98,7 @@ export default {
     },
     {
       name: 'pure-logic',
-      comment: 'Logic that can be tested by itself knows nothing of frameworks.',
+      comment: 'Pure logic does not import frameworks, so that it can be tested alone.',
       severity: 'error',
       from: {
         path: '^src/platform/(lists/cursor|lists/filter/(?!define-filter)[^/.]+|ids/id|preconditions/entity-tags|throttling/sliding-window|auth/token-format|errors/redaction)\\.ts$',
@@ -107,16 +107,16 @@ export default {
     },
     {
       name: 'declared-dependencies',
-      comment: 'What runs in production is declared in dependencies.',
+      comment: 'Production code imports only packages in dependencies of package.json. Add the package there.',
       severity: 'error',
       from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-orphans',
-      comment: 'Nothing uses this file: delete it.',
+      comment: 'No file imports this one. Delete it.',
       severity: 'error',
-      // Browsers load what is in folders of assets, and the compiler what only declares.
+      // Browsers load files in assets; the compiler reads declarations.
       from: { orphan: true, pathNot: '(\\.(spec|d)\\.ts|/assets/[^/]+\\.js)$' },
       to: {},
     },

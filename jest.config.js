@@ -8,7 +8,7 @@ const needs = {
   browser: ['TEST_BROWSER'],
   deploy: ['TEST_KUBECTL'],
   generators: ['TEST_GENERATORS'],
-  guide: ['TEST_GUIDE'],
+  guide: ['TEST_GUIDE', 'TEST_DATABASE_URL'],
   observability: ['TEST_PROMETHEUS'],
 };
 

@@ -5,7 +5,7 @@ import type { ApiDescription } from './platform/openapi/build-document.js';
 export const apiDescription: ApiDescription = {
   title: 'Items Service',
   summary: 'Manages a collection of items: list them page by page, create new ones.',
-  version: '1.0.0',
+  version: '2.0.0',
   contact: { name: 'The operator of this service' },
   license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description: `## First steps

@@ -12,7 +12,7 @@ describe('the page at /', () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
-    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 1.0.0']) expect(page).toContain(part);
+    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 2.0.0']) expect(page).toContain(part);
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(expect.arrayContaining(['./docs', './docs/problems', './openapi.json']));
     for (const link of links.filter((href) => !href.startsWith('#'))) {

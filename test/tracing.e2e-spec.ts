@@ -196,7 +196,7 @@ describe('a span', () => {
   const variables = ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES'];
   afterEach(() => variables.forEach((name) => delete process.env[name]));
 
-  const own = { 'service.name': 'items', 'service.version': '1.0.0', 'service.instance.id': `${hostname()}:${process.pid}` };
+  const own = { 'service.name': 'items', 'service.version': '2.0.0', 'service.instance.id': `${hostname()}:${process.pid}` };
 
   it.each([
     ['by itself', [], own],

@@ -15,8 +15,8 @@ interface Document {
 const KEY = { type: 'apiKey', in: 'header', name: 'Idempotency-Key' };
 
 /**
- * Generated code asks the client for what an operation's security schemes need, once for each call. A key described as such a
- * scheme is thus given to exactly the operations that take one, and stays the same however often the call is sent.
+ * Describes `Idempotency-Key` as a security scheme of the operations that take it: generated code asks the client for credentials once
+ * per request, so the key is the same in all attempts.
  */
 function withKeysAsSecurity(document: Document): Document & Record<string, unknown> {
   document.components.securitySchemes['idempotencyKey'] = KEY;

@@ -77,7 +77,7 @@ describe('a ProblemError', () => {
   ])('is made of responses without problem details, too: %s %s', async (type, body) => {
     gateway.failNext({ status: 403, headers: { 'Content-Type': type }, body });
     const { message, problem } = await problemOf(listItems({ client: connect() }));
-    expect(message).toBe('403 Forbidden: The answer has no problem details.');
+    expect(message).toBe('403 Forbidden: The response has no problem details.');
     expect(problem).toMatchObject({ type: 'about:blank', status: 403, instance: `${gateway.origin}/v1/items` });
   });
 });

@@ -42,30 +42,40 @@ it('the linter rejects imports against the arrows, with the fix, and no others [
   const { stdout } = spawnSync(resolve('node_modules/.bin/depcruise'), args, { cwd: directory, encoding: 'utf8' });
   const violations = [...stdout.matchAll(/([a-z-]+): (src\S+) → (src\S+)\s+([^]*?)\n\n/g)].map(([, ...parts]) => parts);
   expect(violations.toSorted()).toEqual([
-    ['features-stand-alone', 'src/plums/plum.ts', 'src/pears/pear.ts', expect.stringContaining('the service that it exports')],
-    ['features-use-the-door', 'src/cherries/cherry.ts', 'src/platform/secret.ts', expect.stringContaining('Export it there')],
-    ['floors', 'src/platform/auth/low.ts', 'src/platform/lists/high.ts', expect.stringContaining('floors below its own')],
     [
-      'folders-have-a-floor',
+      'features-stand-alone',
+      'src/plums/plum.ts',
+      'src/pears/pear.ts',
+      expect.stringContaining('import only its module and the service that this'),
+    ],
+    [
+      'features-use-the-index',
+      'src/cherries/cherry.ts',
+      'src/platform/secret.ts',
+      expect.stringContaining('Features import only src/platform/index.ts'),
+    ],
+    [
+      'folders-have-a-layer',
       'src/platform/lost/lost.ts',
       'src/platform/time/ground.ts',
-      expect.stringContaining('Add the folder to FLOORS'),
+      expect.stringContaining('Add the folder to LAYERS'),
     ],
+    ['layers', 'src/platform/auth/low.ts', 'src/platform/lists/high.ts', expect.stringContaining('only from lower layers')],
     [
       'platform-knows-no-feature',
       'src/platform/nosy.ts',
       'src/pears/pear.ts',
-      expect.stringContaining('the platform names none'),
+      expect.stringContaining('does not import features'),
     ],
   ]);
 });
 
-it('docs/architecture.md lists the folders of the platform by floor, from the top', async () => {
-  const { FLOORS } = (await import(resolve('.dependency-cruiser.js'))) as { FLOORS: readonly (readonly string[])[] };
+it('docs/architecture.md lists the folders of the platform by layer, from the top', async () => {
+  const { LAYERS } = (await import(resolve('.dependency-cruiser.js'))) as { LAYERS: readonly (readonly string[])[] };
   const rows = (await readFile('docs/architecture.md', 'utf8')).matchAll(/^\| +(\d+) \| `([a-z]+)` /gm);
-  const listed = [...rows].map(([, floor, folder]) => `${floor} ${folder}`);
-  const floors = FLOORS.map((folders, index) => folders.map((folder) => `${index + 1} ${folder}`));
-  expect(listed).toEqual(floors.toReversed().flat());
+  const listed = [...rows].map(([, layer, folder]) => `${layer} ${folder}`);
+  const layers = LAYERS.map((folders, index) => folders.map((folder) => `${index + 1} ${folder}`));
+  expect(listed).toEqual(layers.toReversed().flat());
 });
 
 it('docs/adr/README.md lists each decision with its title, date and status', async () => {

@@ -58,6 +58,21 @@ it('every relative link leads to a file and one of its headings', () => {
   expect(broken).toEqual([]);
 });
 
+it('every document and heading to which messages and comments of the source lead exists', () => {
+  const named = globSync('{src,tools,clients}/**/*.{ts,js,yaml,json}', { exclude: ['**/node_modules/**'] }).flatMap((path) =>
+    Array.from(readFileSync(path, 'utf8').matchAll(/\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g), ([link, file = '', anchor]) => {
+      const exists = existsSync(file) && (anchor === undefined || anchorsOf(readFileSync(file, 'utf8')).includes(anchor));
+      return exists ? undefined : `${path}: ${link}`;
+    }),
+  );
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((link) => link !== undefined)).toEqual([]);
+});
+
+it('no line begins with a comment that has words behind it, which would be shown as they are written', () => {
+  expect(missing(({ text }) => text.match(/^ *<!--.*-->.*\S.*$/gm) ?? [])).toEqual([]);
+});
+
 it('every script of npm and every file of this repository exists', () => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
   const inFolder = /^(?:src|test|bench|docs|deploy|tools|clients|\.ci)\/[\w./-]*\w$/;
@@ -77,6 +92,18 @@ it('every script of npm and every file of this repository exists', () => {
     }),
   );
   expect(unknown).toEqual([]);
+});
+
+it('the last version of CHANGELOG.md is that of the package, of the API and of the image that the manifests deploy', () => {
+  const read = (path: string, version: RegExp) => version.exec(readFileSync(path, 'utf8'))?.[1];
+  const released = read('CHANGELOG.md', /^## (\d\S+) – \d{4}-\d\d-\d\d$/m);
+  expect(released).toMatch(/^\d+\.\d+\.\d+$/);
+  expect([
+    read('package.json', /"version": "(.*?)"/),
+    read('package-lock.json', /"version": "(.*?)"/),
+    read('openapi.json', /^ {4}"version": "(.*?)"/m),
+    read('deploy/kubernetes/overlays/production/kustomization.yaml', /newTag: (.*)/),
+  ]).toEqual(Array.from({ length: 4 }, () => released));
 });
 
 it('every setting exists', () => {

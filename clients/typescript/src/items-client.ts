@@ -4,25 +4,24 @@ import { type RetryOptions, retryingFetch } from './retrying-fetch.js';
 
 export type { Client };
 
-/** How to reach the service, and as whom. */
+/** Address, credential and retries of a client. */
 export interface ItemsClientOptions extends RetryOptions {
-  /** Origin of the service, such as `https://items.example`: paths begin with their version. */
+  /** Origin of the service, such as `https://items.example`, without the version. */
   baseUrl: string;
-  /** Access token, or what gives one: it is asked once for each call, so that a token may be exchanged while the client lives. */
+  /** Access token, or a function that returns one, called once per request, so that tokens can rotate. */
   token: string | (() => string | Promise<string>);
-  /** Sends one attempt, of which it gets a request and the caller's signal: pass both on. `globalThis.fetch` when absent. */
+  /** Sends one attempt: pass on the request and the signal. Default: `globalThis.fetch`. */
   fetch?: typeof fetch;
 }
 
 /**
- * Makes what the generated operations take as `client`. A call with it
+ * Creates the `client` option of the generated operations. A request
  *
- * - is sent again as {@link RetryOptions} says, with one and the same `Idempotency-Key` where the operation takes one: that of
- *   its `headers`, else a random one;
- * - is rejected with a {@link ProblemError} for every other answer than a success, with the error of `fetch` (mostly a
- *   `TypeError`) when there was none, with a `SyntaxError` when a success is no JSON (unless the call has its own `parseAs`), and
- *   with the reason of its `signal` when that is aborted. With
- *   `throwOnError: false` it resolves with `error` instead, which holds the problem details as such.
+ * - is retried as {@link RetryOptions} says. If the operation takes an `Idempotency-Key`, all attempts have the same one: that of
+ *   `headers`, or a random one;
+ * - rejects with a {@link ProblemError} for an error response, with the error of `fetch` (usually a `TypeError`) without a response,
+ *   with a `SyntaxError` for a success that is not JSON (unless `parseAs` is set), and with the reason of an aborted `signal`. With
+ *   `throwOnError: false`, it resolves with `error`, which contains the problem details.
  */
 export function createItemsClient({ baseUrl, token, fetch: send = globalThis.fetch, ...retries }: ItemsClientOptions): Client {
   const currentToken = () => (typeof token === 'function' ? token() : token);
@@ -41,7 +40,7 @@ export function createItemsClient({ baseUrl, token, fetch: send = globalThis.fet
   return client;
 }
 
-/** Unlike `crypto.randomUUID`, this is there on pages without TLS, too. */
+/** `crypto.randomUUID` does not exist on pages without TLS. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

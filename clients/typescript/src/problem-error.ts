@@ -1,13 +1,12 @@
 import type { Problem } from './generated/index.js';
 
-/** An answer that is no success, with its problem details (RFC 9457). */
+/** An error response with its problem details (RFC 9457). */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 
   /**
-   * @param problem - its `type` names the kind for programs, `errors` every fault of the request, `requestId` its line in the
-   *   service's log
-   * @param response - its status and headers; the body is read already
+   * @param problem - `type` identifies the kind of error, `errors` lists the faults of the request, `requestId` finds its log line
+   * @param response - status and headers; the body has been read
    */
   constructor(
     readonly problem: Problem,
@@ -16,11 +15,11 @@ export class ProblemError extends Error {
     super(`${problem.status} ${problem.title}: ${problem.detail}`);
   }
 
-  /** Anything may come from what stands between, such as a page of HTML: that is a problem without a type of its own. */
+  /** A proxy may respond with something else, such as HTML: the problem then has the type `about:blank`. */
   static from(response: Response, body: unknown): ProblemError {
     const { status, statusText: title, url: instance } = response;
     if (isProblem(body)) return new ProblemError(body, response);
-    const detail = 'The answer has no problem details.';
+    const detail = 'The response has no problem details.';
     return new ProblemError({ type: 'about:blank', title, status, detail, instance, requestId: '' }, response);
   }
 }

@@ -3,18 +3,18 @@ interface Page {
   nextCursor?: string;
 }
 
-/** Any operation that answers with pages, such as `listItems`. */
+/** An operation that returns pages, such as `listItems`. */
 export type List = (options: never) => Promise<{ data: Page | undefined }>;
 
-/** What a page of a list is made of. */
+/** The type of the items of a list. */
 export type ElementOf<Operation extends List> = NonNullable<Awaited<ReturnType<Operation>>['data']>['items'][number];
 
 /**
- * Walks through a list, page by page, as slowly as its elements are taken: `break` ends it without another request.
+ * Iterates over all items of a list. The next page is requested when its first item is needed; `break` ends the iteration.
  *
- * @param options - what the operation takes. With a `cursor` in its `query` the walk begins there
- * @throws ProblemError and all else that the operation is rejected with; what comes before is given already
- * @throws TypeError when an answer is no page, or leads back to itself
+ * @param options - options of the operation. A `cursor` in `query` is the start
+ * @throws ProblemError and every other error of the operation, after the items before it
+ * @throws TypeError if a response is not a page, or its `nextCursor` is the cursor of the same page
  */
 export async function* walk<Operation extends List>(
   list: Operation,
@@ -25,10 +25,10 @@ export async function* walk<Operation extends List>(
   for (;;) {
     const query = { ...first.query, ...(cursor !== undefined && { cursor }) };
     const { data } = await list({ ...first, query, throwOnError: true } as never);
-    if (!Array.isArray(data?.items)) throw new TypeError('The answer is no page of a list.');
+    if (!Array.isArray(data?.items)) throw new TypeError('The response is not a page of a list.');
     yield* data.items as ElementOf<Operation>[];
     if (data.nextCursor === undefined) return;
-    if (data.nextCursor === cursor) throw new TypeError('The page leads to itself.');
+    if (data.nextCursor === cursor) throw new TypeError('The nextCursor of the page is its own cursor.');
     cursor = data.nextCursor;
   }
 }

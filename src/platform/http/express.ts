@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Logger } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -7,6 +7,7 @@ import { closeUnread } from './unreadable-requests.js';
 import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
+import { isDecodable } from '../requests/percent-encoding.js';
 import { requestIdOf, runWithRequest } from '../requests/request.js';
 
 /** Allows only files of this origin: Swagger UI has no inline code. */
@@ -130,4 +131,15 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
 /** Arrays and plain objects, which Nest and Express give no special treatment. */
 function isJson(body: unknown): body is object {
   return Array.isArray(body) || (typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype);
+}
+
+/**
+ * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
+ * encoded percent signs, such a path is not found.
+ */
+export function normalizeTarget(request: IncomingMessage): void {
+  const { url = '' } = request;
+  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+  const [path = ''] = target.split('?', 1);
+  request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
 }

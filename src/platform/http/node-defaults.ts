@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { BODY_TIME } from '../bodies/read-body.js';
 import type { Configuration } from '../config/configuration.js';
 import { badRequest } from '../problems/problem-types.js';
-import { isDecodable } from '../requests/percent-encoding.js';
+import { normalizeTarget } from './express.js';
 import type { UnreadableRequests } from './unreadable-requests.js';
 
 /** Sets the limits of connections that Node keeps. */
@@ -33,15 +33,4 @@ export function replaceDefaults(server: Server, unreadable: UnreadableRequests):
   server.on('connect', (_request, socket: Socket) => {
     unreadable.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
   });
-}
-
-/**
- * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
- * encoded percent signs, such a path is not found.
- */
-function normalizeTarget(request: IncomingMessage): void {
-  const { url = '' } = request;
-  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
-  const [path = ''] = target.split('?', 1);
-  request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
 }

@@ -48,7 +48,7 @@ function missingForFilters({ name: entity, target, dataSource }: EntityMetadata,
     indexes
       .filter((index) => !present.has(index) && !registered.has(index))
       .map((index) => {
-        const fix = `register an IndexMigration with index = '${index}', or correct the name. See docs/extending.md.`;
+        const fix = `register an IndexMigration with index = '${index}', or correct the name. See docs/reference.md#filter-fields.`;
         const cause = causeOf(dataSource, `INDEX ${index} ON`);
         return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${cause}`;
       }),

@@ -31,7 +31,7 @@ export const filters: FilterDefinition[] = [];
  * Declares the fields by which lists of an entity can be filtered, for `PageQueryOf`.
  *
  * @param entity - TypeORM entity whose `id` is a UUIDv7
- * @param fields - properties with their types (see docs/extending.md), `nullable` if they can be null, and either the names of their
+ * @param fields - properties with their types (see docs/reference.md#filter-fields), `nullable` if they can be null, and either the names of their
  *   `indexes` or, as `unindexed`, the reason why reading every row is acceptable. `id`, and a field of type `creationTime` with any other
  *   name, need neither
  * @param examples - working filters by description, for the documentation
@@ -68,7 +68,7 @@ function checkFields(entity: Type, fields: FilterFields): void {
     const column = columnOptionsOf(entity, name);
     if (type !== 'creationTime' && !fits(column, TYPES[type].columns)) {
       throw new Error(
-        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, without transformer or array. See docs/extending.md.`,
+        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, without transformer or array. See docs/reference.md#filter-fields.`,
       );
     }
     if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {
