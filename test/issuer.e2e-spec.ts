@@ -44,7 +44,7 @@ async function refusalOf(token: string): Promise<unknown> {
 }
 
 describe('an access token of a certified issuer, for the audience', () => {
-  it.each(ALGORITHMS)('is accepted, signed with %s', async (alg) => {
+  it.each(ALGORITHMS)('is accepted, signed with %s [jwt-algorithms] [jwt-type]', async (alg) => {
     provider.signing.set(AUDIENCE, { sign: { alg } });
     const token = await provider.issue(ALL);
     expect(decodeProtectedHeader(token)).toEqual({ alg, typ: 'at+jwt', kid: keys[alg].jwk.kid });
@@ -57,6 +57,27 @@ describe('an access token of a certified issuer, for the audience', () => {
     ['', [403, 403]],
   ])('has the scopes that the issuer granted: %s', async (scope, statuses) => {
     expect(await statusesWith(await provider.issue(scope))).toEqual(statuses);
+  });
+});
+
+describe('after the login of a user at a certified issuer, by the code flow with PKCE', () => {
+  it.each(ALGORITHMS)('the access token is accepted, and the ID token is refused, signed with %s', async (alg) => {
+    provider.signing.set(AUDIENCE, { sign: { alg } });
+    const { accessToken, idToken } = await provider.logIn('alice', ALL);
+    expect(decodeProtectedHeader(accessToken)).toEqual({ alg, typ: 'at+jwt', kid: keys[alg].jwk.kid });
+    expect(decodeJwt(accessToken)).toMatchObject({ iss: provider.issuer, aud: AUDIENCE, sub: 'alice', client_id: 'website' });
+    expect(await statusesWith(accessToken)).toEqual([200, 201]);
+    expect(decodeJwt(idToken)).toMatchObject({ iss: provider.issuer, aud: 'website', sub: 'alice' });
+    expect(await refusalOf(idToken)).toBe('jwt-claims');
+  });
+
+  it('the access token has the scopes to which the user consented', async () => {
+    expect(await statusesWith((await provider.logIn('bob', 'items:read')).accessToken)).toEqual([200, 403]);
+  });
+
+  it('a client that did not begin the flow gets no token', async () => {
+    const stolen = provider.logIn('carol', ALL, () => 'x'.repeat(43));
+    await expect(stolen).rejects.toThrow('"error":"invalid_grant"');
   });
 });
 
@@ -112,11 +133,17 @@ describe('another token of a certified issuer', () => {
   });
 });
 
-it('accepts a key that the issuer signs with from now on, once it fetches the keys again', async () => {
+it('accepts known keys while the issuer is down, and a key that it signs with from now on once it is back [issuer-keys-kept]', async () => {
+  const old = await provider.issue(ALL);
   const next = await newKey('RS256');
-  provider.use([next.jwk, ...Object.values(keys).map(({ jwk }) => jwk)]);
+  const all = [next.jwk, ...Object.values(keys).map(({ jwk }) => jwk)];
+  provider.use(all);
   const token = await provider.issue(ALL);
   expect(decodeProtectedHeader(token).kid).toBe(next.jwk.kid);
+  provider.fail();
+  expect(await refusalOf(token)).toBe('jwt-key');
+  expect(await statusesWith(old)).toEqual([200, 201]);
+  provider.use(all);
   // At most every 30 seconds.
   await eventually(async () => (await refusalOf(token)) === undefined);
   expect(await statusesWith(token)).toEqual([200, 201]);

@@ -1,6 +1,8 @@
+import { hash, randomBytes } from 'node:crypto';
 import { createServer, type RequestListener } from 'node:http';
-import { calculateJwkThumbprint, exportJWK, exportSPKI, generateKeyPair, type JWK } from 'jose';
+import { calculateJwkThumbprint, decodeJwt, exportJWK, exportSPKI, generateKeyPair, type JWK } from 'jose';
 import { type ClientMetadata, type Configuration, Provider, type ResourceServer } from 'oidc-provider';
+import { Browser } from './forms-browser.js';
 import { listen } from './listen.js';
 
 /** The resource that tokens are for: the audience that the service accepts. */
@@ -8,7 +10,15 @@ export const AUDIENCE = 'https://items.example/api';
 
 /** A client that asks for tokens, and one that has the name of the audience, as the service itself would. */
 const CLIENTS = ['batch', AUDIENCE];
+/** A public client that users log in with. */
+const WEBSITE = { client_id: 'website', redirect_uri: 'https://website.example/callback' };
 const CIBA = 'urn:openid:params:grant-type:ciba';
+
+/** What a user's client gets for a code. */
+export interface UserTokens {
+  readonly accessToken: string;
+  readonly idToken: string;
+}
 
 /** oidc-provider, certified by the OpenID Foundation, at an address of its own. */
 export class CertifiedProvider {
@@ -49,6 +59,27 @@ export class CertifiedProvider {
     return token;
   }
 
+  /**
+   * The tokens of a user by the code flow (RFC 6749, section 4.1) with PKCE (RFC 7636), for the audience (RFC 8707): after the login and the
+   * consent, whose forms the user submits.
+   *
+   * @param verify - returns what the client proves that it began the flow with
+   */
+  async logIn(user: string, scope: string, verify = (verifier: string) => verifier): Promise<UserTokens> {
+    const [verifier, ids] = [random(), { state: random(), nonce: random() }];
+    const pkce = { code_challenge: hash('sha256', verifier, 'base64url'), code_challenge_method: 'S256' };
+    const asked = { ...WEBSITE, response_type: 'code', scope: `openid ${scope}`, resource: AUDIENCE, ...ids, ...pkce };
+    const url = new URL(`${this.issuer}/auth?${new URLSearchParams(asked).toString()}`);
+    const back = await new Browser(user).open(url, WEBSITE.redirect_uri);
+    const { code = '', ...rest } = Object.fromEntries(back.searchParams);
+    expect(rest).toEqual({ state: ids.state, iss: this.issuer });
+    const proof = { code, code_verifier: verify(verifier), resource: AUDIENCE };
+    const body = await this.post('/token', undefined, { grant_type: 'authorization_code', ...WEBSITE, ...proof });
+    const { access_token: accessToken = '', id_token: idToken = '' } = body;
+    expect(decodeJwt(idToken)).toMatchObject({ nonce: ids.nonce, sub: user });
+    return { accessToken, idToken };
+  }
+
   /** What the provider says about a token to the audience, as a JWT (RFC 9701). */
   async introspect(token: string): Promise<string> {
     const headers = { ...authorize(AUDIENCE), Accept: 'application/token-introspection+jwt' };
@@ -60,8 +91,17 @@ export class CertifiedProvider {
     return response.text();
   }
 
-  private async post(path: string, client: string, fields: Record<string, string>): Promise<Record<string, string | undefined>> {
-    const init = { method: 'POST', headers: authorize(client), body: new URLSearchParams(fields) };
+  /** Closes all connections, until it has keys to use. */
+  fail(): void {
+    this.accept = (request) => request.socket.resetAndDestroy();
+  }
+
+  private async post(
+    path: string,
+    client: string | undefined,
+    fields: Record<string, string>,
+  ): Promise<Record<string, string | undefined>> {
+    const init = { method: 'POST', headers: client === undefined ? {} : authorize(client), body: new URLSearchParams(fields) };
     const response = await fetch(this.issuer + path, init);
     const body = (await response.json()) as Record<string, string | undefined>;
     if (!response.ok) {
@@ -78,10 +118,10 @@ export class CertifiedProvider {
       ...(this.signing.has(resource) && { jwt: this.signing.get(resource) }),
     });
     return {
-      clients: CLIENTS.map(metadataOf),
+      clients: [...CLIENTS.map(metadataOf), websiteMetadata],
       findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
       features: {
-        devInteractions: { enabled: false },
+        devInteractions: { enabled: true },
         clientCredentials: { enabled: true },
         introspection: { enabled: true },
         jwtIntrospection: { enabled: true },
@@ -115,6 +155,19 @@ function metadataOf(client_id: string): ClientMetadata {
     introspection_signed_response_alg: 'RS256',
     backchannel_token_delivery_mode: 'poll',
   };
+}
+
+const websiteMetadata: ClientMetadata = {
+  client_id: WEBSITE.client_id,
+  token_endpoint_auth_method: 'none',
+  grant_types: ['authorization_code'],
+  redirect_uris: [WEBSITE.redirect_uri],
+  response_types: ['code'],
+};
+
+/** What nobody can guess. */
+function random(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 function authorize(client: string): { Authorization: string } {

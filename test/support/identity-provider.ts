@@ -24,7 +24,12 @@ export interface Signing {
   typ?: unknown;
 }
 
-/** A real server that publishes its keys and issues JWTs, as identity providers do, and fails as they do. */
+/**
+ * A server that publishes its keys and issues JWTs, with any claim, header and fault. What real tokens show is tested with those of a
+ * certified provider (`certified-provider.ts`). It remains for what a certified one refuses to do: tokens of attackers, expired ones, claims
+ * and types of other providers (`scp`, no scope, several audiences, `JWT` as the type), metadata and key sets that are wrong, half or late,
+ * and counts of the requests. It also issues a token for any subject without a request, as tests of limits need.
+ */
 export class IdentityProvider {
   readonly audience = 'items-api';
   /** Number of requests for each document; `elsewhere` counts targets of redirects and of attackers' headers. */
