@@ -100,7 +100,7 @@ it('commands for pods name the namespace, and those for the log of all pods read
   const commands = texts.flatMap((text) => [...text.matchAll(/\bkubectl [^`\n#]+/g)].map(([command]) => command));
   const ofPods = commands.filter((command) => /\b(?:logs|describe|exec|get pods|delete|rollout)\b/.test(command));
   expect(ofPods.length).toBeGreaterThan(5);
-  expect(ofPods.filter((command) => !/ -n items\b/.test(command))).toEqual([]);
+  expect(ofPods.filter((command) => !/ (?:-n items\b|-A )/.test(command))).toEqual([]);
   const logs = ofPods.filter((command) => / logs .*-l /.test(command));
   expect(logs.length).toBeGreaterThan(0);
   expect(logs.filter((command) => !/ --tail=-1 .*--prefix/.test(command))).toEqual([]);
