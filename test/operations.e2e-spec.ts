@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Metrics } from '../src/platform/index.js';
-import { dashboardQueries, rules, selectorsOf, testedAlerts } from './support/observability-files.js';
+import { dashboardQueries, handbookQueries, rules, selectorsOf, testedAlerts } from './support/observability-files.js';
 import { startMeasured } from './support/scrape.js';
 import { testDirectory } from './support/test-database.js';
 
@@ -24,6 +24,12 @@ const alerts = rules().filter(({ alert }) => alert !== undefined);
 const recorded = new Set(rules().flatMap(({ record }) => record ?? []));
 const nameOf = (metric: string) => metric.replace(/_(?:bucket|sum|count)$/, '');
 
+/** The metrics of a row: `a_{,b_}c` is `a_c` and `a_b_c`. */
+function expanded(name: string): string[] {
+  const [, before = name, choices, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(name) ?? [];
+  return choices === undefined ? [name] : choices.split(',').map((choice) => before + choice + after);
+}
+
 let metrics: Metric[];
 let scraped: string[];
 
@@ -43,8 +49,10 @@ beforeAll(async () => {
 });
 
 it('the handbook describes exactly the existing metrics', () => {
-  const rows = [...handbook.matchAll(/^\| `([a-z][a-z0-9_]+)` +\| (\w+) +\| ([\w, ]*?) +\| (.+?) +\|$/gm)];
-  const described = rows.map(([, name = '', type = '', labels = '']) => [name, type, labels.split(', ').toSorted().join()]);
+  const rows = [...handbook.matchAll(/^\| `([a-z][a-z0-9_{},]+)` +\| (\w+) +\| ([\w, ]*?) +\| (.+?) +\|$/gm)];
+  const described = rows.flatMap(([, name = '', type = '', labels = '']) =>
+    expanded(name).map((each) => [each, type, labels.split(', ').toSorted().join()]),
+  );
   const registered = metrics.map(({ name, type, labelNames }) => [name, type, labelNames.toSorted().join()]);
   expect(described.toSorted()).toEqual(registered.toSorted());
   expect(scraped.toSorted()).toEqual(metrics.map(({ name }) => name).toSorted());
@@ -63,15 +71,21 @@ it('every alert has a severity, a link to its part of the handbook, and a unit t
   }
 });
 
+it('every part of the handbook has the severity of its alert, and how long its condition holds', () => {
+  const parts = [...handbook.matchAll(/^### (Items\w+)\n\n_(Critical|Warning), (\d+) (s|min): [^_]+_ /gm)];
+  const stated = parts.map(([, alert, severity = '', time, unit]) => [
+    alert,
+    severity.toLowerCase(),
+    `${time}${unit?.charAt(0)}`,
+  ]);
+  const expected = alerts.map(({ alert, labels, for: time = '0s' }) => [alert, labels?.['severity'], time]);
+  expect(stated.toSorted()).toEqual(expected.toSorted());
+});
+
 it.each([
   ['rules', rules().map(({ record, alert, expr }) => ({ title: record ?? alert, expr }))],
   ['dashboard', dashboardQueries()],
-  [
-    'handbook',
-    [...handbook.replaceAll(/^ *```[^]*?^ *```/gm, '').matchAll(/`([^`]+)`/g)]
-      .map(([, expr = '']) => ({ title: expr, expr }))
-      .filter(({ expr }) => /[({]/.test(expr) && !expr.startsWith('SELECT ')),
-  ],
+  ['handbook', handbookQueries()],
 ])('the %s uses existing metrics and labels', (_file, queries) => {
   const faultsOf = (expr: string) =>
     selectorsOf(expr).flatMap(({ metric, labels }) => {
@@ -100,7 +114,7 @@ it('commands for pods name the namespace, and those for the log of all pods read
   const commands = texts.flatMap((text) => [...text.matchAll(/\bkubectl [^`\n#]+/g)].map(([command]) => command));
   const ofPods = commands.filter((command) => /\b(?:logs|describe|exec|get pods|delete|rollout)\b/.test(command));
   expect(ofPods.length).toBeGreaterThan(5);
-  expect(ofPods.filter((command) => !/ -n items\b/.test(command))).toEqual([]);
+  expect(ofPods.filter((command) => !/ (?:-n items\b|-A )/.test(command))).toEqual([]);
   const logs = ofPods.filter((command) => / logs .*-l /.test(command));
   expect(logs.length).toBeGreaterThan(0);
   expect(logs.filter((command) => !/ --tail=-1 .*--prefix/.test(command))).toEqual([]);

@@ -1,7 +1,7 @@
 import { printPromise, printTable } from '../report.ts';
 import { inOrder, type Summary } from './summary.ts';
 
-const MEGABYTE = 2 ** 20;
+const MEBIBYTE = 2 ** 20;
 
 /** The least processor time of the base, and of the textbook, in ratio to that of the service, by the workload. */
 const FLOORS: Readonly<Record<string, Floors | undefined>> = {
@@ -60,10 +60,10 @@ export function printSummary({ workloads, servers }: Summary): void {
     printTable([workload, ...times, ...ratios], rows);
   }
   const rows = Object.entries(servers).map(([server, { start, memory, peak, settling }]) => {
-    const figures = [start, memory / MEGABYTE, peak / MEGABYTE, settling?.seconds ?? NaN].map((figure) => figure.toFixed(0));
+    const figures = [start, memory / MEBIBYTE, peak / MEBIBYTE, settling?.seconds ?? NaN].map((figure) => figure.toFixed(0));
     return [server].concat(figures, settling?.afterChange.toFixed(2) ?? '');
   });
-  printTable(['server', 'start ms', 'memory MB', 'most memory MB', 'settled after s', 'after creates ÷ settled'], rows);
+  printTable(['server', 'start ms', 'memory MiB', 'most memory MiB', 'settled after s', 'after creates ÷ settled'], rows);
 }
 
 /** Prints which floors the service keeps, of those that were measured. */
@@ -79,8 +79,8 @@ export function printFloors({ workloads, servers }: Summary): void {
   printKeyed(workloads);
   const { ours } = servers;
   if (ours) {
-    const memory = ours.memory / MEGABYTE;
-    printPromise(`memory under load: ${memory.toFixed(0)} MB, at most ${MOST.memory}`, memory <= MOST.memory);
+    const memory = ours.memory / MEBIBYTE;
+    printPromise(`memory under load: ${memory.toFixed(0)} MiB, at most ${MOST.memory}`, memory <= MOST.memory);
     printCeiling('first page after creates ÷ settled', ours.settling?.afterChange, MOST.afterChange);
     printPromise(`start: ${ours.start.toFixed(0)} ms, at most ${MOST.start}`, ours.start <= MOST.start);
   }

@@ -202,7 +202,8 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
   });
   expect(reports[1].found['database.migrations']).toBe('nothing to apply; of a newer version: AddColors1999999999999');
   const [, handbook = ''] = (await readFile('docs/operations.md', 'utf8')).split(/^## (?=Doctor$|Metrics$)/m);
-  const documented = [...handbook.matchAll(/^\| `([a-z.-]+)` +\|/gm)].map(([, name = '']) => name);
+  const rows = [...handbook.matchAll(/^\| (`[a-z.-]+`(?:, `[a-z.-]+`)*) +\|/gm)].map(([, names = '']) => names);
+  const documented = rows.flatMap((names) => [...names.matchAll(/`(.*?)`/g)].map(([, name = '']) => name));
   const names = new Set(['data-directory', ...reports.flatMap((report) => report.names)]);
   expect(documented.toSorted()).toEqual([...names].toSorted());
 });

@@ -3,7 +3,7 @@ import { freePort } from '../support/free-port.js';
 import { startNginx } from '../support/nginx.js';
 import { type Service, startService } from '../support/service.js';
 
-// Behind nginx, which strips /catalogue, as docs/operations.md says.
+// Behind nginx, which strips /catalogue, as docs/configuration.md says.
 
 let service: Service;
 let root: string;

@@ -1,8 +1,6 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { V1PodSpec } from '@kubernetes/client-node';
-import { parseTokensFile } from '../../src/platform/auth/static/static-tokens.js';
-import { tokenDigest, generateToken } from '../../src/platform/auth/token-format.js';
 import { Configuration } from '../../src/platform/config/configuration.js';
 import { readConfiguration } from '../../src/platform/config/read-configuration.js';
 import { SERVICE_NAME } from '../../src/platform/service/service.js';
@@ -22,6 +20,7 @@ import { testDirectory } from '../support/test-database.js';
 const POSTGRES_CONNECTIONS = 97;
 
 const job = production.only('Job');
+const doctor = production.only('CronJob');
 const secret = exampleSecret();
 
 it.each([...overlays.flatMap(([, { all }]) => all), secret].map((document) => [document.kind, document] as const))(
@@ -43,16 +42,16 @@ describe.each(overlays)('%s', (_overlay, manifests) => {
   const configuration = readConfiguration(manifests.environmentOf(container));
   const pods = [...manifests.podTemplates.values()].map(({ spec }) => spec as V1PodSpec);
 
-  it('selects the pods of the Deployment, not those of the Job', () => {
+  it('selects the pods of the Deployment, not those of the Jobs', () => {
     const selectors = [
-      deployment.spec.selector.matchLabels,
-      manifests.only('Service').spec?.selector,
-      ...manifests.ofKind('PodDisruptionBudget').map(({ spec }) => spec?.selector?.matchLabels),
-      ...(pod.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector?.matchLabels),
+      deployment.spec.selector,
+      { matchLabels: manifests.only('Service').spec?.selector ?? {} },
+      ...manifests.ofKind('PodDisruptionBudget').map(({ spec }) => spec?.selector),
+      ...(pod.topologySpreadConstraints ?? []).map(({ labelSelector }) => labelSelector),
     ];
-    for (const labels of selectors) {
-      expect(labels).toBeDefined();
-      expect(manifests.selectedBy(labels)).toEqual([deployment.metadata.name]);
+    for (const selector of selectors) {
+      expect(selector?.matchLabels).not.toEqual({});
+      expect(manifests.selectedBy(selector)).toEqual([deployment.metadata.name]);
     }
   });
 
@@ -134,8 +133,9 @@ it('the network denies all traffic but that of the service, its metrics, DNS, an
   const portsOf = (rules: { ports?: { port?: unknown }[] }[] = []) =>
     rules.map(({ ports = [] }) => ports.map(({ port }) => port));
   const [service, migration] = policies;
-  const selected = policies.map((policy) => production.selectedBy(policy?.podSelector?.matchLabels));
-  expect(selected).toEqual([[production.deployment.metadata.name], [job.metadata.name]]);
+  const selected = policies.map((policy) => production.selectedBy(policy?.podSelector));
+  // The doctor reaches what the service reaches.
+  expect(selected).toEqual([[production.deployment.metadata.name, doctor.metadata.name], [job.metadata.name]]);
   for (const policy of policies) expect(policy?.policyTypes).toEqual(['Ingress', 'Egress']);
   const { PORT, METRICS_PORT } = new Configuration();
   expect(portsOf(service?.ingress)).toEqual([[PORT], [METRICS_PORT]]);
@@ -221,6 +221,27 @@ it('the migration is a command of the same release, is finished before the rollo
   expect(configuration).toMatchObject({ DATABASE_URL, DATABASE_DIRECT_URL, LOG_FORMAT: 'json', REDIS_URL: undefined });
 });
 
+it('the doctor is a command of the same release with the environment of the service, and runs when a Job is made of it', () => {
+  const { suspend, jobTemplate } = doctor.spec;
+  const container = containerOf(jobTemplate.spec?.template.spec as V1PodSpec);
+  const { image, env, envFrom } = containerOf(production.pod);
+  expect(suspend).toBe(true);
+  expect(container).toMatchObject({ image, env, envFrom, args: ['dist/cli.js', 'doctor'] });
+  expect(jobTemplate.spec).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: 'Never' } } });
+});
+
+it('everything has the recommended labels, with the version of package.json, which is the tag of the image', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect(containerOf(production.pod).image).toMatch(new RegExp(`:${RegExp.escape(version)}$`));
+  const common = { 'app.kubernetes.io/name': 'items-service', 'app.kubernetes.io/part-of': 'items' };
+  const expected = { ...common, 'app.kubernetes.io/version': version };
+  for (const { metadata } of production.all) expect(metadata.labels).toMatchObject(expected);
+  expect(production.deployment.spec.template.metadata?.labels).toMatchObject(expected);
+  for (const { metadata } of development.all) expect(metadata.labels).toMatchObject(common);
+  // It would change with the version though the image, and so the name of the Job, may not.
+  expect(job.spec.template.metadata?.labels).not.toHaveProperty(['app.kubernetes.io/version']);
+});
+
 it('each image has its own migration Job, with a valid name for any tag, digest or registry', () => {
   const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
   cpSync('deploy/kubernetes', directory, { recursive: true });
@@ -242,36 +263,4 @@ it('each image has its own migration Job, with a valid name for any tag, digest 
   expect(new Set(names).size).toBe(edited.length);
   // https://kubernetes.io/docs/concepts/workloads/controllers/job/#writing-a-job-spec
   for (const name of names) expect(name).toMatch(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
-});
-
-const tokensSecret = exampleSecret('components/declared-tokens');
-
-it.each(overlays)(
-  '%s reads tokens from a file of the Secret, which is updated with it, when that line is uncommented',
-  (overlay) => {
-    const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
-    cpSync('deploy/kubernetes', directory, { recursive: true });
-    const path = join(directory, 'overlays', overlay, 'kustomization.yaml');
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/^# (?=components: )/m, ''));
-    const manifests = Manifests.of(overlay, directory);
-    for (const document of [...manifests.all, tokensSecret]) expectKnown(document);
-    expectRestricted(manifests.deployment.spec.template);
-    const container = containerOf(manifests.pod);
-    const { AUTH_TOKENS_FILE = '', ...others } = manifests.environmentOf(container);
-    readConfiguration(others);
-    // A subPath would not follow the Secret.
-    expect(container.volumeMounts).toContainEqual({ name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true });
-    expect(manifests.pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: tokensSecret.metadata.name } });
-    expect(Object.keys(tokensSecret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
-    expect(tokensSecret.metadata.namespace).toBe(production.deployment.metadata.namespace);
-  },
-);
-
-it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
-  const { tokens: example = '' } = tokensSecret.stringData;
-  const filled = example.replaceAll('SHA256', () => tokenDigest(generateToken()));
-  const { tokens, faults } = parseTokensFile(filled);
-  const scopes = ['all', ['items:read'], ['items:read', 'items:write']];
-  expect([[...tokens.values()].map((token) => token.scopes), faults]).toEqual([scopes, []]);
-  expect(parseTokensFile(example).faults).toHaveLength(3);
 });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Child, serverDirectory } from '../support/child.js';
 import { freePort } from '../support/free-port.js';
-import { dashboardQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
+import { dashboardQueries, handbookQueries, RULE_TESTS, RULES, rules } from '../support/observability-files.js';
 import { ServiceProcess } from '../support/process.js';
 import { RedisServer } from '../support/redis.js';
 import { eventually } from '../support/service.js';
@@ -137,6 +137,14 @@ describe('Prometheus', () => {
       if ((await query(expr)).length === 0) empty.push(title);
     }
     expect(empty.filter((title) => !EMPTY.has(title))).toEqual([]);
+  });
+
+  it('runs every query of the handbook, and those of the traffic have data', async () => {
+    const results = await Promise.all(handbookQueries().map(async ({ expr }) => [expr, (await query(expr)).length] as const));
+    expect(results.length).toBeGreaterThan(10);
+    const empty = results.filter(([, count]) => count === 0).map(([expr]) => expr);
+    // Nothing is wrong: no 5xx, no deprecated operation, no failed statement.
+    expect(empty.filter((expr) => !/5\.\.|deprecated|errors_total|== 0|kind="major"/.test(expr))).toEqual([]);
   });
 
   it('fires the alert when Redis fails, with its position, and resolves it when Redis is back', async () => {

@@ -7,12 +7,12 @@ import { query } from '../support/query.js';
 import { declareToken } from '../support/tokens.js';
 
 let server: PostgresServer;
-/** The blocks of SQL of "Database roles" in docs/operations.md. */
+/** The blocks of SQL of "Database roles" in docs/configuration.md. */
 let blocks: string[];
 
 beforeAll(async () => {
   server = await PostgresServer.start(askingForPasswords());
-  const handbook = await readFile('docs/operations.md', 'utf8');
+  const handbook = await readFile('docs/configuration.md', 'utf8');
   const [, section = ''] = /^## Database roles$(.*?)^## /ms.exec(handbook) ?? [];
   blocks = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block);
 });

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as kubernetes from '@kubernetes/client-node';
 import { parse, parseAllDocuments, stringify } from 'yaml';
+import { expectCustom, isCustom } from './custom-resources.js';
 
 export interface Manifest {
   apiVersion: string;
@@ -19,6 +20,12 @@ type OfKind<Kind extends string> =
       ? Manifest & Required<Instance>
       : never
     : never;
+
+interface Workload extends Manifest {
+  spec?: { template?: kubernetes.V1PodTemplateSpec; jobTemplate?: { spec: { template: kubernetes.V1PodTemplateSpec } } };
+}
+
+const templateOf = ({ spec }: Workload) => spec?.template ?? spec?.jobTemplate?.spec.template;
 
 /** The objects of one overlay, as they are sent to a cluster. */
 export class Manifests {
@@ -54,14 +61,18 @@ export class Manifests {
 
   /** All objects that create pods, by name. */
   get podTemplates(): Map<string, kubernetes.V1PodTemplateSpec> {
-    const workloads = this.all as (Manifest & { spec?: { template?: kubernetes.V1PodTemplateSpec } })[];
-    return new Map(workloads.flatMap(({ metadata, spec }) => (spec?.template ? [[metadata.name, spec.template]] : [])));
+    const templates = this.all.map((manifest) => [manifest.metadata.name, templateOf(manifest as Workload)] as const);
+    return new Map(templates.filter((entry): entry is [string, kubernetes.V1PodTemplateSpec] => entry[1] !== undefined));
   }
 
   /** Names of objects whose pods match a selector; by labels only, because all are in one namespace. */
-  selectedBy(labels: Record<string, string> = {}): string[] {
+  selectedBy({ matchLabels = {}, matchExpressions = [] }: kubernetes.V1LabelSelector = {}): string[] {
+    const wanted = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }));
     const found = [...this.podTemplates].filter(([, { metadata }]) =>
-      Object.entries(labels).every(([name, value]) => metadata?.labels?.[name] === value),
+      [...wanted, ...matchExpressions].every(({ key, operator, values = [] }) => {
+        expect(operator).toBe('In');
+        return values.includes(metadata?.labels?.[key] ?? '');
+      }),
     );
     return found.map(([name]) => name);
   }
@@ -98,6 +109,7 @@ export function exampleSecret(part = 'overlays/production'): OfKind<'Secret'> {
 
 /** Expects Kubernetes' own client to know the kind and every field of a document: it drops others. */
 export function expectKnown(document: Manifest): void {
+  if (isCustom(document)) return expectCustom(document);
   const known = kubernetes.loadYaml(stringify(document));
   expect(known?.constructor.name).toMatch(new RegExp(`^V\\d${document.kind}$`));
   expect(parse(kubernetes.dumpYaml(known))).toEqual(document);

@@ -11,6 +11,7 @@ interface Rule {
   record?: string;
   alert?: string;
   expr: string;
+  for?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
 }
@@ -39,6 +40,14 @@ export function dashboardQueries(): { title: string; expr: string }[] {
     title,
     expr: expr.replaceAll('$__rate_interval', '1m').replaceAll(/\$(?:namespace|instance)\b/g, '.*'),
   }));
+}
+
+/** Every query in the text of the handbook. */
+export function handbookQueries(): { title: string; expr: string }[] {
+  const prose = readFileSync('docs/operations.md', 'utf8').replaceAll(/^ *```[^]*?^ *```/gm, '');
+  const spans = Array.from(prose.matchAll(/`([^`]+)`/g), ([, expr = '']) => ({ title: expr, expr }));
+  // Not the names of several metrics in a table.
+  return spans.filter(({ expr }) => /^[\w ]*[({]/.test(expr) && selectorsOf(expr).length > 0 && !/_\{/.test(expr));
 }
 
 /** The metrics that an expression names, whatever they begin with, each with the labels that it selects by. */

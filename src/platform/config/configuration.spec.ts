@@ -139,7 +139,7 @@ describe('the configuration', () => {
 
   it.each([
     ['.env.example', /^# ?([A-Z_]+)=(.*)$/gm],
-    ['docs/operations.md', /^\| `([A-Z_]+)` +\| (?:`(.*?)`)? +\|/gm],
+    ['docs/configuration.md', /^\| `([A-Z_]+)` +\| (?:`(.*?)`)? +\|/gm],
   ])('is explained in %s, each variable with its default', (file, row) => {
     const defaults = Object.entries(new Configuration()).map(([name, value]) => [name, String(value ?? '')]);
     const rows = [...readFileSync(file, 'utf8').matchAll(row)];

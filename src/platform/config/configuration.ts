@@ -8,7 +8,7 @@ import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decor
 export const CUT_OFF = 0.9;
 
 /**
- * The environment variables of the platform, with their defaults. Durations are in seconds. `docs/operations.md` describes them; a
+ * The environment variables of the platform, with their defaults. Durations are in seconds. `docs/configuration.md` describes them; a
  * test compares it and `.env.example` with this class.
  */
 export class Configuration {

@@ -48,7 +48,7 @@ export async function diagnose(createContext: CreateContext, environmentOf: () =
     };
     return { fine: true, found: 'valid', next: [names, ...serviceChecks(settings), ...databaseChecks(settings, open)] };
   };
-  const checks = await examine([{ name: 'configuration', advice: 'docs/operations.md describes every setting.', run }]);
+  const checks = await examine([{ name: 'configuration', advice: 'docs/configuration.md describes every setting.', run }]);
   await app?.close();
   const status = (['fail', 'warn'] as const).find((worst) => checks.some((check) => check.status === worst)) ?? 'ok';
   return { status, checks };

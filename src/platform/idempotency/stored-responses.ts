@@ -20,7 +20,7 @@ const idempotencyKeyReused = defineProblemType({
   status: 422,
   title: 'Idempotency key reused',
   remedy:
-    'This `Idempotency-Key` was used for a request with another body or path within the last 24 hours. Nothing was changed. Use a new key for each new request, and reuse a key only to retry the same request.',
+    'This `Idempotency-Key` belongs to an earlier request with another body or path: keys are stored for 24 hours, unless the operator has set another time. Nothing was changed. Use a new key for each new request, and reuse a key only to retry the same request.',
 });
 
 export function idempotencyKeyReusedProblem(): Problem {

@@ -52,7 +52,7 @@ export const headers = {
     'Identifies the request in the log and trace of the service: the `X-Request-Id` of the request if that is valid, otherwise a new one.',
   ),
   RateLimitPolicy: header(
-    'The limit of the token: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers).',
+    'The limit of the token: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10, whose syntax stays within /v1).',
     '"default";q=100;w=60',
   ),
   RateLimit: header('Requests left (`r`), and seconds until the next one is free (`t`).', '"default";r=99;t=60'),

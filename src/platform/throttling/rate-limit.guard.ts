@@ -20,7 +20,7 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
 }
 
 /**
- * Limits each token over all HTTP routes, to its own limit or `RATE_LIMIT`. In the headers (draft-ietf-httpapi-ratelimit-headers): `r`
+ * Limits each token over all HTTP routes, to its own limit or `RATE_LIMIT`. In the headers (draft-ietf-httpapi-ratelimit-headers-10): `r`
  * requests left, `t` seconds until a slot is free.
  */
 @Injectable()
