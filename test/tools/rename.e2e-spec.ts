@@ -128,10 +128,13 @@ it.each([
   expect(rename(form.replaceAll('%', SERVICE_NAME), SERVICE_NAME, first)).toBe(form.replaceAll('%', SERVICE_NAME));
 });
 
-it('renames again what it renamed, and no feature that has the name of the service', () => {
+it.each([
+  [first, second],
+  [second, first],
+])('renames again what it renamed, from %s to %s, and no feature that has the name of the service', (one, other) => {
   for (const { path, text } of texts) {
-    const once = rename(text, SERVICE_NAME, second);
-    expect([path, rename(rename(text, SERVICE_NAME, first), first, second)]).toEqual([path, once]);
+    const once = rename(text, SERVICE_NAME, other);
+    expect([path, rename(rename(text, SERVICE_NAME, one), one, other)]).toEqual([path, once]);
   }
 });
 
