@@ -14,7 +14,7 @@ const FORMS = [
   String.raw`(?<=\bSERVICE_NAME = ')%`,
   // Metrics, tokens, roles and databases. PostgreSQL ends names of indexes and constraints so.
   String.raw`(?:\b|(?<=\\b))%(?=_(?!\w*(?:idx|key|check|seq|excl)\b))`,
-  String.raw`(?<![\w-])%(?=-(?:service|client|development|api|test|bench|soak|mutants|guide|disk|declared|log|a)?\b)`,
+  String.raw`(?<![\w-])%(?=-(?:service|client|development|api|test|bench|soak|mutants|guide|disk|declared|log|a)\b)`,
   String.raw`\b%(?=-(?:\$|'))`,
   // Attributes of spans, hosts and files.
   String.raw`\b%(?=\.(?:authentication\.|exclusive_work\.|rate_limit\.|request\.(?:id|aborted)|example\b|dump\b))`,
