@@ -43,9 +43,11 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+const isRunning = () => service !== undefined && service.exitCode === null && service.signalCode === null;
+
 /** Ends the service with its npm scripts, as Ctrl+C does. */
 function stop(signal: NodeJS.Signals): void {
-  if (service?.pid !== undefined && service.exitCode === null) process.kill(-service.pid, signal);
+  if (service?.pid !== undefined && isRunning()) process.kill(-service.pid, signal);
 }
 
 const tokenShown = () =>
@@ -75,7 +77,7 @@ async function run(commands: string): Promise<void> {
 /** Starts the service, instead of the one that the reader has stopped before. */
 async function start(command: string): Promise<void> {
   stop('SIGINT');
-  await eventually(() => service === undefined || service.exitCode !== null);
+  await eventually(() => !isRunning());
   let lines = '';
   service = spawn('bash', ['-c', here(command)], { cwd: directory, env: environment, detached: true });
   service.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -97,12 +99,12 @@ function write(folder: string): void {
   }
 }
 
-/** The JSON texts in the output of the only block that contains some text. */
+/** The JSON texts, with no line between them, in the output of the only block that contains some text. */
 function responsesOf(part: string): unknown[] {
   const [text = '', ...others] = [...outputs].flatMap(([commands, stdout]) => (commands.includes(part) ? [stdout] : []));
   expect(others).toEqual([]);
   return text
-    .split(/(?<=\})(?=[{\n])/)
+    .split(/(?<=\})(?=\{|items_)/)
     .filter((body) => body.startsWith('{'))
     .map((body) => JSON.parse(body) as unknown);
 }
