@@ -88,7 +88,7 @@ it('gives the token that replaces another the same limit, in a window of its own
   expect(await use(last.token, 6)).toMatchObject({ admitted: 5, policies: policy(5) });
 });
 
-it('follows the file of tokens, with the count of the window [declared-limit] [declared-reloaded]', async () => {
+it('follows the file of tokens, with the count of the window [static-limit] [static-reloaded]', async () => {
   expect(await use(plain, 3)).toMatchObject({ admitted: 2, policies: policy(2) });
   expect(await use(reader, 6)).toMatchObject({ admitted: 5, policies: policy(5) });
   expect((await new Api(service.api.origin, reader).create({ name: 'x' })).headers.get('ratelimit-policy')).toBe(policy(5)[0]);

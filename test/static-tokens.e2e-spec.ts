@@ -44,14 +44,14 @@ describe('tokens of a file', () => {
     for (const token of [later, tokenDigest(hashed), 'test', 'mal=formed']) expect(await listsWith(token)).toBe(401);
   });
 
-  it('have a rate limit and idempotency keys of their own [declared-own-keys]', async () => {
+  it('have a rate limit and idempotency keys of their own [static-own-keys]', async () => {
     const create = (token: string) => client(token).post<ItemBody>('{"name":"x"}', { 'Idempotency-Key': 'one-and-the-same' });
     const [first, again, another] = [await create(hashed), await create(hashed), await create(plain)];
     expect([first.status, first.headers.get('ratelimit')]).toEqual([201, expect.stringMatching(/^"default";r=\d+/)]);
     expect([again.body, another.body.id === first.body.id]).toEqual([first.body, false]);
   });
 
-  it('come and go with the file, and with others of the same name, each with its scopes [declared-token-removed] [declared-reloaded]', async () => {
+  it('come and go with the file, and with others of the same name, each with its scopes [static-token-removed] [static-reloaded]', async () => {
     await volume.change(...initial, `plain:${later}`);
     await eventually(async () => (await listsWith(later)) === 200);
     expect(await listsWith(plain)).toBe(200);
@@ -65,7 +65,7 @@ describe('tokens of a file', () => {
 describe('a file of tokens', () => {
   const [first = '', second = ''] = Array.from({ length: 2 }, generateToken);
 
-  it('that turns wrong leaves the tokens before in force, without the database, and the log has all of it [declared-without-database] [declared-invalid-later] [declared-reloaded]', async () => {
+  it('that turns wrong leaves the tokens before in force, without the database, and the log has all of it [static-without-database] [static-invalid-later] [static-reloaded]', async () => {
     const volume = await secretVolume(`ci:${first}`);
     const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
     const service = await ServiceProcess.start({ AUTH_TOKENS_FILE: volume.path, DATABASE_URL });
@@ -94,7 +94,7 @@ describe('a file of tokens', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  it('that is wrong from the start ends it, and the message says where and how to fix it, but nothing of the file [declared-invalid-start]', async () => {
+  it('that is wrong from the start ends it, and the message says where and how to fix it, but nothing of the file [static-invalid-start]', async () => {
     const { path } = await secretVolume(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`, `x:${first}:limit=0`);
     const { code, stdout, stderr } = await runServiceToEnd({ AUTH_TOKENS_FILE: path });
     expect([code, stdout]).toEqual([1, '']);

@@ -10,7 +10,7 @@ import { containerOf, exampleSecret, expectKnown, expectRestricted } from '../su
 import { type Manifest, Manifests, overlays, production } from '../support/manifests.js';
 import { testDirectory } from '../support/test-database.js';
 
-const secret = exampleSecret('components/declared-tokens');
+const secret = exampleSecret('components/static-tokens');
 
 /** An overlay with the line of a component uncommented. */
 function withComponent(overlay: string, component: string): Manifests {
@@ -33,7 +33,7 @@ function only(manifests: Manifests, kind: string): Manifest & { spec: Record<str
 }
 
 it.each(overlays)('%s reads tokens from a file of the Secret, which is updated with it, and so does the doctor', (overlay) => {
-  const manifests = withComponent(overlay, 'declared-tokens');
+  const manifests = withComponent(overlay, 'static-tokens');
   expectKnown(secret);
   const pods = [manifests.pod, ...manifests.ofKind('CronJob').map(({ spec }) => spec.jobTemplate.spec?.template.spec)];
   expect(pods).toHaveLength(overlay === 'production' ? 2 : 1);

@@ -95,7 +95,7 @@ describe('the file', () => {
     ['is absent', () => undefined, /ENOENT/],
     ['is a pipe', () => execFileSync('mkfifo', [path]), /regular file/],
     ['is too large', () => writeFile(path, '#'.repeat(1024 * 1024 + 1)), /1 MiB/],
-  ])('stops the start if it %s [declared-invalid-start]', async (_case, prepare, reason) => {
+  ])('stops the start if it %s [static-invalid-start]', async (_case, prepare, reason) => {
     await prepare();
     const start = tokens.start(20);
     await expect(start).rejects.toThrow(OperatorError);
