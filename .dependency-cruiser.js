@@ -29,7 +29,8 @@ export default {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'These files import each other. Move what both need into a third file. Only entities may refer to each other.',
+      comment:
+        'These files import each other. Move what both need into a third file. Only entities may refer to each other.',
       severity: 'error',
       from: {},
       to: { circular: true, via: { pathNot: '\\.entity\\.ts$' } },

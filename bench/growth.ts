@@ -40,7 +40,9 @@ try {
     const pages = await measurePages(size, tokens);
     for (const { name, search, blocks } of pages) {
       // Blocks of the same round, as what else the machine does disturbs both alike.
-      const ratios = blocks.map((block, round) => block.map((part, index) => part / (pages[0]?.blocks[round]?.[index] ?? NaN)));
+      const ratios = blocks.map((block, round) =>
+        block.map((part, index) => part / (pages[0]?.blocks[round]?.[index] ?? NaN)),
+      );
       const page = `${size.toLocaleString('en')} items, ${name}`;
       const toFirst = medians(ratios);
       rows.push([page, ...medians(blocks).map((time) => time.toFixed(0)), ...toFirst.map((ratio) => ratio.toFixed(2))]);

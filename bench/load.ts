@@ -52,7 +52,9 @@ export function checked(load: Load, outcome: Outcome): Outcome {
   const expected = load.refused ?? 0;
   const isExpected = expected % 1 === 0 ? refused === expected * requests : Math.abs(refused / requests - expected) < 0.02;
   if (requests === 0 || broken > 0 || !isExpected) {
-    throw new Error(`${load.url}: ${requests} requests, ${refused} with a status of 400 or more, ${broken} without a response.`);
+    throw new Error(
+      `${load.url}: ${requests} requests, ${refused} with a status of 400 or more, ${broken} without a response.`,
+    );
   }
   return outcome;
 }

@@ -10,27 +10,27 @@ export const apiDescription: ApiDescription = {
   license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description: `## First steps
 
-1. **Authorize.** Press _Authorize_ and paste an access token, \`${TOKEN_PREFIX}…\`. The operator of the service issues tokens; the
-   first start on the embedded database prints one.
+1. **Authorize.** Press _Authorize_ and paste an access token, \`${TOKEN_PREFIX}…\`. The operator of the service issues
+   tokens; the first start on the embedded database prints one.
 2. **Create.** Open _Create an item_ and press _Execute_.
 3. **List.** Open _List items_ and press _Execute_.
 4. **Filter.** Choose an example at \`filter\` and press _Execute_. Then write your own.
 
 ## All operations
 
-**Authentication.** Send a token with every request: \`Authorization: Bearer <token>\`. It is an access token of this service,
-or a JWT if the operator has configured an identity provider. A token can be restricted to scopes: operations that need others
-respond with 403.
+**Authentication.** Send a token with every request: \`Authorization: Bearer <token>\`. It is an access token of this
+service, or a JWT if the operator has configured an identity provider. A token can be restricted to scopes: operations that
+need others respond with 403.
 
-**Rate limit.** Each token has 100 requests in any 60 seconds, over all operations, unless the operator has set another limit for
-all tokens or for yours. \`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the limit gets 429
-with \`Retry-After\` and does not count.
+**Rate limit.** Each token has 100 requests in any 60 seconds, over all operations, unless the operator has set another
+limit for all tokens or for yours. \`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the
+limit gets 429 with \`Retry-After\` and does not count.
 
-**Bodies** are JSON objects in UTF-8 of at most 64 KiB and 32 levels. A byte order mark is ignored, and of equal names the last one
-counts. Texts must have no U+0000 and no lone surrogate; they are stored byte for byte.
+**Bodies** are JSON objects in UTF-8 of at most 64 KiB and 32 levels. A byte order mark is ignored, and of equal names the
+last one counts. Texts must have no U+0000 and no lone surrogate; they are stored byte for byte.
 
 **Errors** are problem details (RFC 9457). \`/docs/problems\` explains each \`type\`.
 
-**Versioning.** \`/v1\` changes only by addition. Deprecations are announced at least 12 months ahead, in the \`Deprecation\` and
-\`Sunset\` headers of every response of the operation.`,
+**Versioning.** \`/v1\` changes only by addition. Deprecations are announced at least 12 months ahead, in the
+\`Deprecation\` and \`Sunset\` headers of every response of the operation.`,
 };

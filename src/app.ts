@@ -25,8 +25,8 @@ import { PlatformModule } from './platform/platform.module.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
 /**
- * Configures an application that `NestFactory` or `Test.createTestingModule` created. The database is opened by `app.init()` or
- * `app.listen()`.
+ * Configures an application that `NestFactory` or `Test.createTestingModule` created. The database is opened by `app.init()`
+ * or `app.listen()`.
  *
  * @param app - with the platform and the features
  * @throws OperatorError if modules are invalid, with all errors
@@ -89,7 +89,9 @@ export async function createApp(
   return configureApp(app);
 }
 
-/** Creates the providers without a server, for commands. Results go to standard output, so the log goes to standard error. */
+/**
+ * Creates the providers without a server, for commands. Results go to standard output, so the log goes to standard error.
+ */
 export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
   const logger = await NestLogger.create(configuration, process.stderr);
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));

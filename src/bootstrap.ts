@@ -29,8 +29,8 @@ export async function bootstrap(): Promise<void> {
 }
 
 /**
- * Starts the application: listens, connects to the database in the background, shuts down gracefully on SIGTERM and SIGINT, and
- * switches the log level on SIGUSR2.
+ * Starts the application: listens, connects to the database in the background, shuts down gracefully on SIGTERM and SIGINT,
+ * and switches the log level on SIGUSR2.
  *
  * @throws OperatorError if the tokens file is invalid, or a port or the embedded database cannot be used
  */
@@ -39,8 +39,11 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
   const app = await createApp(configuration, root, nestLogger);
   handleSignals(app, nestLogger);
   try {
-    const metricsPort = await listenOn('METRICS_PORT', configuration.METRICS_PORT, (port) => app.get(MetricsServer).listen(port));
-    // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is tried.
+    const metricsPort = await listenOn('METRICS_PORT', configuration.METRICS_PORT, (port) =>
+      app.get(MetricsServer).listen(port),
+    );
+    // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is
+    // tried.
     const { DATABASE_URL, HOST, PORT } = configuration;
     if (DATABASE_URL === undefined) {
       await listenOn('PORT', PORT, (port) => tryToListen(port, HOST));

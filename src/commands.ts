@@ -62,8 +62,8 @@ program
 await program.parseAsync().catch(reportFailure);
 
 /**
- * Runs a function with the application's providers, without a server. Only `migrate` changes the schema. Commands do not read the
- * tokens file, so that jobs need not mount it.
+ * Runs a function with the application's providers, without a server. Only `migrate` changes the schema. Commands do not
+ * read the tokens file, so that jobs need not mount it.
  */
 async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   const environment = { ...loadEnvironment(), MIGRATE_ON_START: 'false', AUTH_TOKENS_FILE: undefined };

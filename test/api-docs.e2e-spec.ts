@@ -40,7 +40,9 @@ it('nothing else changes: the API, probes, files of browsers, and types of probl
   }
   const { status, body } = await service.api.list<ProblemBody>('limit=0');
   expect([status, body.type]).toEqual([400, '/docs/problems#invalid-parameters']);
-  const routes = (await service.scrape()).of('items_http_request_duration_seconds_count').map(({ labels }) => labels['route']);
+  const routes = (await service.scrape())
+    .of('items_http_request_duration_seconds_count')
+    .map(({ labels }) => labels['route']);
   expect(routes.filter((route) => /^\/(?:docs.*|openapi.*)?$/.test(route ?? ''))).toEqual([]);
 });
 

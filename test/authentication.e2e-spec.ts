@@ -154,7 +154,9 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ['a control character', values('Bearer $\u0000'), [400, 400, 400]],
   [
     'another prefix',
-    tokensOf(({ good }) => ['', 'other_', TOKEN_PREFIX.toUpperCase()].map((prefix) => prefix + good.slice(TOKEN_PREFIX.length))),
+    tokensOf(({ good }) =>
+      ['', 'other_', TOKEN_PREFIX.toUpperCase()].map((prefix) => prefix + good.slice(TOKEN_PREFIX.length)),
+    ),
     'invalid',
   ],
   ['another length', tokensOf(({ good }) => ['items_', good.slice(0, -1), `${good}0`]), 'invalid'],
@@ -183,7 +185,11 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
     'missing',
   ],
   ['the query, beside a good header', () => [{ ...bearer(credentials.good), query: '?access_token=x' }], [400, 400, 404]],
-  ['a JSON body [token-header-only]', () => [{ body: JSON.stringify({ name: 'x', access_token: credentials.good }) }], 'missing'],
+  [
+    'a JSON body [token-header-only]',
+    () => [{ body: JSON.stringify({ name: 'x', access_token: credentials.good }) }],
+    'missing',
+  ],
   [
     'a form [token-header-only]',
     () => [{ body: `name=x&access_token=${credentials.good}`, mediaType: 'application/x-www-form-urlencoded' }],
@@ -195,7 +201,11 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
     'missing',
   ],
   ['a JWT for access, by its type [jwt-type]', jwts([ALL], [ALL, { typ: 'application/AT+JWT' }]), ACCEPTED],
-  ['a JWT for something else, by its type [jwt-type]', jwts([ALL, { typ: 'logout+jwt' }], [ALL, { typ: 'id+jwt' }]), 'invalid'],
+  [
+    'a JWT for something else, by its type [jwt-type]',
+    jwts([ALL, { typ: 'logout+jwt' }], [ALL, { typ: 'id+jwt' }]),
+    'invalid',
+  ],
   [
     'a JWT for several audiences, of 12,000 characters',
     jwts([{ ...ALL, aud: ['another', 'items-api'], groups: 'x'.repeat(8500) }]),
@@ -203,7 +213,11 @@ it.each<[string, () => Sent[] | Promise<Sent[]>, Expected]>([
   ],
   ['a JWT for reading [scopes-only-named]', jwts([{ scope: 'openid items:read' }]), READS],
   ['a JWT for writing, in scp', jwts([{ scp: ['items:write'] }]), WRITES],
-  ['a JWT with other scopes, or none [jwt-default-scopes]', jwts([{ scope: 'openid profile' }], [{ scope: '' }], []), NEITHER],
+  [
+    'a JWT with other scopes, or none [jwt-default-scopes]',
+    jwts([{ scope: 'openid profile' }], [{ scope: '' }], []),
+    NEITHER,
+  ],
   [
     'a JWT that has expired, or is of another issuer [jwt-of-issuer-only]',
     jwts([{ exp: 1 }], [{ iss: 'https://issuer.example' }]),
@@ -314,7 +328,8 @@ describe('an access token', () => {
     const count = (word: string) =>
       observed.mock.calls.filter(([text]) => text.trimStart().startsWith(word) && text.includes('access_tokens')).length;
     expect(count('SELECT')).toBe(1);
-    const used = async () => (await tokens.list()).filter(({ name, lastUsedOn }) => names.includes(name) && lastUsedOn !== null);
+    const used = async () =>
+      (await tokens.list()).filter(({ name, lastUsedOn }) => names.includes(name) && lastUsedOn !== null);
     await eventually(async () => (await used()).length === names.length - 1);
     expect(count('UPDATE')).toBe(1);
     observed.mockRestore();
@@ -324,7 +339,9 @@ describe('an access token', () => {
   it('is stored as a digest, with the day of its last use [tokens-stored-hashed]', async () => {
     expect((await service.api.list()).status).toBe(200);
     const today = new Date().toISOString().slice(0, 10);
-    await eventually(async () => (await tokens.list()).some(({ name, lastUsedOn }) => name === 'test' && lastUsedOn === today));
+    await eventually(async () =>
+      (await tokens.list()).some(({ name, lastUsedOn }) => name === 'test' && lastUsedOn === today),
+    );
     expect(JSON.stringify(await tokens.list())).not.toContain(credentials.good.slice(6));
   });
 });

@@ -39,7 +39,10 @@ const SECRET = 'a secret of the test';
 const service = useService(() => startService({ RATE_LIMIT: '1000', PAYMENTS_SECRET: SECRET }, undefined, BodiesModule));
 
 const send = <Answer = ProblemBody>(path: string, type: string, body: RequestInit['body'], headers: object = {}) =>
-  service.api.call<Answer>('POST', `/v1/imports/${path}`, { body: body ?? null, headers: { 'Content-Type': type, ...headers } });
+  service.api.call<Answer>('POST', `/v1/imports/${path}`, {
+    body: body ?? null,
+    headers: { 'Content-Type': type, ...headers },
+  });
 
 const JSON_TYPE = 'application/json';
 const row = { name: 'a', count: 1 };
@@ -68,7 +71,12 @@ describe('a declared body', () => {
 
   it.each<[string, string, RequestInit['body'], object]>([
     ['rows', JSON_TYPE, '{}', { pointer: '', code: 'type', detail: 'must be a JSON array' }],
-    ['rows', 'text/plain', '[]', { pointer: '', code: 'media_type', detail: 'must be sent with Content-Type: application/json' }],
+    [
+      'rows',
+      'text/plain',
+      '[]',
+      { pointer: '', code: 'media_type', detail: 'must be sent with Content-Type: application/json' },
+    ],
     ['rows', JSON_TYPE, null, { pointer: '', code: 'required', detail: 'is missing: send application/json' }],
     ['rows', JSON_TYPE, '[', { pointer: '', code: 'syntax', detail: expect.stringContaining('must be valid JSON') }],
     ['rows', JSON_TYPE, `[${Array(6401).fill('1').join()}]`, { pointer: '', code: 'too_many', detail: expect.any(String) }],
@@ -104,7 +112,10 @@ describe('a declared body', () => {
       { pointer: '/2/count', code: 'required', detail: 'is required' },
     ]);
     expect((await send('form', 'application/x-www-form-urlencoded', 'name=a&name=b&__proto__=c')).body.errors).toEqual(
-      expect.arrayContaining([expect.objectContaining({ pointer: '/name' }), expect.objectContaining({ pointer: '/count' })]),
+      expect.arrayContaining([
+        expect.objectContaining({ pointer: '/name' }),
+        expect.objectContaining({ pointer: '/count' }),
+      ]),
     );
     expect((await send('parsed', JSON_TYPE, '[{}]')).status).toBe(400);
   });
@@ -128,7 +139,11 @@ describe('a declared body', () => {
       fetch(`${service.api.origin}/v1/imports/${path}`, {
         method: 'POST',
         body: body ?? null,
-        headers: { ...service.api.authorization, 'Content-Type': type, 'Idempotency-Key': `key of ${path}`.replaceAll(' ', '-') },
+        headers: {
+          ...service.api.authorization,
+          'Content-Type': type,
+          'Idempotency-Key': `key of ${path}`.replaceAll(' ', '-'),
+        },
       });
     const statuses = [(await keyed(first)).status, (await keyed(first)).status, (await keyed(second)).status];
     expect(statuses).toEqual([201, 201, 422]);
@@ -190,13 +205,16 @@ it('is not awaited by a handler that does not take it [get-without-body]', async
   expect((await sendRaw(service.port, searched)).body).toBe('{"word":"x"}');
 });
 
-it.each(['GET /v1/quiet', 'GET /v1/quiet/text', 'DELETE /v1/quiet', 'GET /'])('of %s is not read to its end', async (line) => {
-  const fields = [
-    'Host: x',
-    `Authorization: Bearer ${service.api.token}`,
-    `Content-Type: ${JSON_TYPE}`,
-    'Content-Length: 1000000',
-  ];
-  const { status, headers } = await sendRaw(service.port, `${line} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n{`);
-  expect([status, headers]).toEqual([200, expect.stringContaining('connection: close')]);
-});
+it.each(['GET /v1/quiet', 'GET /v1/quiet/text', 'DELETE /v1/quiet', 'GET /'])(
+  'of %s is not read to its end',
+  async (line) => {
+    const fields = [
+      'Host: x',
+      `Authorization: Bearer ${service.api.token}`,
+      `Content-Type: ${JSON_TYPE}`,
+      'Content-Length: 1000000',
+    ];
+    const { status, headers } = await sendRaw(service.port, `${line} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n{`);
+    expect([status, headers]).toEqual([200, expect.stringContaining('connection: close')]);
+  },
+);

@@ -53,7 +53,13 @@ class ParcelsController {
 class AnyMethodModule {}
 
 const ORIGIN = 'https://shop.example';
-const OTHERS = ['https://other.example', 'http://shop.example', 'https://shop.example:8443', 'https://a.shop.example', 'null'];
+const OTHERS = [
+  'https://other.example',
+  'http://shop.example',
+  'https://shop.example:8443',
+  'https://a.shop.example',
+  'null',
+];
 
 const service = useService(() =>
   startMeasured({ RATE_LIMIT: '20', CORS_ORIGINS: `${ORIGIN},http://[::1]:5173` }, OtherTeamsModule),
@@ -95,7 +101,8 @@ describe('a preflight request', () => {
         });
         expect(response.headers).not.toHaveProperty('access-control-allow-credentials');
         expect(listOf(response, 'methods')).toEqual(['GET', 'HEAD', 'POST', 'PUT']);
-        const names = 'Authorization Content-Type Idempotency-Key If-Match If-None-Match X-Request-Id traceparent X-Campaign';
+        const names =
+          'Authorization Content-Type Idempotency-Key If-Match If-None-Match X-Request-Id traceparent X-Campaign';
         expect(listOf(response, 'headers')).toEqual(expect.arrayContaining(names.split(' ')));
         expect(listOf(response, 'headers')).not.toContain('*');
       }
@@ -119,7 +126,8 @@ describe('a preflight request', () => {
     const left = async () => (await client.call('GET', '/v1/theme')).headers.get('ratelimit');
     expect(await left()).toMatch('r=19;');
     const before = await service.scrape();
-    for (const Origin of [ORIGIN, ...OTHERS]) await send('OPTIONS', '/v1/theme', { ...ASKED, ...client.authorization, Origin });
+    for (const Origin of [ORIGIN, ...OTHERS])
+      await send('OPTIONS', '/v1/theme', { ...ASKED, ...client.authorization, Origin });
     for (let count = 0; count < 30; count += 1) await send('OPTIONS', '/v1/theme', ASKED);
     expect(await left()).toMatch('r=18;');
     const refusals = 'items_authentication_refusals_total';
@@ -221,7 +229,8 @@ it('reads cookies, which are no token [cookies-no-token]', async () => {
 it('compresses long responses for clients that accept it', async () => {
   const { authorization } = await service.newClient();
   const created = await service.api.create({ name: 'Bell', description: 'ring '.repeat(800) });
-  const read = (encoding: string, method = 'GET') => send(method, '/v1/items', { ...authorization, 'Accept-Encoding': encoding });
+  const read = (encoding: string, method = 'GET') =>
+    send(method, '/v1/items', { ...authorization, 'Accept-Encoding': encoding });
   const [plain, gzip, head] = [await read('identity'), await read('gzip, deflate'), await read('gzip', 'HEAD')];
   expect([plain.headers['content-encoding'], gzip.headers['content-encoding']]).toEqual([undefined, 'gzip']);
   const { items } = JSON.parse(gunzipSync(gzip.body).toString()) as { items: unknown[] };

@@ -214,7 +214,10 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   };
   keep('doctor without a database', await runCli(['doctor'], { ...urls, ...issuer }));
   const sentinel = `redis+sentinel://user:${wrong}@127.0.0.1:${await refusingRedis()}/main?sentinelPassword=${wrong}`;
-  keep('token list without a database', await runCli(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }));
+  keep(
+    'token list without a database',
+    await runCli(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }),
+  );
   keep('token revoke with a token', await runCli(['token', 'revoke', credentials[0] ?? ''], urls));
 }
 
@@ -249,7 +252,9 @@ async function keepFromFiles(postgres: number): Promise<void> {
 async function keepStored(database: TestDatabase): Promise<void> {
   const service = await startService({}, database);
   const { manager } = service.app.get(DataSource);
-  const tables = await manager.query<{ name: string }[]>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'");
+  const tables = await manager.query<{ name: string }[]>(
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  );
   const rows = await Promise.all(tables.map(({ name }) => manager.query<object[]>(`SELECT t::text FROM "${name}" t`)));
   stored = JSON.stringify(rows);
   await service.stop();
@@ -358,7 +363,9 @@ it.each([
     const { stdout, stderr } = service.output;
     expect(service.log.find(({ level }) => level === 'fatal')?.['err']).toEqual(err && expect.objectContaining(err));
     if (!err)
-      expect(stderr).toMatch(/^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s);
+      expect(stderr).toMatch(
+        /^Error: provoked\n +at .*\[cause\]: AggregateError: several\n.*\[error\]: TypeError: inner\n/s,
+      );
     const others = new Canaries();
     others.add('token', secret.slice('items_'.length), secret);
     expect(others.findIn(stdout + stderr)).toEqual([]);

@@ -124,7 +124,11 @@ describe('an ordinary module', () => {
     expect(operation.operationId).toBe('CatsController_create');
     expect(contract.bodyOf(operation)).toMatchObject({
       required: ['name', 'age'],
-      properties: { name: { type: 'string' }, age: { type: 'integer' }, nicknames: { type: 'array', items: { type: 'string' } } },
+      properties: {
+        name: { type: 'string' },
+        age: { type: 'integer' },
+        nicknames: { type: 'array', items: { type: 'string' } },
+      },
     });
   });
 });

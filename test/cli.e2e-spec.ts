@@ -76,7 +76,13 @@ describe('token', () => {
 
     // By default the user of the operating system, and at any level of the log.
     expect(reader.stderr).toContain(`Issued token ${ids.reader} "reader", valid until ${second[4]}, limit 1000. It cannot`);
-    const details = { level: 'info', actor: expect.stringMatching(/.@./), reason: 'not given', tokenId: ids.revoked, name: 'ci' };
+    const details = {
+      level: 'info',
+      actor: expect.stringMatching(/.@./),
+      reason: 'not given',
+      tokenId: ids.revoked,
+      name: 'ci',
+    };
     expect(auditOf(issued)).toEqual([expect.objectContaining({ msg: 'token.issued', ...details })]);
     expect(issued.stderr).toMatch(
       new RegExp(`^Issued token ${ids.revoked} "ci", valid until ${first[4]}\\. It cannot be displayed again\\.$`, 'm'),
@@ -92,7 +98,13 @@ describe('token', () => {
     given.next = rotated.stdout.trim();
     const [event] = auditOf(rotated);
     ids.next = String(event?.['tokenId']);
-    expect(event).toMatchObject({ msg: 'token.rotated', actor: 'alice', reason: 'yearly', replaces: ids.reader, limit: 1000 });
+    expect(event).toMatchObject({
+      msg: 'token.rotated',
+      actor: 'alice',
+      reason: 'yearly',
+      replaces: ids.reader,
+      limit: 1000,
+    });
     expect([hoursUntil(event?.['replacedExpiresAt']), hoursUntil(event?.['expiresAt'])]).toEqual([
       expect.closeTo(24, 1),
       expect.closeTo(36, 1),
@@ -133,7 +145,14 @@ describe('token', () => {
     const { stdout } = await cli('token', 'list', '--json');
     const time = expect.stringMatching(/Z$/);
     const today = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
-    const reader = { name: 'reader', createdAt: time, expiresAt: time, revokedAt: null, scopes: ['items:read'], limit: 1000 };
+    const reader = {
+      name: 'reader',
+      createdAt: time,
+      expiresAt: time,
+      revokedAt: null,
+      scopes: ['items:read'],
+      limit: 1000,
+    };
     const shortened = (token: string) => `items_…${token.slice(-4)}`;
     const replaced = { token: shortened(given.reader), lastUsedOn: today, revokedAt: time, replacedBy: ids.next };
     const unused = { lastUsedOn: null, revokedAt: time, replacedBy: null, scopes: null, limit: null };
@@ -157,7 +176,11 @@ describe('token', () => {
 
   it('issue refuses a limit with which a token would never be admitted', async () => {
     const issue = (limit: string, variables: NodeJS.ProcessEnv) =>
-      runCli(['token', 'issue', '--name', 'x', '--limit', limit], { ...environment, RATE_LIMIT_REPLICAS: '4', ...variables });
+      runCli(['token', 'issue', '--name', 'x', '--limit', limit], {
+        ...environment,
+        RATE_LIMIT_REPLICAS: '4',
+        ...variables,
+      });
     const refused = await issue('3', {});
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toBe(

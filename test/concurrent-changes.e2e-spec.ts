@@ -112,7 +112,11 @@ class EssaysController {
   @Operation({ summary: 'Rewrite an essay', response: EssayDto })
   @Idempotent()
   @Put(':id')
-  async rewriteEssay(@Param() { id }: EssayPath, @Body() { title }: NewEssay, @IfMatch() given: Precondition): Promise<EssayDto> {
+  async rewriteEssay(
+    @Param() { id }: EssayPath,
+    @Body() { title }: NewEssay,
+    @IfMatch() given: Precondition,
+  ): Promise<EssayDto> {
     const known = await this.essays.findOneBy({ id });
     const changes = { title, author: { name: 'Emerson' }, version: 99, id: newId() };
     const essay = await this.lists.update(this.essays, id, changes, given);
@@ -197,41 +201,56 @@ it.each<[name: 'If-Match' | 'If-None-Match', value: string, read: number, change
   ['If-None-Match', ',', 200, 200],
   ['If-None-Match', 'OTHER', 200, 200],
   ['If-None-Match', 'FORGED99999999999999999999', 200, 200],
-])('compares %s: %s as RFC 9110 says: a read is a %d, a change a %d [etag-conditions]', async (name, value, read, change) => {
-  const [{ path, etag, id }, other] = await Promise.all([newWidget(), newWidget()]);
-  const forge = (_match: string, version: string) => etag.replace(/^"1/, `"${version}`);
-  const sent = value
-    .replace('TAG', etag)
-    .replace('OTHER', other.etag)
-    .replace(/FORGED(\S+)/, forge);
-  const got = await call('GET', path, { [name]: sent });
-  expect([got.status, got.headers.get('ETag')]).toEqual([read, read === 412 ? null : etag]);
-  expect(got.body).toEqual(read === 304 ? undefined : expect.objectContaining(read === 200 ? { id } : { status: 412 }));
-  expect((await call('HEAD', path, { [name]: sent })).status).toBe(read);
-  expect((await call('GET', path, { [name]: sent, 'Cache-Control': 'no-cache' })).status).toBe(read);
-  const changed = await call('PATCH', path.toUpperCase().replace('/V1/WIDGETS', '/v1/widgets'), { [name]: sent });
-  expect([changed.status, changed.headers.has('ETag')]).toEqual([change, change === 200]);
-  const { body } = await call('GET', path, {});
-  expect([body.price, body.etag !== etag]).toEqual(change === 200 ? [7, true] : [0, false]);
-  const deleted = await call('DELETE', path, { [name]: sent.replace(etag, body.etag) });
-  const isGone = change === 200;
-  expect([deleted.status, (await call('GET', path, {})).status]).toEqual(isGone ? [204, 404] : [412, 200]);
-});
-
-it.each(['x', '"x', 'x"', '"x" "y"', '"x"y', 'w/"x"', 'W/ "x"', "'x'", '*, "x"', '"x", *', '**', '"a b"', '"x"; "y"', '\u00e9'])(
-  'responds 400 to the condition %j, and changes nothing [etag-malformed]',
-  async (value) => {
-    const { path, etag } = await newWidget();
-    for (const name of ['If-Match', 'If-None-Match']) {
-      for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
-        const { status, body } = await call(method, path, { [name]: value });
-        const errors = [{ parameter: name, code: 'etag', detail: expect.stringContaining('double quotes') }];
-        expect([status, body]).toEqual([400, expect.objectContaining({ type: '/docs/problems#invalid-parameters', errors })]);
-      }
-    }
-    expect((await call('GET', path, {})).body).toMatchObject({ price: 0, etag });
+])(
+  'compares %s: %s as RFC 9110 says: a read is a %d, a change a %d [etag-conditions]',
+  async (name, value, read, change) => {
+    const [{ path, etag, id }, other] = await Promise.all([newWidget(), newWidget()]);
+    const forge = (_match: string, version: string) => etag.replace(/^"1/, `"${version}`);
+    const sent = value
+      .replace('TAG', etag)
+      .replace('OTHER', other.etag)
+      .replace(/FORGED(\S+)/, forge);
+    const got = await call('GET', path, { [name]: sent });
+    expect([got.status, got.headers.get('ETag')]).toEqual([read, read === 412 ? null : etag]);
+    expect(got.body).toEqual(read === 304 ? undefined : expect.objectContaining(read === 200 ? { id } : { status: 412 }));
+    expect((await call('HEAD', path, { [name]: sent })).status).toBe(read);
+    expect((await call('GET', path, { [name]: sent, 'Cache-Control': 'no-cache' })).status).toBe(read);
+    const changed = await call('PATCH', path.toUpperCase().replace('/V1/WIDGETS', '/v1/widgets'), { [name]: sent });
+    expect([changed.status, changed.headers.has('ETag')]).toEqual([change, change === 200]);
+    const { body } = await call('GET', path, {});
+    expect([body.price, body.etag !== etag]).toEqual(change === 200 ? [7, true] : [0, false]);
+    const deleted = await call('DELETE', path, { [name]: sent.replace(etag, body.etag) });
+    const isGone = change === 200;
+    expect([deleted.status, (await call('GET', path, {})).status]).toEqual(isGone ? [204, 404] : [412, 200]);
   },
 );
+
+it.each([
+  'x',
+  '"x',
+  'x"',
+  '"x" "y"',
+  '"x"y',
+  'w/"x"',
+  'W/ "x"',
+  "'x'",
+  '*, "x"',
+  '"x", *',
+  '**',
+  '"a b"',
+  '"x"; "y"',
+  '\u00e9',
+])('responds 400 to the condition %j, and changes nothing [etag-malformed]', async (value) => {
+  const { path, etag } = await newWidget();
+  for (const name of ['If-Match', 'If-None-Match']) {
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+      const { status, body } = await call(method, path, { [name]: value });
+      const errors = [{ parameter: name, code: 'etag', detail: expect.stringContaining('double quotes') }];
+      expect([status, body]).toEqual([400, expect.objectContaining({ type: '/docs/problems#invalid-parameters', errors })]);
+    }
+  }
+  expect((await call('GET', path, {})).body).toMatchObject({ price: 0, etag });
+});
 
 it('takes time that grows with the length of a condition', async () => {
   const { path } = await newWidget();

@@ -135,7 +135,9 @@ describe('the probes on METRICS_PORT', () => {
     const service = await ServiceProcess.start({ ...AWAY, MAX_CONNECTIONS: '3' });
     const probe = async (origin: string, path: string) => {
       const response = await fetch(origin + path, { headers: { Connection: 'close', 'X-Request-Id': 'probe' } });
-      const headers = ['content-type', 'retry-after', 'cache-control', 'x-request-id'].map((name) => response.headers.get(name));
+      const headers = ['content-type', 'retry-after', 'cache-control', 'x-request-id'].map((name) =>
+        response.headers.get(name),
+      );
       return [response.status, headers, await response.json()];
     };
     const paths = ['/livez', '/readyz'];

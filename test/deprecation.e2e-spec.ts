@@ -40,7 +40,8 @@ const service = useService(async () => {
   return startMeasured({ RATE_LIMIT: '20', AUTH_TOKENS_FILE, ...provider.environment }, WithPartsModule);
 });
 
-const deprecationOf = ({ headers }: { headers: Headers }) => ['Deprecation', 'Sunset', 'Link'].map((name) => headers.get(name));
+const deprecationOf = ({ headers }: { headers: Headers }) =>
+  ['Deprecation', 'Sunset', 'Link'].map((name) => headers.get(name));
 const client = (token: string) => new Api(service.api.origin, token);
 
 /** A client with requests left. */

@@ -49,7 +49,9 @@ beforeAll(async () => {
     writeFileSync(target, readFileSync(join('test/fixtures', path), 'utf8').replaceAll('../../src/platform', 'platform'));
   }
   const appModule = join(directory, 'src/app.module.ts');
-  const imports = Object.entries(FEATURES).map(([folder, [file, name]]) => `import { ${name} } from './${folder}/${file}.js';\n`);
+  const imports = Object.entries(FEATURES).map(
+    ([folder, [file, name]]) => `import { ${name} } from './${folder}/${file}.js';\n`,
+  );
   const names = Object.values(FEATURES).map(([, name]) => name);
   const text = readFileSync(appModule, 'utf8').replace('ItemsModule]', `ItemsModule, ${names.join(', ')}]`);
   writeFileSync(appModule, imports.join('') + text);

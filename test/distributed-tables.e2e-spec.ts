@@ -49,7 +49,10 @@ async function faultsOf(statement: string): Promise<string[]> {
 it('detects statements that a distributed table cannot run', async () => {
   for (const [statement, faults] of [
     ['INSERT INTO idempotency_keys VALUES ($1) ON CONFLICT (key) DO UPDATE SET status = 1 WHERE now() > $2', ['calls now']],
-    ['UPDATE access_tokens SET a = 1 WHERE id IN (SELECT id FROM access_tokens FOR UPDATE SKIP LOCKED)', [expect.any(String)]],
+    [
+      'UPDATE access_tokens SET a = 1 WHERE id IN (SELECT id FROM access_tokens FOR UPDATE SKIP LOCKED)',
+      [expect.any(String)],
+    ],
     ['SELECT now() FROM access_tokens', []],
   ] as const) {
     expect([statement, await faultsOf(statement)]).toEqual([statement, faults]);
@@ -107,7 +110,9 @@ it('has tables without sequences or references, whose unique constraints include
     expect(unique.length).toBeGreaterThan(0);
     expect(unique.filter(({ columns }) => !columns.includes(column))).toEqual([]);
     expect(
-      await query(`SELECT FROM pg_constraint WHERE contype IN ('f', 'x') AND $1::regclass IN (conrelid, confrelid)`, [table]),
+      await query(`SELECT FROM pg_constraint WHERE contype IN ('f', 'x') AND $1::regclass IN (conrelid, confrelid)`, [
+        table,
+      ]),
     ).toEqual([]);
     expect(await query('SELECT FROM pg_attrdef WHERE adrelid = $1::regclass', [table])).toEqual([]);
   }

@@ -70,7 +70,9 @@ it('opens a data directory that is free, and leaves alone one that is in use, or
   const waiting = await examined({ ...database.environment, MIGRATE_ON_START: 'false' });
   expect(waiting.faults).toMatch(/^warn database\.migrations: pending: CreateAccessTokens\d+, .*→ Run migrate\.$/);
   const fresh = await examined(database.environment);
-  expect(fresh.found['database.migrations']).toMatch(/^pending: CreateAccessTokens\d+, .*; run migrate, or start the service$/);
+  expect(fresh.found['database.migrations']).toMatch(
+    /^pending: CreateAccessTokens\d+, .*; run migrate, or start the service$/,
+  );
 
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...database.environment, ...variables });

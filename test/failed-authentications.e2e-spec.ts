@@ -211,7 +211,11 @@ it('does not count JWTs while the keys of their issuer are not available, as val
 it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once [audit-budget-once]', async () => {
   const database = await createTestDatabase();
   const known = await issueToken(database.environment);
-  const service = await ServiceProcess.startReady({ ...database.environment, AUTH_FAILURE_BURST: '5', AUTH_FAILURE_RATE: '1' });
+  const service = await ServiceProcess.startReady({
+    ...database.environment,
+    AUTH_FAILURE_BURST: '5',
+    AUTH_FAILURE_RATE: '1',
+  });
   const client = service.client(known);
   expect((await client.list()).status).toBe(200);
   for (let address = 0; address < 20; address += 1) {

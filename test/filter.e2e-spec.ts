@@ -41,8 +41,24 @@ const EMPTY = { description: null, rank: null, height: null, approved: null, col
 const SAMPLES: readonly (Partial<SampleRow> & Omit<SampleRow, keyof typeof EMPTY | 'id'>)[] = [
   { name: 'a', count: 0, weight: 0.1, active: true, size: 'small', seenAt: '2026-01-01T00:00:00.000000Z' },
   { name: 'b', count: -5, weight: -0, active: false, size: 'medium', seenAt: '2026-01-01T00:00:00.000001Z', rank: 1 },
-  { name: 'c', count: 2 ** 31 - 1, weight: 1e21, active: true, size: 'large', seenAt: '2026-01-02T00:00:00Z', approved: true },
-  { name: 'd', count: -(2 ** 31), weight: NaN, active: false, size: 'large', seenAt: '0001-01-01T00:00:00Z', approved: false },
+  {
+    name: 'c',
+    count: 2 ** 31 - 1,
+    weight: 1e21,
+    active: true,
+    size: 'large',
+    seenAt: '2026-01-02T00:00:00Z',
+    approved: true,
+  },
+  {
+    name: 'd',
+    count: -(2 ** 31),
+    weight: NaN,
+    active: false,
+    size: 'large',
+    seenAt: '0001-01-01T00:00:00Z',
+    approved: false,
+  },
   { name: 'e', count: 5, weight: Infinity, active: true, size: 'small', seenAt: '9999-12-31T23:59:59Z', color: 'dark blue' },
 ];
 const SAMPLE_IDS = newIds(SAMPLES.map(() => '2026-01-01T00:00:00Z'));

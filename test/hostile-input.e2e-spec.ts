@@ -56,7 +56,10 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'no Host': 'GET /v1/items HTTP/1.1\r\n\r\n',
     'two Hosts': withHeaders('Host: x'),
     ...Object.fromEntries(
-      ['a b', 'x@y', 'x/y', '[::1', 'x:port'].map((host) => [`the Host ${host}`, `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`]),
+      ['a b', 'x@y', 'x/y', '[::1', 'x:port'].map((host) => [
+        `the Host ${host}`,
+        `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      ]),
     ),
     CONNECT: 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n',
     'a lone line feed': 'GET /livez HTTP/1.1\nHost: x\n\n',
@@ -66,7 +69,9 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'a Content-Length that is no number': framed('Content-Length: ten'),
     'an unknown transfer coding': framed('Transfer-Encoding: identity'),
     'a chunk size that is no number': framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', 'zz'),
-    ...targets('/v1/items?=1 /v1/items?limit[$gt]=1 /v1/items?__proto__[limit]=1 /v1/items?limit=%zz /v1/items?cursor=%ed%a0%80'),
+    ...targets(
+      '/v1/items?=1 /v1/items?limit[$gt]=1 /v1/items?__proto__[limit]=1 /v1/items?limit=%zz /v1/items?cursor=%ed%a0%80',
+    ),
     'a cursor of another kind': items(`cursor=${Buffer.alloc(33, 1).toString('base64url')}`),
     'a filter full of parentheses': items(`filter=${'('.repeat(5000)}`),
     'U+0000 before the JSON': post('\0{"name":"x"}'),
@@ -150,7 +155,14 @@ describe('hostile input', () => {
     );
     expect(created.status).toBe(201);
     const quoted = JSON.stringify(value);
-    const comparisons = ['name == V', 'name != V', 'name >= V', 'name.startsWith(V)', 'name.contains(V)', 'name in [V, "x"]'];
+    const comparisons = [
+      'name == V',
+      'name != V',
+      'name >= V',
+      'name.startsWith(V)',
+      'name.contains(V)',
+      'name in [V, "x"]',
+    ];
     for (const comparison of comparisons.flatMap((each) => [each, each.replace('name', 'description')])) {
       const filter = `${comparison.replace('V', quoted)} || name == "second"`;
       const first = await service.api.list({ filter, limit: '1' });
@@ -277,7 +289,11 @@ describe('a body', () => {
     ],
   ])('is not repeated at length: %s [errors-limit]', async (_name, bodyOf) => {
     const { token } = service.api;
-    for (const text of ['x'.repeat(60_000), '~/'.repeat(30_000), `a/${token}.${token}/${'b'.repeat(240)}/${token}`.repeat(400)]) {
+    for (const text of [
+      'x'.repeat(60_000),
+      '~/'.repeat(30_000),
+      `a/${token}.${token}/${'b'.repeat(240)}/${token}`.repeat(400),
+    ]) {
       const { status, body } = await service.api.post(bodyOf(text));
       expect(status).toBe(400);
       const pointers = body.errors?.map(({ pointer = '' }) => pointer).filter((pointer) => pointer !== '/name') ?? [];

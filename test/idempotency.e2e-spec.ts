@@ -58,7 +58,8 @@ class ReceiptsController {
     ReceiptsController.attempts += 1;
     await items.save({ id: newId(), name: 'receipt', description: null });
     if (ReceiptsController.outcome === 'throws') throw new Error('afterwards');
-    if (ReceiptsController.outcome === 'ignores a failed statement') await items.query('SELECT nothing').catch(() => undefined);
+    if (ReceiptsController.outcome === 'ignores a failed statement')
+      await items.query('SELECT nothing').catch(() => undefined);
     if (ReceiptsController.outcome === 'fails in part') {
       const many = async () => {
         for (let index = 0; index < 20; index += 1) {

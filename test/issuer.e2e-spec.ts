@@ -65,7 +65,12 @@ describe('after the login of a user at a certified issuer, by the code flow with
     provider.signing.set(AUDIENCE, { sign: { alg } });
     const { accessToken, idToken } = await provider.logIn('alice', ALL);
     expect(decodeProtectedHeader(accessToken)).toEqual({ alg, typ: 'at+jwt', kid: keys[alg].jwk.kid });
-    expect(decodeJwt(accessToken)).toMatchObject({ iss: provider.issuer, aud: AUDIENCE, sub: 'alice', client_id: 'website' });
+    expect(decodeJwt(accessToken)).toMatchObject({
+      iss: provider.issuer,
+      aud: AUDIENCE,
+      sub: 'alice',
+      client_id: 'website',
+    });
     expect(await statusesWith(accessToken)).toEqual([200, 201]);
     expect(decodeJwt(idToken)).toMatchObject({ iss: provider.issuer, aud: 'website', sub: 'alice' });
     expect(await refusalOf(idToken)).toBe('jwt-claims');

@@ -63,7 +63,9 @@ describe('paging, without other items', () => {
       (await writer?.list({ cursor: nextCursor }))?.status,
       (await api.send('GET', `/v1/items?cursor=${nextCursor}`)).status,
     ]).toEqual([403, 401]);
-    expect((await reader?.list({ cursor: nextCursor, limit: '3' }))?.body.items.map(({ id }) => id)).toEqual(created.slice(3, 6));
+    expect((await reader?.list({ cursor: nextCursor, limit: '3' }))?.body.items.map(({ id }) => id)).toEqual(
+      created.slice(3, 6),
+    );
   });
 
   it('rejects a cursor with any one character changed, removed or added [cursor-unchanged]', async () => {
@@ -156,7 +158,9 @@ describe('POST /v1/items', () => {
     await items.query(`ALTER TABLE items ADD CONSTRAINT not_five CHECK (name <> 'at once 5') NOT VALID`);
     const outcomes = await addAll();
     await items.query('ALTER TABLE items DROP CONSTRAINT not_five');
-    expect(outcomes.map(({ status }) => status)).toEqual(names.map((name) => (name === 'at once 5' ? 'rejected' : 'fulfilled')));
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      names.map((name) => (name === 'at once 5' ? 'rejected' : 'fulfilled')),
+    );
     expect(await items.countBy({ name: In(names) })).toBe(2 * names.length - 1);
   });
 

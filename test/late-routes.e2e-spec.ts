@@ -1,6 +1,14 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Controller, Get, Injectable, type MiddlewareConsumer, Module, type NestModule, type OnModuleInit } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Injectable,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import type { NextFunction, Request, Response } from 'express';
@@ -93,7 +101,10 @@ it('applies middleware to the routes of a controller [middleware-works]', async 
 });
 
 it('prefers the more specific route, in whatever order a controller declares them [specific-routes-first]', async () => {
-  expect([(await send('GET', '/v1/shelves/count')).text, (await send('GET', '/v1/shelves/7')).text]).toEqual(['count', 'by id']);
+  expect([(await send('GET', '/v1/shelves/count')).text, (await send('GET', '/v1/shelves/7')).text]).toEqual([
+    'count',
+    'by id',
+  ]);
 });
 
 it('serves what a library maps after the controllers, with a token only [library-routes-guarded]', async () => {

@@ -75,12 +75,15 @@ it.each<[string, unknown[], string]>([
 it.each([
   ['00000000-0000-0000-0000-000000000006', -5],
   ['DEADBEEF-DEAD-FEED-CAFE-DEADBEEFCAFE', 2_147_483_647],
-])('accepts a UUID of any version, in lower case from then on, and a number up to its bounds: %s %d', async (sender, count) => {
-  const sample = { name: 'Whistle', count, size: 'large', active: true, sender };
-  const { status, body } = await service.api.callWith<{ id: string }>('POST', '/v1/samples', sample);
-  expect([status, body]).toEqual([201, expect.objectContaining({ ...sample, sender: sender.toLowerCase() })]);
-  expect(await walk('/v1/samples', { filter: `id == "${body.id}"` })).toEqual([body]);
-});
+])(
+  'accepts a UUID of any version, in lower case from then on, and a number up to its bounds: %s %d',
+  async (sender, count) => {
+    const sample = { name: 'Whistle', count, size: 'large', active: true, sender };
+    const { status, body } = await service.api.callWith<{ id: string }>('POST', '/v1/samples', sample);
+    expect([status, body]).toEqual([201, expect.objectContaining({ ...sample, sender: sender.toLowerCase() })]);
+    expect(await walk('/v1/samples', { filter: `id == "${body.id}"` })).toEqual([body]);
+  },
+);
 
 it('responds with a documented problem of the module to a name that is taken [problem-of-constraint]', async () => {
   const create = (headers = {}) =>

@@ -21,7 +21,9 @@ it('writes one JSON line per request, without token, query or body [refusal-reas
 
   const { headers } = await client.create({ name: 'a secret name' });
   await client.list('limit=0&cursor=secret');
-  await client.send('GET', '/v1/items', { headers: { Authorization: `Bearer ${token.slice(0, -1)}`, 'X-Request-Id': 'mine' } });
+  await client.send('GET', '/v1/items', {
+    headers: { Authorization: `Bearer ${token.slice(0, -1)}`, 'X-Request-Id': 'mine' },
+  });
   await client.call('GET', '/v1/nothing');
   await client.call('GET', `/v1/items?access_token=${token}`);
   await client.create({ 'a secret': 1, 'another secret': 2 });
@@ -79,7 +81,9 @@ it('starts the line of a request with the method, path and status on a terminal'
   await eventually(() => service.origin !== '');
   await service.client(generateToken()).send('GET', '/livez?secret');
   expect(await service.end('SIGTERM')).toBe(0);
-  expect(service.output.stdout).toMatch(/^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m);
+  expect(service.output.stdout).toMatch(
+    /^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m,
+  );
 });
 
 it('logs the cause of an error once, in a separate line, with source positions in stacks', async () => {
@@ -96,7 +100,9 @@ it('logs the cause of an error once, in a separate line, with source positions i
   const connecting = service.log.find(({ msg }) => msg === 'database not ready');
   expect(connecting).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
 
-  const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as { err: { type: string; stack: string } };
+  const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as {
+    err: { type: string; stack: string };
+  };
   const [, file = '', line, column] = /\/(src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
   const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
   expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));

@@ -264,7 +264,10 @@ it('supports interceptors, guards, headers and parameter pipes [http-exception-p
   expect([headers.get('x-everywhere'), headers.get('x-part'), body]).toEqual(['yes', 'wrapped', { data: 7 }]);
   expect((await call<object>('GET', 'wrapped?size=8')).body).toEqual({ data: 8 });
   expect((await call('GET', 'of/x')).status).toBe(400);
-  expect(await call('GET', 'closed')).toMatchObject({ status: 403, body: { type: 'about:blank', detail: 'Closed on Sundays.' } });
+  expect(await call('GET', 'closed')).toMatchObject({
+    status: 403,
+    body: { type: 'about:blank', detail: 'Closed on Sundays.' },
+  });
   expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
 });
 
@@ -322,7 +325,11 @@ it.each([
 it('supports @SkipThrottle and @Throttle [throttle-per-route]', async () => {
   expect((await call('GET', 'unlimited')).headers.get('ratelimit')).toBeNull();
   const client = await service.newClient();
-  const answers = [await client.call('GET', '/v1/parts/rare'), await client.call('GET', '/v1/parts/rare'), await client.list()];
+  const answers = [
+    await client.call('GET', '/v1/parts/rare'),
+    await client.call('GET', '/v1/parts/rare'),
+    await client.list(),
+  ];
   expect(answers.map(({ status, headers }) => [status, headers.get('ratelimit')])).toEqual([
     [200, '"default";r=999;t=60'],
     [429, expect.stringMatching(/^"route";r=0;t=\d+$/)],
@@ -333,7 +340,12 @@ it('supports @SkipThrottle and @Throttle [throttle-per-route]', async () => {
 it('supports arrays of objects, and rejects values that cannot be converted', async () => {
   const post = (body: object) => service.api.callWith('POST', '/v1/parts/shapes', body);
   expect(await post({ shapes: [{ radius: 1 }] })).toMatchObject({ status: 201, body: [true] });
-  for (const body of [{ shapes: [[]] }, { shapes: [], at: { toString: 1, valueOf: 1 } }, { shapes: [null] }, { shapes: {} }]) {
+  for (const body of [
+    { shapes: [[]] },
+    { shapes: [], at: { toString: 1, valueOf: 1 } },
+    { shapes: [null] },
+    { shapes: {} },
+  ]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
   expect((await post({ shapes: [{ radius: 1 }, null, { radius: 'x' }] })).body.errors).toEqual([
@@ -352,7 +364,11 @@ it('enforces Standard Schemas, of named parameters and of a body', async () => {
   expect((await call<number>('GET', 'sized/2?depth=21')).body).toBe(42);
   const { status, body } = await call('GET', 'sized/x?depth=2');
   const fault = { code: 'type', detail: 'must be in decimal digits' };
-  expect([status, body.type, body.errors]).toEqual([400, '/docs/problems#invalid-parameters', [{ parameter: 'size', ...fault }]]);
+  expect([status, body.type, body.errors]).toEqual([
+    400,
+    '/docs/problems#invalid-parameters',
+    [{ parameter: 'size', ...fault }],
+  ]);
   expect((await call('GET', 'sized/2')).body.errors).toEqual([{ parameter: 'depth', ...fault }]);
   const post = (given: object) => service.api.callWith('POST', '/v1/parts/boxes', given);
   expect(await post({ sides: [1, 2], other: 1 })).toMatchObject({ status: 201, body: 2 });

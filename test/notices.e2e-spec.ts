@@ -36,7 +36,9 @@ const isSent = async (id: string) =>
 const rows = () =>
   service.app
     .get(DataSource)
-    .query('SELECT state, count(*)::int AS jobs, (SELECT count(*)::int FROM notices) AS notices FROM queue.job GROUP BY state');
+    .query(
+      'SELECT state, count(*)::int AS jobs, (SELECT count(*)::int FROM notices) AS notices FROM queue.job GROUP BY state',
+    );
 
 it('runs a job after the commit, again until it succeeds, and then no more', async () => {
   mail.failures = 2;

@@ -71,10 +71,12 @@ describe('openapi.json', () => {
     for (const [status, { description, content = {} }] of contract.operations.flatMap(({ operation }) =>
       Object.entries(operation.responses).filter(([code]) => Number(code) >= 400),
     )) {
-      const links = [...description.matchAll(/(?:, or )?([^(]+) \(`\/docs\/problems#([^`]+)`\)/g)].map(([, title, name]) => ({
-        title,
-        name,
-      }));
+      const links = [...description.matchAll(/(?:, or )?([^(]+) \(`\/docs\/problems#([^`]+)`\)/g)].map(
+        ([, title, name]) => ({
+          title,
+          name,
+        }),
+      );
       const examples = Object.values(content).flatMap(examplesOf) as { title: string; type: string }[];
       expect(links).toEqual(examples.map(({ title, type }) => ({ title, name: type.replace('/docs/problems#', '') })));
       for (const { title, name } of links) expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>`);

@@ -84,8 +84,16 @@ describe('values', () => {
       'date',
     ],
     ['dueOn', ['infinity', '-infinity', 'today', 'epoch', '', 20_260_131, null, {}, ['2026-01-31']], 'date'],
-    ['orderedAt', ['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:60:00Z', '2016-12-31T23:59:60Z'], 'timestamp'],
-    ['orderedAt', ['2026-01-31', '2026-01-31T12:00Z', '2026-01-31T12:00:00', '2026-01-31 12:00:00Z', '1769860800'], 'timestamp'],
+    [
+      'orderedAt',
+      ['2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T12:60:00Z', '2016-12-31T23:59:60Z'],
+      'timestamp',
+    ],
+    [
+      'orderedAt',
+      ['2026-01-31', '2026-01-31T12:00Z', '2026-01-31T12:00:00', '2026-01-31 12:00:00Z', '1769860800'],
+      'timestamp',
+    ],
     ['orderedAt', ['2026-01-31T12:00:00+0200', '2026-01-31T12:00:00+24:00', '2026-01-31T12:00:00+02:60'], 'timestamp'],
     ['orderedAt', ['2026-01-31T12:00:00.1234Z', '9999-12-31T23:59:59-00:01', '0001-01-01T00:00:00+00:01'], 'timestamp'],
     ['orderedAt', ['infinity', '-infinity', 'now', '', 1_769_860_800_000, null, {}, []], 'timestamp'],
@@ -124,7 +132,13 @@ describe('properties of one direction', () => {
     ]) {
       expect(await orderOf({ copies, price })).toMatchObject({ total, state: 'placed', title: 'Middlemarch' });
     }
-    for (const [name, value] of Object.entries({ total: '0.00', state: 'canceled', title: 'x', id: bookId, createdAt: 'x' })) {
+    for (const [name, value] of Object.entries({
+      total: '0.00',
+      state: 'canceled',
+      title: 'x',
+      id: bookId,
+      createdAt: 'x',
+    })) {
       const { status, body } = await order({ [name]: value });
       expect([name, status, body.errors]).toEqual([
         name,

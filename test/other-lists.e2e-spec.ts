@@ -143,7 +143,12 @@ describe('in the order of a column, within a base condition', () => {
 
   beforeAll(async () => {
     // A Date has milliseconds, and these differ in microseconds; two are equal.
-    const rows = titles.map((title, number) => [newId(), title, 'clocks', `2026-01-01T00:00:00.00000${Math.min(number, 5)}Z`]);
+    const rows = titles.map((title, number) => [
+      newId(),
+      title,
+      'clocks',
+      `2026-01-01T00:00:00.00000${Math.min(number, 5)}Z`,
+    ]);
     for (const row of [...rows, [newId(), 'x', "o'clock", '2026-01-01T00:00:00Z']]) {
       await notes().query('INSERT INTO notes (id, note_title, topic, rung_at) VALUES ($1, $2, $3, $4)', row);
     }
@@ -164,7 +169,10 @@ describe('in the order of a column, within a base condition', () => {
 
   it('omits a row that leaves the base condition after its key was found [where-not-widened]', async () => {
     // TypeORM reads the rows of this entity by their keys.
-    const spy = jest.spyOn(Repository.prototype, 'find').mockImplementationOnce(async function (this: Repository<Note>, options) {
+    const spy = jest.spyOn(Repository.prototype, 'find').mockImplementationOnce(async function (
+      this: Repository<Note>,
+      options,
+    ) {
       await notes().update({ title: 'g' }, { topic: 'moved' });
       return this.find(options);
     });
@@ -197,11 +205,15 @@ describe('in the order of a column, within a base condition', () => {
       expect(find(undefined, { where, ...(order && { order }) })).rejects;
     const supported = '"where" supports values, null and In([…]).';
     await refused({ topic: Not('clocks') }).toThrow(`The list of Note has the operator "not" for topic: ${supported}`);
-    await refused({ topic: In(Not(In(['clocks']))) }).toThrow(`The list of Note has the operator "in" for topic: ${supported}`);
+    await refused({ topic: In(Not(In(['clocks']))) }).toThrow(
+      `The list of Note has the operator "in" for topic: ${supported}`,
+    );
     await refused({ rungAt: MoreThan(new Date(0)) }).toThrow(supported);
     await refused({ rungAt: Between(new Date(0), new Date(1)) }).toThrow(supported);
     await refused({ hiddenAt: In([null]) }).toThrow('for hiddenAt with null, which equals nothing: leave it out.');
-    await refused({ tone: In(['c']) }).toThrow('for tone, whose column has a transformer: "where" supports one value of it.');
+    await refused({ tone: In(['c']) }).toThrow(
+      'for tone, whose column has a transformer: "where" supports one value of it.',
+    );
     await refused({ subject: In(['x']) }).toThrow('Note.subject is not a column');
     await refused({ topic: In(['clocks']) }, latestOfTopic).toThrow(
       'The order of Note by rungAt needs one value of topic: rows of several values are not in the order of its index.',

@@ -44,7 +44,10 @@ async function use(token: string, count: number) {
     refused: refused.length,
     policies: [...new Set(answers.map(({ headers }) => headers.get('ratelimit-policy')))],
     remaining: left.map((value) => Number(/;r=(\d+);/.exec(value)?.[1])).toSorted((a, b) => b - a),
-    refusals: refused.map(({ headers, body }) => ({ retryAfter: Number(headers.get('retry-after')), body: body as unknown })),
+    refusals: refused.map(({ headers, body }) => ({
+      retryAfter: Number(headers.get('retry-after')),
+      body: body as unknown,
+    })),
   };
 }
 
@@ -61,7 +64,9 @@ it.each([
   for (const { retryAfter, body } of refusals) {
     expect(retryAfter).toBeGreaterThan(50);
     expect(retryAfter).toBeLessThanOrEqual(60);
-    expect(body).toMatchObject({ detail: expect.stringContaining(`its limit of ${limit} requests in 60 seconds. Retry in`) });
+    expect(body).toMatchObject({
+      detail: expect.stringContaining(`its limit of ${limit} requests in 60 seconds. Retry in`),
+    });
   }
 });
 
@@ -91,7 +96,9 @@ it('gives the token that replaces another the same limit, in a window of its own
 it('follows the file of tokens, with the count of the window [static-limit] [static-reloaded]', async () => {
   expect(await use(plain, 3)).toMatchObject({ admitted: 2, policies: policy(2) });
   expect(await use(reader, 6)).toMatchObject({ admitted: 5, policies: policy(5) });
-  expect((await new Api(service.api.origin, reader).create({ name: 'x' })).headers.get('ratelimit-policy')).toBe(policy(5)[0]);
+  expect((await new Api(service.api.origin, reader).create({ name: 'x' })).headers.get('ratelimit-policy')).toBe(
+    policy(5)[0],
+  );
   await writeFile(file, `plain:${plain}:limit=4\nreader:${reader}:items:read\n`);
   await eventually(async () => (await use(reader, 1)).policies[0] === policy(3)[0]);
   expect(await use(plain, 3)).toMatchObject({ admitted: 2, refused: 1, policies: policy(4), remaining: [1, 0] });

@@ -10,14 +10,20 @@ import { Contract } from './support/contract.js';
 import { type RawAnswer, sendRaw } from './support/raw-http.js';
 import { type Service, startAwayFromDatabase, startService } from './support/service.js';
 
-const teapot = defineProblemType({ name: 'teapot', status: 418, title: 'I am a teapot', remedy: 'Send `tea`, not <coffee>.' });
+const teapot = defineProblemType({
+  name: 'teapot',
+  status: 418,
+  title: 'I am a teapot',
+  remedy: 'Send `tea`, not <coffee>.',
+});
 
 const twice = [newId(), newId()].fill(newId());
 
 /** Failures by the last part of the path. */
 const failures: Readonly<Record<string, (database: DataSource) => unknown>> = {
   value: (database) => database.query('SELECT $1::int', ['2147483648']),
-  conflict: (database) => database.query("INSERT INTO items (id, name) SELECT id, 'x' FROM unnest($1::uuid[]) AS id", [twice]),
+  conflict: (database) =>
+    database.query("INSERT INTO items (id, name) SELECT id, 'x' FROM unnest($1::uuid[]) AS id", [twice]),
   secret: () => Promise.reject(new Error('SELECT secret FROM vault')),
   forbidden: () => Promise.reject(new ForbiddenException('Not yours.')),
   gateway: () => Promise.reject(new BadGatewayException('secret upstream')),
@@ -119,17 +125,21 @@ describe('a problem', () => {
     expect(Object.keys(ways).toSorted()).toEqual(names.toSorted());
   });
 
-  it.each(problemTypes())('of type $name is documented with an example [problem-documented]', async ({ name, status, title }) => {
-    const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
-    const kind = `<p class="kind">Status ${status}, type <a href="#${name}"><code>${name}</code></a></p>`;
-    expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>\n${kind}`);
-    expect(page).toContain('Send <code>tea</code>, not &lt;coffee&gt;.');
-    const [, text = ''] = new RegExp(`<section id="${name}">[^]*?<pre tabindex="0"><code>([^]*?)</code></pre>`).exec(page) ?? [];
-    const example = JSON.parse(text) as ProblemBody;
-    expect(example).toMatchObject({ type: `/docs/problems#${name}`, title, status });
-    const contract = await Contract.read(service.api.origin);
-    expect(contract.faultsOf({ schema: { $ref: '#/components/schemas/Problem' } }, example)).toEqual([]);
-  });
+  it.each(problemTypes())(
+    'of type $name is documented with an example [problem-documented]',
+    async ({ name, status, title }) => {
+      const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
+      const kind = `<p class="kind">Status ${status}, type <a href="#${name}"><code>${name}</code></a></p>`;
+      expect(page).toContain(`<section id="${name}">\n<h2>${title}</h2>\n${kind}`);
+      expect(page).toContain('Send <code>tea</code>, not &lt;coffee&gt;.');
+      const [, text = ''] =
+        new RegExp(`<section id="${name}">[^]*?<pre tabindex="0"><code>([^]*?)</code></pre>`).exec(page) ?? [];
+      const example = JSON.parse(text) as ProblemBody;
+      expect(example).toMatchObject({ type: `/docs/problems#${name}`, title, status });
+      const contract = await Contract.read(service.api.origin);
+      expect(contract.faultsOf({ schema: { $ref: '#/components/schemas/Problem' } }, example)).toEqual([]);
+    },
+  );
 });
 
 it.each([

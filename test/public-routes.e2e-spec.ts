@@ -12,7 +12,8 @@ describe('the page at /', () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
-    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 2.0.0']) expect(page).toContain(part);
+    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 2.0.0'])
+      expect(page).toContain(part);
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(expect.arrayContaining(['./docs', './docs/problems', './openapi.json']));
     for (const link of links.filter((href) => !href.startsWith('#'))) {
@@ -41,9 +42,9 @@ it.each(['/index.html', '/docs/x', '/docs//', '/docs/assets/', '/docs/assets/../
   '%s is no public route: without a token it does not say whether it exists',
   async (path) => {
     expect((await sendRaw(service.port, request(`GET ${path}`, []))).status).toBe(401);
-    expect((await sendRaw(service.port, request(`GET ${path}`, [`Authorization: Bearer ${service.api.token}`]))).status).toBe(
-      404,
-    );
+    expect(
+      (await sendRaw(service.port, request(`GET ${path}`, [`Authorization: Bearer ${service.api.token}`]))).status,
+    ).toBe(404);
   },
 );
 

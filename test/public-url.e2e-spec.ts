@@ -66,7 +66,10 @@ it('the type of a problem leads to its explanation, and its instance to the requ
   await proxy.stop();
   // Node's parser rejects this before any middleware.
   const unreadable = await sendRaw(service.port, 'GET / HTTP/1.1\r\nHost: x\r\nX-Bad\r\n\r\n');
-  expect(JSON.parse(unreadable.body)).toMatchObject({ type: '/catalogue/docs/problems#bad-request', instance: '/catalogue/' });
+  expect(JSON.parse(unreadable.body)).toMatchObject({
+    type: '/catalogue/docs/problems#bad-request',
+    instance: '/catalogue/',
+  });
 });
 
 @Module({ imports: [AppModule, PartsModule] })

@@ -50,7 +50,9 @@ function moduleOf(entities: Type[], statements: string[]): Type {
   class CreateZoo1795219200001 extends SqlMigration {
     readonly statements = statements;
   }
-  @Module({ imports: [AppModule, TypeOrmModule.forFeature(entities), MigrationsModule.forFeature([CreateZoo1795219200001])] })
+  @Module({
+    imports: [AppModule, TypeOrmModule.forFeature(entities), MigrationsModule.forFeature([CreateZoo1795219200001])],
+  })
   class ZooModule {}
   return ZooModule;
 }
@@ -225,7 +227,9 @@ it('is found in no fixture, which are the examples of the documentation, and bef
   expect(warnings().filter((text) => text.includes('the column'))).toEqual([]);
   // An order needs it, too, and so do its index and a view.
   await runOn(database, 'ALTER TABLE books DROP COLUMN title CASCADE');
-  expect(await refusal(AllModule, database)).toMatch(/^The database .*\n- Book: the column "title" of "books" does not exist\./);
+  expect(await refusal(AllModule, database)).toMatch(
+    /^The database .*\n- Book: the column "title" of "books" does not exist\./,
+  );
 });
 
 @Entity('labels')
@@ -348,7 +352,9 @@ describe('a table that was changed', () => {
     const { driver } = dataSource;
     const types = driver.supportedDataTypes.map((type) => driver.normalizeType({ type }));
     const names = types.flatMap((type) => [type, `${type}[]`]);
-    expect(await dataSource.query('SELECT to_regtype(name) FROM unnest($1::text[]) AS name', [names])).toHaveLength(names.length);
+    expect(await dataSource.query('SELECT to_regtype(name) FROM unnest($1::text[]) AS name', [names])).toHaveLength(
+      names.length,
+    );
   });
 
   it('warns of an enumeration that is text in the database', async () => {
@@ -360,7 +366,8 @@ describe('a table that was changed', () => {
 });
 
 describe('a migration that was changed after it had been applied', () => {
-  const remedy = 'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
+  const remedy =
+    'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
   const withIndex = (statements: string[], definition = 'ON labels (id)', ...later: Type<SqlMigration>[]) => {
     class IndexLabels1795219200002 extends IndexMigration {
       readonly index = 'labels_id_idx';

@@ -167,7 +167,9 @@ describe('the modules of features', () => {
     const ticks = await begin('/v1/ticks', 'data: {"tick":0}\n');
     const lines = await begin('/v1/clock/lines', '{"now":');
     const last = get('/v1/clock/last');
-    await eventually(async () => (await service.app.get(Metrics).registry.metrics()).includes('items_http_requests_in_flight 3'));
+    await eventually(async () =>
+      (await service.app.get(Metrics).registry.metrics()).includes('items_http_requests_in_flight 3'),
+    );
     await service.app.close();
     expect((await last).status).toBe(200);
     await Promise.all([ticks.end, lines.end]);

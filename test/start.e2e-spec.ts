@@ -51,12 +51,17 @@ describe('the first start', () => {
     await eventually(() => first.has('first start'));
     const [{ quickstart = {} } = {}] = first.linesOf('first start') as { quickstart?: Record<string, string> }[];
     const { address = '', token = '', create = '', list = '' } = quickstart;
-    expect([first.origin, token]).toEqual([address.replace('localhost', '127.0.0.1'), expect.stringMatching(/^items_\w{36}$/)]);
+    expect([first.origin, token]).toEqual([
+      address.replace('localhost', '127.0.0.1'),
+      expect.stringMatching(/^items_\w{36}$/),
+    ]);
     expect(await run(list)).toEqual({ items: [] });
     const created = await run(create);
     expect(created).toMatchObject({ name: 'Blue bicycle', description: 'Seven gears, one bell.' });
     expect(await run(list)).toEqual({ items: [created] });
-    const [{ console: page } = {}] = first.log.filter(({ msg }) => msg.startsWith('Listening on ')) as { console?: string }[];
+    const [{ console: page } = {}] = first.log.filter(({ msg }) => msg.startsWith('Listening on ')) as {
+      console?: string;
+    }[];
     expect(page).toBe(`${address}/docs`);
     // The warning about misspelt variables is not part of an idle start.
     expect(first.log.filter(({ level, msg }) => level !== 'warn' && msg !== 'request').map(({ msg }) => msg)).toEqual([
@@ -84,7 +89,8 @@ describe('the first start', () => {
     const [, address = ''] = /Address +(http:\/\/localhost:\d+)$/m.exec(service.output.stdout) ?? [];
     const commands = service.output.stdout.split('\n').filter((line) => line.startsWith('    curl '));
     expect(commands).toEqual([expect.stringContaining(' -d '), expect.stringMatching(/\/v1\/items$/)]);
-    for (const command of commands) expect(command).toContain(`curl -H 'Authorization: Bearer ${token}' ${address}/v1/items`);
+    for (const command of commands)
+      expect(command).toContain(`curl -H 'Authorization: Bearer ${token}' ${address}/v1/items`);
     expect(await service.end('SIGTERM')).toBe(0);
   });
 });
@@ -170,7 +176,8 @@ describe('a start that cannot succeed', () => {
       AUTH_TOKENS_FILE: '/none',
     });
     expect([code, stdout]).toEqual([1, '']);
-    for (const name of ['PORT', 'RATE_LIMIT', 'DATABASE_URL', 'AUTH_TOKENS_FILE', '.env.example']) expect(stderr).toContain(name);
+    for (const name of ['PORT', 'RATE_LIMIT', 'DATABASE_URL', 'AUTH_TOKENS_FILE', '.env.example'])
+      expect(stderr).toContain(name);
     expect(stderr).not.toMatch(/hunter2|oracle|none|\bat /);
   });
 

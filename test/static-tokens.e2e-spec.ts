@@ -27,7 +27,12 @@ async function secretVolume(...initial: string[]) {
 
 describe('tokens of a file', () => {
   const [plain = '', hashed = '', reader = '', later = ''] = Array.from({ length: 4 }, generateToken);
-  const initial = ['# by team', `plain:${plain}`, `hashed:${tokenDigest(hashed)}`, `reader:${tokenDigest(reader)}:items:read`];
+  const initial = [
+    '# by team',
+    `plain:${plain}`,
+    `hashed:${tokenDigest(hashed)}`,
+    `reader:${tokenDigest(reader)}:items:read`,
+  ];
   const noTokens = ['test', 'malformed'].map((text, index) => `no-token-${index}:${tokenDigest(text)}`);
 
   let volume: Awaited<ReturnType<typeof secretVolume>>;
@@ -45,7 +50,8 @@ describe('tokens of a file', () => {
   });
 
   it('have a rate limit and idempotency keys of their own [static-own-keys]', async () => {
-    const create = (token: string) => client(token).post<ItemBody>('{"name":"x"}', { 'Idempotency-Key': 'one-and-the-same' });
+    const create = (token: string) =>
+      client(token).post<ItemBody>('{"name":"x"}', { 'Idempotency-Key': 'one-and-the-same' });
     const [first, again, another] = [await create(hashed), await create(hashed), await create(plain)];
     expect([first.status, first.headers.get('ratelimit')]).toEqual([201, expect.stringMatching(/^"default";r=\d+/)]);
     expect([again.body, another.body.id === first.body.id]).toEqual([first.body, false]);
@@ -95,12 +101,20 @@ describe('a file of tokens', () => {
   });
 
   it('that is wrong from the start ends it, and the message says where and how to fix it, but nothing of the file [static-invalid-start]', async () => {
-    const { path } = await secretVolume(`ci:${first}`, `ci ${second}`, '', `${second}:ci`, `x:${first}:`, `x:${first}:limit=0`);
+    const { path } = await secretVolume(
+      `ci:${first}`,
+      `ci ${second}`,
+      '',
+      `${second}:ci`,
+      `x:${first}:`,
+      `x:${first}:limit=0`,
+    );
     const { code, stdout, stderr } = await runServiceToEnd({ AUTH_TOKENS_FILE: path });
     expect([code, stdout]).toEqual([1, '']);
     const lines = [...stderr.matchAll(/^ {2}line (\d+) /gm)].map(([, line]) => line);
     expect(lines).toEqual(['2', '4', '5', '6']);
-    for (const part of ['AUTH_TOKENS_FILE', path, 'name:sha256-or-token[:limit=1000][:scopes]']) expect(stderr).toContain(part);
+    for (const part of ['AUTH_TOKENS_FILE', path, 'name:sha256-or-token[:limit=1000][:scopes]'])
+      expect(stderr).toContain(part);
     expect(stderr).not.toMatch(/items_[0-9A-Za-z]|\bat /);
   });
 });

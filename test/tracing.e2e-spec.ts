@@ -89,7 +89,11 @@ it('a trace contains authentication, limiter and statements with names of the se
   expect(spans.at(-1)?.spanContext().traceState?.serialize()).toBe('a=1,b=2');
   const request = { 'http.request.method': 'POST', 'http.route': '/v1/items', 'http.response.status_code': 201 };
   const requestId = answer.headers.get('x-request-id');
-  expect(attributesOf('POST /v1/items')).toMatchObject({ ...request, 'url.path': '/v1/items', 'items.request.id': requestId });
+  expect(attributesOf('POST /v1/items')).toMatchObject({
+    ...request,
+    'url.path': '/v1/items',
+    'items.request.id': requestId,
+  });
   expect(attributesOf('POST /v1/items')?.['enduser.id']).toMatch(/^[0-9a-f-]{36}$/);
   expect(attributesOf('rate limit')).toEqual({ 'items.rate_limit.admitted': true, 'items.rate_limit.storage': 'process' });
   const operation = { 'db.system.name': 'postgresql', 'db.operation.name': 'INSERT', 'db.query.summary': 'INSERT items' };
@@ -142,7 +146,11 @@ it('a client that disconnects is no error, and its request has no status', async
   const client = await service.newClient();
   const traceId = randomBytes(16).toString('hex');
   const socket = connect(service.port, '127.0.0.1');
-  const fields = [`Authorization: Bearer ${client.token}`, `traceparent: 00-${traceId}-${CALLER}-01`, 'Expect: 100-continue'];
+  const fields = [
+    `Authorization: Bearer ${client.token}`,
+    `traceparent: 00-${traceId}-${CALLER}-01`,
+    'Expect: 100-continue',
+  ];
   const types = ['Content-Type: application/json', 'Content-Length: 9'];
   socket.write(`POST /v1/items HTTP/1.1\r\nHost: x\r\n${[...fields, ...types].join('\r\n')}\r\n\r\n`);
   // The body is being read from here on.
@@ -185,12 +193,15 @@ it.each([
   ['parentbased_traceidratio', '0', '01', '01'],
   ['always_on', '0', '00', '01'],
   ['traceidratio', '0', '01', '00'],
-])('the sampler %s with %s makes of the flags %s of the caller %s [traces-sampled]', async (name, ratio, flags, expected) => {
-  startTracing({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio });
-  const headers = { traceparent: `00-${'ab'.repeat(16)}-${CALLER}-${flags}` };
-  await (await service.newClient()).call('GET', '/v1/errands', { headers });
-  expect(passedOn).toMatch(new RegExp(`^00-${'ab'.repeat(16)}-.*-${expected}$`));
-});
+])(
+  'the sampler %s with %s makes of the flags %s of the caller %s [traces-sampled]',
+  async (name, ratio, flags, expected) => {
+    startTracing({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio });
+    const headers = { traceparent: `00-${'ab'.repeat(16)}-${CALLER}-${flags}` };
+    await (await service.newClient()).call('GET', '/v1/errands', { headers });
+    expect(passedOn).toMatch(new RegExp(`^00-${'ab'.repeat(16)}-.*-${expected}$`));
+  },
+);
 
 describe('a span', () => {
   const variables = ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES'];

@@ -107,7 +107,13 @@ it.each<[string, string, FormData | string, number, string]>([
   ],
   ['an unknown field', '/v1/pictures', form({ other: 1 }, { caption: 'x' }), 400, 'Unexpected file field - other'],
   ['no file', '/v1/pictures', form({}, { caption: 'x' }), 400, 'File is required'],
-  ['a property that is unknown', '/v1/pictures', form({ picture: 1 }, { caption: 'x', colour: 'y' }), 400, '/colour is unknown'],
+  [
+    'a property that is unknown',
+    '/v1/pictures',
+    form({ picture: 1 }, { caption: 'x', colour: 'y' }),
+    400,
+    '/colour is unknown',
+  ],
   ['another media type', '/v1/pictures', '{}', 400, 'must be sent with Content-Type: multipart/form-data'],
 ])('responds to %s with a problem', async (_case, path, body, expected, detail) => {
   const answer = await upload(path, body);

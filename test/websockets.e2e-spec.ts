@@ -3,7 +3,14 @@ import { type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { ForbiddenException, Controller, Module, NotFoundException, SetMetadata, type Type } from '@nestjs/common';
-import { type ClientProxy, ClientProxyFactory, MessagePattern, Payload, RpcException, Transport } from '@nestjs/microservices';
+import {
+  type ClientProxy,
+  ClientProxyFactory,
+  MessagePattern,
+  Payload,
+  RpcException,
+  Transport,
+} from '@nestjs/microservices';
 import { ExternalContextCreator } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { WsAdapter } from '@nestjs/platform-ws';
@@ -100,7 +107,8 @@ async function startWithMessages(): Promise<WithClient> {
     await app.close();
     await database.drop();
   };
-  const issue = async (scopes: string[]) => (await app.get(AccessTokensService).issue({ name: 'test', scopes }, TESTER)).token;
+  const issue = async (scopes: string[]) =>
+    (await app.get(AccessTokensService).issue({ name: 'test', scopes }, TESTER)).token;
   return { app, port, inheriting, plain, issue, stop };
 }
 
@@ -185,7 +193,10 @@ describe('a message', () => {
       exception({
         type: '/live/docs/problems#invalid-body',
         status: 400,
-        errors: [expect.objectContaining({ pointer: '/size', code: 'unknown' }), expect.objectContaining({ pointer: '/text' })],
+        errors: [
+          expect.objectContaining({ pointer: '/size', code: 'unknown' }),
+          expect.objectContaining({ pointer: '/text' }),
+        ],
       }),
       exception({ errors: expect.arrayContaining([required]) }),
       exception({ errors: [required] }),
@@ -226,7 +237,9 @@ it('an operation of GraphQL gets problems as extensions of its error, as @nestjs
   const resolve = service.app.get(ExternalContextCreator).create(resolver, resolver.fail, 'fail', ...context);
   const send = async (word: string) => {
     const error: unknown = await resolve(word).catch((reason: unknown) => reason);
-    return Error.isError(error) && { message: error.message, ...('extensions' in error && { extensions: error.extensions }) };
+    return (
+      Error.isError(error) && { message: error.message, ...('extensions' in error && { extensions: error.extensions }) }
+    );
   };
   const detail = 'There is no such thing.';
   const notFound = { code: 'NOT_FOUND', type: '/live/docs/problems#not-found', title: 'Not found', status: 404, detail };

@@ -291,7 +291,9 @@ it.each<[string, string[]]>([
 });
 
 it('does not start with a filter whose index does not exist [start-indexes] [filter-indexes]', async () => {
-  @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])] })
+  @Module({
+    imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])],
+  })
   class FeatureModule {}
 
   await expect(startService({}, await createEmbedded(), FeatureModule)).rejects.toThrow(
@@ -342,9 +344,9 @@ it.each<[string, readonly Type<object>[], boolean]>([
   async (_case, items, isRefused) => {
     const byName = defineOrder(Thing, 'name');
     for (const item of items) PageOf(item, byName);
-    expect((await refusal({})).includes('nextCursor of Thing sorted by name would disclose name: pass it to PageOf, with')).toBe(
-      isRefused,
-    );
+    expect(
+      (await refusal({})).includes('nextCursor of Thing sorted by name would disclose name: pass it to PageOf, with'),
+    ).toBe(isRefused);
     orders.pop();
   },
 );
@@ -431,17 +433,24 @@ it.each<[string, unknown, string[]]>([
   ['no successor', { ...deprecation, use: undefined }, [`use is undefined: ${USE}`]],
   ['a blank successor', { ...deprecation, use: ' ' }, [`use is ' ': ${USE}`]],
   ['a path on another host', { ...deprecation, use: '//evil.example/items' }, [`use is '//evil.example/items': ${USE}`]],
-  ['a path that is another header', { ...deprecation, use: '/v1/items>\r\nX: y' }, [`use is '/v1/items>\\r\\nX: y': ${USE}`]],
+  [
+    'a path that is another header',
+    { ...deprecation, use: '/v1/items>\r\nX: y' },
+    [`use is '/v1/items>\\r\\nX: y': ${USE}`],
+  ],
   [
     'a path with parameters that the route does not have',
     { ...deprecation, use: '/v1/{thing}/{id}' },
     ['use has {id}, but the route has no path parameter of this name.'],
   ],
-])('does not start with a deprecation of %s, and names the operation [start-deprecations]', async (_case, deprecated, faults) => {
-  const message = await refusal({ controllers: [deprecatedController(deprecated)] });
-  const found = message.split('\n').filter((line) => line.includes('DeprecatedController'));
-  expect(found).toEqual(faults.map((fault) => `- DeprecatedController.readThing: deprecated.${fault}`));
-});
+])(
+  'does not start with a deprecation of %s, and names the operation [start-deprecations]',
+  async (_case, deprecated, faults) => {
+    const message = await refusal({ controllers: [deprecatedController(deprecated)] });
+    const found = message.split('\n').filter((line) => line.includes('DeprecatedController'));
+    expect(found).toEqual(faults.map((fault) => `- DeprecatedController.readThing: deprecated.${fault}`));
+  },
+);
 
 it('does not start with a deprecated operation that is not documented [start-deprecations]', async () => {
   const controller = deprecatedController(deprecation);
@@ -481,7 +490,8 @@ it('starts with decorators of parameters, for any keys that Nest gives them', as
   class ManyController {
     readMany(..._values: unknown[]): void {}
   }
-  for (let index = 0; index < 100; index += 1) createParamDecorator(() => index)()(ManyController.prototype, 'readMany', index);
+  for (let index = 0; index < 100; index += 1)
+    createParamDecorator(() => index)()(ManyController.prototype, 'readMany', index);
   const handler = Object.getOwnPropertyDescriptor(ManyController.prototype, 'readMany');
   if (handler) reading('many')(ManyController.prototype, 'readMany', handler);
   expect(await refusal({ controllers: [ManyController] })).toBe('it starts');

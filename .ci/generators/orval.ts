@@ -11,8 +11,10 @@ function at<Result>(base: string, call: () => Promise<Result>): Promise<Result> 
 }
 
 const as = (bearer: string): RequestInit => ({ headers: { Authorization: `Bearer ${bearer}` } });
-const create = (body: NewItem, { base = origin, bearer = token, key }: { base?: string; bearer?: string; key?: string } = {}) =>
-  at(base, () => createItem(body, key === undefined ? undefined : { 'Idempotency-Key': key }, as(bearer)));
+const create = (
+  body: NewItem,
+  { base = origin, bearer = token, key }: { base?: string; bearer?: string; key?: string } = {},
+) => at(base, () => createItem(body, key === undefined ? undefined : { 'Idempotency-Key': key }, as(bearer)));
 const list = (base: string, params: Parameters<typeof listItems>[0]) => at(base, () => listItems(params, as(token)));
 
 async function walk(): Promise<string[]> {
@@ -44,7 +46,9 @@ const { name, description = '' } = created.data;
 const outcomes: Outcomes = {
   created: { name, description },
   isReplayed:
-    replayed.status === 201 && replayed.data.id === created.data.id && replayed.headers.get('Idempotent-Replayed') === 'true',
+    replayed.status === 201 &&
+    replayed.data.id === created.data.id &&
+    replayed.headers.get('Idempotent-Replayed') === 'true',
   walked: await walk(),
   problems: [
     // @ts-expect-error -- No such property.

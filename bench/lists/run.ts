@@ -73,8 +73,13 @@ async function measure(url: string, token: string): Promise<Run[]> {
 
 async function searchOf({ filter, depth }: Case): Promise<string> {
   const cursor =
-    depth === undefined ? undefined : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
-  return new URLSearchParams({ ...(filter !== undefined && { filter }), ...(cursor !== undefined && { cursor }) }).toString();
+    depth === undefined
+      ? undefined
+      : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
+  return new URLSearchParams({
+    ...(filter !== undefined && { filter }),
+    ...(cursor !== undefined && { cursor }),
+  }).toString();
 }
 
 /** In turns and in another order each time, so that what else the machine does disturbs all alike. */
@@ -126,7 +131,8 @@ async function reportByName(): Promise<void> {
     await app.init();
     await app.get(ServiceDatabase).started;
     const items = app.get(DataSource).getRepository(Item);
-    const find = (after?: Position) => app.get(Lists).findPage(items, { limit: 20, ...(after && { cursor: after }) }, { order });
+    const find = (after?: Position) =>
+      app.get(Lists).findPage(items, { limit: 20, ...(after && { cursor: after }) }, { order });
     const { scope = '' } = decodeCursor((await find()).nextCursor ?? '', '') ?? {};
     const runs: { depth: number; times: number[]; after?: Position }[] = [{ depth: 0, times: [] }];
     for (const depth of DEPTHS_BY_NAME) {
@@ -141,7 +147,9 @@ async function reportByName(): Promise<void> {
     });
     const [first = 0, ...deep] = runs.map(({ times }) => median(times.slice(WARM_UP)));
     const ratios = deep.map((typical) => typical / first);
-    printTable(['by name, × first page'].concat(DEPTHS_BY_NAME.map(String)), [['', ...ratios.map((ratio) => ratio.toFixed(2))]]);
+    printTable(['by name, × first page'].concat(DEPTHS_BY_NAME.map(String)), [
+      ['', ...ratios.map((ratio) => ratio.toFixed(2))],
+    ]);
     printPromise(`within ${MOST_BY_NAME} × the first page: pages by name`, Math.max(...ratios) <= MOST_BY_NAME);
   } finally {
     await app.close();

@@ -85,7 +85,13 @@ export async function measureAll(options: Options, data: Data): Promise<Results>
  *
  * @returns responses in a second, at the end
  */
-export async function warmUp(server: Server, workload: Workload | Mix, data: Data, seconds: number, slice = 2): Promise<number> {
+export async function warmUp(
+  server: Server,
+  workload: Workload | Mix,
+  data: Data,
+  seconds: number,
+  slice = 2,
+): Promise<number> {
   if ('parts' in workload) {
     // Before unknown ones have used up the failures of the address.
     for (const token of data.tokens) await fetch(`${server.url}?limit=1`, { headers: { Authorization: `Bearer ${token}` } });
@@ -126,7 +132,9 @@ async function measureTogether(servers: readonly Server[], options: Options, dat
         const share = 'share' in workload ? workload.share : undefined;
         const capacity = capacities.get(workload.name);
         if (share !== undefined && capacity === undefined) {
-          throw new Error(`"${workload.name}" needs the server "base", whose capacity it is a share of: add it to --servers.`);
+          throw new Error(
+            `"${workload.name}" needs the server "base", whose capacity it is a share of: add it to --servers.`,
+          );
         }
         const rate = share === undefined ? undefined : share * Number(capacity);
         slices.push(await measure(server, workload, data, slice, round, rate));

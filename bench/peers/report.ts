@@ -49,14 +49,16 @@ export function printSummary({ workloads, servers }: Summary): void {
     'throughput × textbook',
   ];
   for (const [workload, byServer] of inOrder(workloads)) {
-    const rows = Object.entries(byServer).map(([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
-      const comparedToBase = [toBase?.processor, toBase?.throughput, toBase?.p99, toBase?.postgresql];
-      const compared = [...comparedToBase, toTextbook?.processor, toTextbook?.throughput];
-      const latencies = [p50, p99].map((time) => (time / 1000).toFixed(2));
-      const whole = [processor, postgresql].map((time) => time.toFixed(0));
-      const fractions = compared.map((ratio) => ratio?.toFixed(2) ?? '');
-      return [server, throughput.toFixed(0)].concat(latencies, whole, fractions);
-    });
+    const rows = Object.entries(byServer).map(
+      ([server, { throughput, p50, p99, processor, postgresql, toBase, toTextbook }]) => {
+        const comparedToBase = [toBase?.processor, toBase?.throughput, toBase?.p99, toBase?.postgresql];
+        const compared = [...comparedToBase, toTextbook?.processor, toTextbook?.throughput];
+        const latencies = [p50, p99].map((time) => (time / 1000).toFixed(2));
+        const whole = [processor, postgresql].map((time) => time.toFixed(0));
+        const fractions = compared.map((ratio) => ratio?.toFixed(2) ?? '');
+        return [server, throughput.toFixed(0)].concat(latencies, whole, fractions);
+      },
+    );
     printTable([workload, ...times, ...ratios], rows);
   }
   const rows = Object.entries(servers).map(([server, { start, memory, peak, settling }]) => {

@@ -75,7 +75,9 @@ async function exchange(server: Server, workload: Workload): Promise<unknown[]> 
     response = await send(url);
   }
   if (response.status !== status) {
-    throw new Error(`The response of the server "${server.name}" to "${workload.name}" is ${response.status}, not ${status}.`);
+    throw new Error(
+      `The response of the server "${server.name}" to "${workload.name}" is ${response.status}, not ${status}.`,
+    );
   }
   const responses = [response];
   const { nextCursor } = JSON.parse(response.text) as { readonly nextCursor?: string };

@@ -77,7 +77,9 @@ function figuresOf(own: readonly Slice[], all: readonly Slice[]): Figures {
 
 function ratios(own: readonly Slice[], all: readonly Slice[], server: string): Ratios | undefined {
   const others = all.filter((slice) => slice.server === server);
-  const pairs = own.flatMap((slice) => others.filter(({ round }) => round === slice.round).map((other) => ({ slice, other })));
+  const pairs = own.flatMap((slice) =>
+    others.filter(({ round }) => round === slice.round).map((other) => ({ slice, other })),
+  );
   return others.length === 0
     ? undefined
     : {

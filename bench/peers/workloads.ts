@@ -73,7 +73,11 @@ export const mixes: readonly Mix[] = [
 export const measured: readonly (Workload | Mix)[] = [...mixes, ...workloads];
 
 /** Those of all that are named, separated by semicolons; all if none is. @throws Error for an unknown name, with the known ones */
-export function choose<T extends { readonly name: string }>(option: string, all: readonly T[], chosen?: string): readonly T[] {
+export function choose<T extends { readonly name: string }>(
+  option: string,
+  all: readonly T[],
+  chosen?: string,
+): readonly T[] {
   const names = chosen?.split(';').map((name) => name.trim());
   const unknown = names?.find((name) => !all.some((one) => one.name === name));
   if (unknown !== undefined) {

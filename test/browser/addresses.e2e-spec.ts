@@ -15,8 +15,11 @@ let shop: string;
 let stranger: string;
 
 beforeAll(async () => {
-  const page = () => createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<p>A shop.</p>'));
-  [shop = '', stranger = ''] = await Promise.all([page(), page()].map(async (each) => `http://127.0.0.1:${await listen(each)}`));
+  const page = () =>
+    createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<p>A shop.</p>'));
+  [shop = '', stranger = ''] = await Promise.all(
+    [page(), page()].map(async (each) => `http://127.0.0.1:${await listen(each)}`),
+  );
   const port = await freePort();
   root = `http://127.0.0.1:${port}/catalogue/`;
   service = await startService({ PUBLIC_URL: root.slice(0, -1), CORS_ORIGINS: shop, RATE_LIMIT: '3' });
@@ -53,7 +56,11 @@ async function sendFrom(origin: string, token: string) {
   await page.goto(origin);
   const seen = await page.evaluate(
     async ({ url, authorization }) => {
-      const post = { 'Content-Type': 'application/json', 'Idempotency-Key': crypto.randomUUID(), 'X-Request-Id': 'of-a-page' };
+      const post = {
+        'Content-Type': 'application/json',
+        'Idempotency-Key': crypto.randomUUID(),
+        'X-Request-Id': 'of-a-page',
+      };
       const create = { method: 'POST', body: '{"name":"Bell"}' };
       const requests = [
         { ...create, headers: { ...authorization, ...post } },

@@ -62,7 +62,13 @@ describe('the console', () => {
 
   it('executes every operation with what its examples have put into the fields, and uses no key twice', async () => {
     // The row that the example of its path names, whose name is free again before another one gets it.
-    const widget = { id: '0190163d-8694-739b-aea5-966c26f8ad91', name: 'Bell', price: 1, size: 'small' as const, note: null };
+    const widget = {
+      id: '0190163d-8694-739b-aea5-966c26f8ad91',
+      name: 'Bell',
+      price: 1,
+      size: 'small' as const,
+      note: null,
+    };
     await service.app.get(DataSource).getRepository(Widget).insert(widget);
     const operations = contract.operations.toSorted((a, b) => Number(b.name.includes('{')) - Number(a.name.includes('{')));
     for (const id of [...operations.map(({ operation }) => operation.operationId), 'createItem']) {
@@ -101,7 +107,9 @@ describe('the console', () => {
 
   it('leads from every documented refusal to its explanation', async () => {
     const text = await (await fetch(`${service.api.origin}/docs/problems`)).text();
-    const explained = [...text.matchAll(/<section id="([^"]+)">/g)].map(([, id]) => `${service.api.origin}/docs/problems#${id}`);
+    const explained = [...text.matchAll(/<section id="([^"]+)">/g)].map(
+      ([, id]) => `${service.api.origin}/docs/problems#${id}`,
+    );
     for (const { operation } of contract.operations) {
       const block = await visitor.operation(operation.operationId);
       const links = block.locator('.responses-inner .response[data-code^="4"] .response-col_description__inner a');

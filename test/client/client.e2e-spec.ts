@@ -202,7 +202,8 @@ describe('a call that fails', () => {
   const calls = {
     list: (client: Client) => listItems({ client }),
     create: (client: Client) => createItem({ client, body: { name: 'x' } }),
-    'create with a key': (client: Client) => createItem({ client, body: { name: 'x' }, headers: { 'Idempotency-Key': 'mine' } }),
+    'create with a key': (client: Client) =>
+      createItem({ client, body: { name: 'x' }, headers: { 'Idempotency-Key': 'mine' } }),
     // As generated code calls what another team adds without @Idempotent().
     'create that takes no key': (client: Client) =>
       client.post({ url: '/v1/items', security: [{ scheme: 'bearer', type: 'http' }], body: { name: 'x' } }),

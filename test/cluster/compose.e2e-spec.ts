@@ -28,7 +28,12 @@ it('agrees with itself: replicas, ports, database and time to stop', () => {
   const { username, password, hostname, pathname } = new URL(configuration.DATABASE_URL ?? '');
   const { POSTGRES_USER, POSTGRES_PASSWORD } = postgres.environment;
   expect([configuration.RATE_LIMIT_REPLICAS, Number(last) - Number(first) + 1]).toEqual([replicas, replicas]);
-  expect([username, password, hostname, pathname]).toEqual([POSTGRES_USER, POSTGRES_PASSWORD, 'postgres', `/${POSTGRES_USER}`]);
+  expect([username, password, hostname, pathname]).toEqual([
+    POSTGRES_USER,
+    POSTGRES_PASSWORD,
+    'postgres',
+    `/${POSTGRES_USER}`,
+  ]);
   expect(new URL(configuration.REDIS_URL ?? '').hostname).toBe('redis');
   expect(Number.parseInt(api.stop_grace_period, 10)).toBeGreaterThan(configuration.SHUTDOWN_TIMEOUT);
 });
@@ -45,7 +50,9 @@ it('starts replicas that pass its health check and share items, tokens and one r
   };
   expect(processes.map(isHealthy)).toEqual(processes.map(() => true));
   // A replica that was asked before the database was ready has warned of just that.
-  const warnings = processes.flatMap(({ log }) => log.filter(({ level, context }) => level !== 'info' && context !== 'Problem'));
+  const warnings = processes.flatMap(({ log }) =>
+    log.filter(({ level, context }) => level !== 'info' && context !== 'Problem'),
+  );
   expect(warnings).toEqual([]);
 
   const [, command = ''] = /exec items node dist\/cli\.js (.*)$/m.exec(text) ?? [];

@@ -47,7 +47,11 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     async () => ({ DATABASE_URL: `postgres://user:canary@127.0.0.1:${await refusingPostgres()}/x` }),
     /^fail database\.connection: .*password authentication failed.*$/,
   ],
-  ['PgBouncer alone', () => ({ DATABASE_URL: pooled }), /^fail database\.connection: .*unsupported.*set DATABASE_DIRECT_URL.*$/],
+  [
+    'PgBouncer alone',
+    () => ({ DATABASE_URL: pooled }),
+    /^fail database\.connection: .*unsupported.*set DATABASE_DIRECT_URL.*$/,
+  ],
   [
     'a pooler whose sessions have no limits',
     async () => ({ DATABASE_URL: await startPgBouncer(primary.url, 1), DATABASE_DIRECT_URL: primary.url }),
@@ -71,7 +75,11 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     async () => ({ DATABASE_URL: await create('frozen', 'ALTER DATABASE frozen SET default_transaction_read_only = on') }),
     /^fail database\.writable: read-only: default_transaction_read_only is on → .*default_transaction_read_only to off\.$/,
   ],
-  ['a standby', () => ({ DATABASE_URL: standby.url }), /^fail database\.writable: standby → Set DATABASE_URL to the primary.*$/],
+  [
+    'a standby',
+    () => ({ DATABASE_URL: standby.url }),
+    /^fail database\.writable: standby → Set DATABASE_URL to the primary.*$/,
+  ],
   ['a replica away', () => ({ DATABASE_READ_URL: `postgres://${AWAY}/x` }), /^warn database\.replica: .*ECONNREFUSED.*$/],
   [
     'another database for a replica',

@@ -32,7 +32,9 @@ async function createTwice(stage: Stage, name: string): Promise<Reply> {
   const headers = { 'Idempotency-Key': randomUUID() };
   const isHere = (statement: string) => statement.includes('COMMIT');
   gate.trap = { isHere, stage, action: () => victim.child.kill('SIGKILL') };
-  await expect(new HttpClient(victim.origin, token, false).create(name, headers)).rejects.toThrow(/socket hang up|ECONNRESET/);
+  await expect(new HttpClient(victim.origin, token, false).create(name, headers)).rejects.toThrow(
+    /socket hang up|ECONNRESET/,
+  );
   return cluster.client(token).create(name, headers);
 }
 

@@ -40,7 +40,15 @@ it('pages, their assets, and all that they link to are there [pages-below-path]'
       if (headers.get('content-type')?.startsWith('text/html')) next.push(...(await addressesIn(url)));
     }
   }
-  const assets = ['console.css', 'console.js', 'icon.svg', 'landing.js', 'pages.css', 'swagger-ui.css', 'swagger-ui-bundle.js'];
+  const assets = [
+    'console.css',
+    'console.js',
+    'icon.svg',
+    'landing.js',
+    'pages.css',
+    'swagger-ui.css',
+    'swagger-ui-bundle.js',
+  ];
   const paths = ['', 'docs', 'docs/problems', 'openapi.json', ...assets.map((name) => `docs/assets/${name}`)];
   expect([...seen].toSorted()).toEqual(paths.map((path) => root + path).toSorted());
 });
@@ -86,6 +94,9 @@ it('a client resolves the type of a problem, and its instance [public-url-proble
 it('X-Forwarded-Prefix of a client changes no address [public-url-only]', async () => {
   for (const path of ['', 'docs', 'docs/', 'docs/problems', 'openapi.json', 'v1/items']) {
     const response = await get(root + path, { 'X-Forwarded-Prefix': '/evil' });
-    expect([response.url, await response.text()]).toEqual([expect.not.stringMatching('evil'), expect.not.stringMatching('evil')]);
+    expect([response.url, await response.text()]).toEqual([
+      expect.not.stringMatching('evil'),
+      expect.not.stringMatching('evil'),
+    ]);
   }
 });

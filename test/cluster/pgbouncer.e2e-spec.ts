@@ -78,7 +78,9 @@ it('leaves no setting, lock or transaction on connections that others use', asyn
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     sessions.add(rows[0]?.pid ?? 0);
     // PgBouncer itself sees to the name.
-    const settings = await other.query(`SELECT name FROM pg_settings WHERE source = 'session' AND name <> 'application_name'`);
+    const settings = await other.query(
+      `SELECT name FROM pg_settings WHERE source = 'session' AND name <> 'application_name'`,
+    );
     const locks = await other.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`);
     expect([settings.rows, locks.rows]).toEqual([[], []]);
   }
@@ -105,7 +107,8 @@ it('does not carry out later what got 503, with the time limits of the handbook'
   expect((await client.create({ name: 'given up' })).status).toBe(503);
   await blocker.query('COMMIT');
   await eventually(
-    async () => (await query(url, `SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT%' AND state = 'active'`)).length === 0,
+    async () =>
+      (await query(url, `SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT%' AND state = 'active'`)).length === 0,
   );
   expect((await client.create({ name: 'kept' })).status).toBe(201);
   expect((await client.list()).body.items).toMatchObject([{ name: 'kept' }]);

@@ -68,17 +68,20 @@ async function expectNothingLost(server: PostgresServer): Promise<void> {
   expect(acknowledged.size).toBeGreaterThan(0);
 }
 
-it.each(['immediate', 'fast'] as const)('responds 503 and recovers when PostgreSQL is stopped (%s) and started', async (mode) => {
-  const running = load();
-  await has(201, running);
-  await primary.stop(mode);
-  await has(503, running);
-  await primary.start();
-  await recovers();
-  await has(201, running);
-  expectHonest(await running.stop());
-  await expectNothingLost(primary);
-});
+it.each(['immediate', 'fast'] as const)(
+  'responds 503 and recovers when PostgreSQL is stopped (%s) and started',
+  async (mode) => {
+    const running = load();
+    await has(201, running);
+    await primary.stop(mode);
+    await has(503, running);
+    await primary.start();
+    await recovers();
+    await has(201, running);
+    expectHonest(await running.stop());
+    await expectNothingLost(primary);
+  },
+);
 
 it('lists, responds 503 to creates, and recovers while PostgreSQL is read-only', async () => {
   const running = load();

@@ -176,7 +176,9 @@ describe.each(PROXIES)('behind %s', (name) => {
       'X-Forwarded-For': '203.0.113.9',
       'X-Request-Id': `address ${name}`.replaceAll(/\W/g, '-'),
     };
-    expect(await post(origins.service[name], { parts: [ITEM], headers, localAddress: CLIENT })).toMatchObject({ status: 401 });
+    expect(await post(origins.service[name], { parts: [ITEM], headers, localAddress: CLIENT })).toMatchObject({
+      status: 401,
+    });
     const line = () => service.linesOf('request').find(({ requestId }) => requestId === headers['X-Request-Id']);
     await eventually(() => line() !== undefined);
     expect(line()).toMatchObject({ refusal: { address: CLIENT } });
@@ -217,7 +219,9 @@ describe('nginx with old and new servers', () => {
     const replacements = await Promise.all([start(), start()]);
     // It knows all from the start: at a reload, nginx closes connections on which clients may be sending.
     const nginx = await startNginx([...old, ...replacements].map(({ origin }) => portOf(origin)));
-    const clients = [true, true, true, true, false, false].map((keepAlive) => new HttpClient(nginx.origin, token, keepAlive));
+    const clients = [true, true, true, true, false, false].map(
+      (keepAlive) => new HttpClient(nginx.origin, token, keepAlive),
+    );
     let count = 0;
     const load = new Load(clients, (client) => ((count += 1) % 2 ? client.create('drained') : client.list()), 5);
     const codes: unknown[] = [];

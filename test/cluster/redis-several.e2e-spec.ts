@@ -28,7 +28,10 @@ it('distributes tokens over the nodes of a Redis Cluster, and counts on for one 
   const [, token = ''] = /\{(.*)\}/.exec(key) ?? [];
   expect(await remaining(token)).toBe(8);
   const slot = Number(await source.command('CLUSTER', 'KEYSLOT', key));
-  const [from, to] = (await Promise.all([source, target].map((node) => node.command('CLUSTER', 'MYID')))) as [string, string];
+  const [from, to] = (await Promise.all([source, target].map((node) => node.command('CLUSTER', 'MYID')))) as [
+    string,
+    string,
+  ];
   await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', from);
   await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', to);
   expect(await remaining(token)).toBe(7);

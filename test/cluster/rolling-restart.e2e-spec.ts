@@ -48,7 +48,9 @@ async function replace(port: number): Promise<number | null> {
 }
 
 it(`fails no request while each of ${REPLICAS} processes is replaced, ${ROUNDS} times, under load`, async () => {
-  const clients = [true, true, true, true, false, false].map((keepAlive) => new HttpClient(balancer.origin, token, keepAlive));
+  const clients = [true, true, true, true, false, false].map(
+    (keepAlive) => new HttpClient(balancer.origin, token, keepAlive),
+  );
   let count = 0;
   const load = new Load(clients, (client) => ((count += 1) % 2 ? client.create('rolling') : client.list()), 10);
   const codes: (number | null)[] = [];

@@ -59,7 +59,9 @@ it('allows tokens that switch processes the shares of each in their limits, and 
   const limits = [LIMIT, 42, 3];
   const tokens = await Promise.all(limits.map(async (limit) => (await shared.newTokens(1, limit))[0] ?? ''));
   const admitted = (process: { origin: string }, ...counts: number[]) =>
-    Promise.all(tokens.map((token, place) => admittedOfBurst(new HttpClient(process.origin, token, true), counts[place] ?? 0)));
+    Promise.all(
+      tokens.map((token, place) => admittedOfBurst(new HttpClient(process.origin, token, true), counts[place] ?? 0)),
+    );
   const [first, ...others] = shared.cluster.processes;
   if (!first) throw new Error('There is no process.');
   const before = await shared.changes();

@@ -33,7 +33,12 @@ beforeAll(async () => {
   const options = `-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:${address}`;
   const files = ['-keyout', keyFile, '-out', certificate];
   execFileSync('openssl', ['req', ...options.split(' '), ...files], { stdio: 'ignore', cwd: '/', ...account });
-  server = await PostgresServer.start({ ...askingForPasswords(), ssl: 'on', ssl_cert_file: certificate, ssl_key_file: keyFile });
+  server = await PostgresServer.start({
+    ...askingForPasswords(),
+    ssl: 'on',
+    ssl_cert_file: certificate,
+    ssl_key_file: keyFile,
+  });
   const declared = await declareToken();
   token = declared.token;
   trusting = await ServiceProcess.startReady({
@@ -52,7 +57,9 @@ it('cancels the filter of a client that disconnects, on an encrypted connection 
   const socket = await open(Number(new URL(trusting.origin).port));
   const target = `/v1/items?filter=${encodeURIComponent(SLOW_FILTER)}`;
   socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-  await eventually(async () => (await trusting.metric('items_filters_running')) === 1 && (await runningFilters(observer)) === 1);
+  await eventually(
+    async () => (await trusting.metric('items_filters_running')) === 1 && (await runningFilters(observer)) === 1,
+  );
   socket.destroy();
   // Long before its time limit.
   await eventually(async () => (await runningFilters(observer)) === 0, 10);

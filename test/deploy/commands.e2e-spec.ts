@@ -8,7 +8,9 @@ import { testDirectory } from '../support/test-database.js';
 
 const texts = globSync(['docs/*.md', 'deploy/*/README.md', '*.md']).map((path) => readFileSync(path, 'utf8'));
 const commands = texts
-  .flatMap((text) => Array.from(text.replaceAll(/\\\n\s*/g, ' ').matchAll(/\bkubectl (?:"[^"\n]*"|'[^'\n]*'|[^`\n#|;&)"'])+/g)))
+  .flatMap((text) =>
+    Array.from(text.replaceAll(/\\\n\s*/g, ' ').matchAll(/\bkubectl (?:"[^"\n]*"|'[^'\n]*'|[^`\n#|;&)"'])+/g)),
+  )
   .map(([command]) => command.trim().replaceAll(/<pod>|\$job|<\w+>/g, 'a-name'))
   // More than the name of a command.
   .filter((command) => command.split(' ').length > 2);
@@ -35,7 +37,11 @@ it.each([...new Set(commands)])('kubectl accepts: %s', (command) => {
 
 it('the check finds unknown flags and commands', () => {
   expect(commands.length).toBeGreaterThan(20);
-  for (const command of ['kubectl logs a-name --tal=-1', 'kubectl log a-name --tail=-1', 'kubectl get pods --all-namespace']) {
+  for (const command of [
+    'kubectl logs a-name --tal=-1',
+    'kubectl log a-name --tail=-1',
+    'kubectl get pods --all-namespace',
+  ]) {
     expect(run(command)).not.toMatch(/connection refused|was refused/);
   }
 });
@@ -49,7 +55,9 @@ it('what commands name is in the manifests', () => {
   expect(named.length).toBeGreaterThan(2);
   expect(known).toEqual(expect.arrayContaining(named.map((name) => name.replace('deploy/', 'deployment/'))));
   const components = [...text.matchAll(/app\.kubernetes\.io\/component=([a-z]+)/g)].map(([, name]) => name);
-  const labels = [...production.podTemplates.values()].map(({ metadata }) => metadata?.labels?.['app.kubernetes.io/component']);
+  const labels = [...production.podTemplates.values()].map(
+    ({ metadata }) => metadata?.labels?.['app.kubernetes.io/component'],
+  );
   expect(components.length).toBeGreaterThan(1);
   expect(labels).toEqual(expect.arrayContaining(components));
 });

@@ -32,23 +32,30 @@ function only(manifests: Manifests, kind: string): Manifest & { spec: Record<str
   return found[0] as ReturnType<typeof only>;
 }
 
-it.each(overlays)('%s reads tokens from a file of the Secret, which is updated with it, and so does the doctor', (overlay) => {
-  const manifests = withComponent(overlay, 'static-tokens');
-  expectKnown(secret);
-  const pods = [manifests.pod, ...manifests.ofKind('CronJob').map(({ spec }) => spec.jobTemplate.spec?.template.spec)];
-  expect(pods).toHaveLength(overlay === 'production' ? 2 : 1);
-  for (const pod of pods as V1PodSpec[]) {
-    expectRestricted({ spec: pod });
-    const container = containerOf(pod);
-    const { AUTH_TOKENS_FILE = '', ...others } = manifests.environmentOf(container);
-    readConfiguration(others);
-    // A subPath would not follow the Secret.
-    expect(container.volumeMounts).toContainEqual({ name: 'tokens', mountPath: dirname(AUTH_TOKENS_FILE), readOnly: true });
-    expect(pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: secret.metadata.name } });
-    expect(Object.keys(secret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
-  }
-  expect(secret.metadata.namespace).toBe(production.deployment.metadata.namespace);
-});
+it.each(overlays)(
+  '%s reads tokens from a file of the Secret, which is updated with it, and so does the doctor',
+  (overlay) => {
+    const manifests = withComponent(overlay, 'static-tokens');
+    expectKnown(secret);
+    const pods = [manifests.pod, ...manifests.ofKind('CronJob').map(({ spec }) => spec.jobTemplate.spec?.template.spec)];
+    expect(pods).toHaveLength(overlay === 'production' ? 2 : 1);
+    for (const pod of pods as V1PodSpec[]) {
+      expectRestricted({ spec: pod });
+      const container = containerOf(pod);
+      const { AUTH_TOKENS_FILE = '', ...others } = manifests.environmentOf(container);
+      readConfiguration(others);
+      // A subPath would not follow the Secret.
+      expect(container.volumeMounts).toContainEqual({
+        name: 'tokens',
+        mountPath: dirname(AUTH_TOKENS_FILE),
+        readOnly: true,
+      });
+      expect(pod.volumes).toContainEqual({ name: 'tokens', secret: { secretName: secret.metadata.name } });
+      expect(Object.keys(secret.stringData)).toEqual([basename(AUTH_TOKENS_FILE)]);
+    }
+    expect(secret.metadata.namespace).toBe(production.deployment.metadata.namespace);
+  },
+);
 
 it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
   const { tokens: example = '' } = secret.stringData;
@@ -69,7 +76,9 @@ it.each(overlays)('%s has a route from a listener with TLS to the port of its Se
 });
 
 it('the network admits the namespace of the Gateway that the route names', () => {
-  const [parent] = only(withComponent('production', 'http-route'), 'HTTPRoute').spec['parentRefs'] as { namespace: string }[];
+  const [parent] = only(withComponent('production', 'http-route'), 'HTTPRoute').spec['parentRefs'] as {
+    namespace: string;
+  }[];
   const [policy] = production.ofKind('NetworkPolicy');
   const matchLabels = { 'kubernetes.io/metadata.name': parent?.namespace };
   expect(policy?.spec?.ingress?.[0]).toMatchObject({ from: [{ namespaceSelector: { matchLabels } }] });
@@ -109,7 +118,8 @@ it('the pod of tools has the Secret, is admitted where the service is, and reach
 });
 
 it('the command of the README makes a PrometheusRule of the rules', () => {
-  const [, command = ''] = /```sh\n( *\{ printf [^]*?)```/.exec(readFileSync('deploy/observability/README.md', 'utf8')) ?? [];
+  const [, command = ''] =
+    /```sh\n( *\{ printf [^]*?)```/.exec(readFileSync('deploy/observability/README.md', 'utf8')) ?? [];
   expect(command).toContain('kubectl apply -n items -f -');
   const shell = command.replace('kubectl apply -n items -f -', 'cat');
   const rule = parse(execFileSync('sh', ['-euc', shell], { cwd: 'deploy/observability', encoding: 'utf8' })) as Manifest;
@@ -119,7 +129,12 @@ it('the command of the README makes a PrometheusRule of the rules', () => {
   expect(rule).toMatchObject({ spec: rules });
 });
 
-const route = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name: 'items-service' }, spec: {} };
+const route = {
+  apiVersion: 'gateway.networking.k8s.io/v1',
+  kind: 'HTTPRoute',
+  metadata: { name: 'items-service' },
+  spec: {},
+};
 
 it.each([
   [
@@ -129,7 +144,11 @@ it.each([
   ],
   ['a missing field', { ...route, spec: { parentRefs: [{ sectionName: 'https' }] } }, /must have required property name/],
   ['a value of another type', { ...route, spec: { hostnames: 'api.example.com' } }, /hostnames must be array/],
-  ['a value that does not match its pattern', { ...route, spec: { hostnames: ['https://example.com'] } }, /must match pattern/],
+  [
+    'a value that does not match its pattern',
+    { ...route, spec: { hostnames: ['https://example.com'] } },
+    /must match pattern/,
+  ],
   ['another version', { ...route, apiVersion: 'gateway.networking.k8s.io/v1alpha1' }, /must be equal to one of/],
 ])('the check of custom resources finds %s', (_fault, document, message) => {
   expect(() => expectKnown(document)).toThrow(message);

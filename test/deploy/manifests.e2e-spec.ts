@@ -210,7 +210,9 @@ it('the migration is a command of the same release, is finished before the rollo
   const { metadata, spec } = job;
   const container = containerOf(spec.template.spec as V1PodSpec);
   expect([container.command, container.args]).toEqual([undefined, ['dist/cli.js', 'migrate']]);
-  expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m);
+  expect(readFileSync('Dockerfile', 'utf8')).toMatch(
+    /^ENTRYPOINT \["node", "--disable-sigusr1"\]\nCMD \["dist\/main\.js"\]$/m,
+  );
   const { image } = containerOf(production.pod);
   expect([container.image, metadata.name]).toEqual([image, expect.stringMatching(/^items-service-migrate-[a-z0-9]{10}$/)]);
   expect(spec.template.spec?.restartPolicy).toBe('Never');
@@ -255,7 +257,9 @@ it('each image has its own migration Job, with a valid name for any tag, digest 
     writeFileSync(path, content);
     const manifests = Manifests.of('production', directory);
     const { name } = manifests.only('Job').metadata;
-    const images = [manifests.pod, manifests.only('Job').spec.template.spec as V1PodSpec].map((spec) => containerOf(spec).image);
+    const images = [manifests.pod, manifests.only('Job').spec.template.spec as V1PodSpec].map(
+      (spec) => containerOf(spec).image,
+    );
     expect(new Set(images).size).toBe(1);
     return name;
   });

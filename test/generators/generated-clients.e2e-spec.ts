@@ -73,7 +73,12 @@ it.each(['openapi-fetch', 'orval'])('create, read all pages, and receive each er
         ],
       ],
       [401, '/docs/problems#unauthorized', 'Bearer realm="items", error="invalid_token"', []],
-      [403, '/docs/problems#insufficient-scope', expect.stringMatching(/error="insufficient_scope", scope="items:write"/), []],
+      [
+        403,
+        '/docs/problems#insufficient-scope',
+        expect.stringMatching(/error="insufficient_scope", scope="items:write"/),
+        [],
+      ],
       [404, '/docs/problems#not-found', id, []],
       [413, '/docs/problems#content-too-large', id, []],
       [422, expect.stringMatching(/idempotency-key/), id, []],

@@ -71,7 +71,12 @@ scrape_configs:
   writeFileSync(file, configuration);
   const address = `127.0.0.1:${await freePort()}`;
   const storage = `--storage.tsdb.path=${join(directory, 'data')}`;
-  const server = new Child(binary, [`--config.file=${file}`, storage, `--web.listen-address=${address}`, '--log.level=warn']);
+  const server = new Child(binary, [
+    `--config.file=${file}`,
+    storage,
+    `--web.listen-address=${address}`,
+    '--log.level=warn',
+  ]);
   origin = `http://${address}`;
   await server.becomes(async () => (await fetch(`${origin}/-/ready`)).ok);
 }
@@ -140,7 +145,9 @@ describe('Prometheus', () => {
   });
 
   it('runs every query of the handbook, and those of the traffic have data', async () => {
-    const results = await Promise.all(handbookQueries().map(async ({ expr }) => [expr, (await query(expr)).length] as const));
+    const results = await Promise.all(
+      handbookQueries().map(async ({ expr }) => [expr, (await query(expr)).length] as const),
+    );
     expect(results.length).toBeGreaterThan(10);
     const empty = results.filter(([, count]) => count === 0).map(([expr]) => expr);
     // Nothing is wrong: no 5xx, no deprecated operation, no failed statement.
@@ -157,7 +164,11 @@ describe('Prometheus', () => {
     await service.client(token).list();
     expect(await admitted('process')).toBe(1);
     const { labels, annotations } = (await stateOf('ItemsRateLimiterDegraded')) ?? {};
-    expect(labels).toMatchObject({ severity: 'warning', namespace: 'test', instance: expect.stringContaining('127.0.0.1:') });
+    expect(labels).toMatchObject({
+      severity: 'warning',
+      namespace: 'test',
+      instance: expect.stringContaining('127.0.0.1:'),
+    });
     expect(annotations?.['description']).toMatch(
       /^127\.0\.0\.1:\d+ in test has counted requests without Redis for 2 minutes although REDIS_URL is set\./,
     );

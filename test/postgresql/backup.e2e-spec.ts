@@ -74,7 +74,9 @@ it('a restored dump of a database under load has all that was there before, each
   const calls = [service, restored].flatMap((on) => [token, revoked].map((each) => on.client(each).list()));
   expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 401, 200, 200]);
   // Cursors from before the dump continue.
-  const pages = await Promise.all([service, restored].map((on) => on.client(token).list({ limit: '100', cursor: nextCursor })));
+  const pages = await Promise.all(
+    [service, restored].map((on) => on.client(token).list({ limit: '100', cursor: nextCursor })),
+  );
   expect(pages[1]?.body.items).toEqual(pages[0]?.body.items);
   expect(pages.map(({ status, body }) => [status, body.items.length])).toEqual([
     [200, 21],

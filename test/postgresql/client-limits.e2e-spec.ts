@@ -105,7 +105,9 @@ it('does not read the body of a refused request, and closes its connection a sec
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
   const { service, port } = await start({ RATE_LIMIT: '4' });
   const [reader = '', limited = ''] = await issueTokens(databaseUrlOf(database), 2);
-  await client.query(`UPDATE access_tokens SET scopes = '{items:read}' WHERE digest = decode($1, 'hex')`, [tokenDigest(reader)]);
+  await client.query(`UPDATE access_tokens SET scopes = '{items:read}' WHERE digest = decode($1, 'hex')`, [
+    tokenDigest(reader),
+  ]);
   for (let count = 0; count < 4; count += 1) await service.client(limited).list({ limit: '1' });
   const requests: [status: number, line: string, token?: string | undefined, more?: string][] = [
     [401, 'POST /v1/items'],
@@ -143,7 +145,12 @@ describe('costly filters', () => {
     const [victim = ''] = await issueTokens(databaseUrlOf(database), 1);
     const isServed = async () => {
       const api = service.client(victim);
-      const calls = [api.list({ filter: 'name == "nope"' }), api.list(), api.create({ name: 'x' }), api.send('GET', '/readyz')];
+      const calls = [
+        api.list({ filter: 'name == "nope"' }),
+        api.list(),
+        api.create({ name: 'x' }),
+        api.send('GET', '/readyz'),
+      ];
       expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 201, 200]);
     };
     const costlyOnes = Promise.all(Array.from({ length: 30 }, () => attacker.list({ filter: SLOW_FILTER })));
@@ -206,7 +213,9 @@ describe('costly filters', () => {
       expect([refused.status, refused.body.type]).toEqual([429, '/docs/problems#rate-limited']);
       const seconds = refused.headers.get('Retry-After');
       expect(seconds).toMatch(/^[1-4]$/);
-      expect(refused.body.detail).toContain(`Slow filters of the token have taken their 0.35 s in 4 s. Retry in ${seconds} s,`);
+      expect(refused.body.detail).toContain(
+        `Slow filters of the token have taken their 0.35 s in 4 s. Retry in ${seconds} s,`,
+      );
       expect((await api.list({ filter: 'name == "never tried"' })).status).toBe(429);
       expect((await api.list({ filter: QUICK })).status).toBe(200);
       expect((await api.list()).status).toBe(200);
@@ -244,10 +253,16 @@ describe('costly filters', () => {
     // Some clients reset their connections, others close them.
     sockets.forEach((socket, index) => (index % 2 === 0 ? socket.resetAndDestroy() : socket.destroy()));
     // Those that wait end in their turn, at once.
-    const left = () => [runningFilters(client), service.metric('items_filters_waiting'), service.metric('items_filters_running')];
+    const left = () => [
+      runningFilters(client),
+      service.metric('items_filters_waiting'),
+      service.metric('items_filters_running'),
+    ];
     await eventually(async () => (await Promise.all(left())).every((count) => count === 0), 10);
     // The connections are as good as before.
-    const answers = await Promise.all(Array.from({ length: 20 }, () => service.client(token).list({ filter: 'name == "nope"' })));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.client(token).list({ filter: 'name == "nope"' })),
+    );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     await service.end('SIGKILL');
   });

@@ -67,7 +67,9 @@ it.each([
   for (let round = 0; round < 5; round += 1) {
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.api.list<ProblemBody>(parameters)));
     // Some had their response before the connection ended.
-    expect(answers.map(({ status }) => status).filter((status) => status !== 503 && (status !== 200 || text !== ''))).toEqual([]);
+    expect(
+      answers.map(({ status }) => status).filter((status) => status !== 503 && (status !== 200 || text !== '')),
+    ).toEqual([]);
   }
   proxy.restore();
   await eventually(async () => (await service.api.list(parameters)).status === 200);

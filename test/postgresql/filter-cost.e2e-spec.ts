@@ -45,7 +45,13 @@ it('rejects a filter that takes too long, and continues [filter-timeout]', async
 
 /** A list whose description has the settings of the session that reads it. */
 async function listSettings() {
-  const settings = ['transaction_read_only', 'jit', 'plan_cache_mode', 'max_parallel_workers_per_gather', 'statement_timeout'];
+  const settings = [
+    'transaction_read_only',
+    'jit',
+    'plan_cache_mode',
+    'max_parallel_workers_per_gather',
+    'statement_timeout',
+  ];
   await client.query(`
     ALTER TABLE items RENAME TO stored_items;
     INSERT INTO stored_items VALUES ('0190163d-8694-739b-aea5-966c26f8ad91', 'settings');

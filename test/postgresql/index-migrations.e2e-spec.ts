@@ -46,7 +46,9 @@ it('log waits, their progress and applied migrations, and build the indexes duri
   await earlier.query(`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`);
   await eventually(async () => {
     await client.query(`INSERT INTO items VALUES (gen_random_uuid(), 'meanwhile', null)`);
-    const { rows } = await client.query('SELECT FROM pg_stat_progress_create_index WHERE relid = to_regclass($1)', ['items']);
+    const { rows } = await client.query('SELECT FROM pg_stat_progress_create_index WHERE relid = to_regclass($1)', [
+      'items',
+    ]);
     return rows.length > 0;
   });
   expect(await validIndexes()).not.toEqual(INDEXES);

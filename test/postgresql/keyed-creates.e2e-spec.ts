@@ -72,6 +72,8 @@ it('leave the statements of subscribers to TypeORM', async () => {
   };
   dataSource.subscribers.push({ afterTransactionStart: tell, beforeTransactionCommit: tell });
   let begun = 0;
-  await service.app.get(Database).transaction(() => dataSource.query('SELECT 1'), { begin: () => Promise.resolve((begun += 1)) });
+  await service.app
+    .get(Database)
+    .transaction(() => dataSource.query('SELECT 1'), { begin: () => Promise.resolve((begun += 1)) });
   expect([told, begun]).toEqual([[[{ given: 0 }], [{ given: 1 }]], 1]);
 });

@@ -44,6 +44,8 @@ it('goes on with another connection after one was lost, or has forgotten its pre
   await lane.send({ text: 'DEALLOCATE ALL', values: [] });
   const second = await pid();
   expect(second).not.toBe(first);
-  await expect(lane.send({ text: 'SELECT pg_terminate_backend(pg_backend_pid())', values: [] })).rejects.toThrow('terminating');
+  await expect(lane.send({ text: 'SELECT pg_terminate_backend(pg_backend_pid())', values: [] })).rejects.toThrow(
+    'terminating',
+  );
   expect(await pid()).not.toBe(second);
 });

@@ -142,7 +142,9 @@ it('the next password is tried in either order, once there are two, also when co
     await killSessions(primary);
     // Its connections have ended for the service, too.
     for (const path of ['/livez', '/livez']) await fetch(service.origin + path);
-    const responses = await Promise.all(Array.from({ length: 20 }, (_, index) => client.list({ filter: `name == "${index}"` })));
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => client.list({ filter: `name == "${index}"` })),
+    );
     expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
   }
   expect(await service.end('SIGTERM')).toBe(0);

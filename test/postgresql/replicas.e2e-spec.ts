@@ -43,7 +43,12 @@ it('starts before its database, logs each attempt in one line with increasing pa
   await eventually(() => service.linesOf('database not ready').length >= 4);
   for (const [index, line] of service.linesOf('database not ready').slice(0, 4).entries()) {
     const reason = expect.stringMatching(/^No connection to the database\. ./) as unknown;
-    expect(line).toMatchObject({ level: 'warn', reason, retryInMs: 100 * 2 ** index, hint: expect.stringContaining('doctor') });
+    expect(line).toMatchObject({
+      level: 'warn',
+      reason,
+      retryInMs: 100 * 2 ** index,
+      hint: expect.stringContaining('doctor'),
+    });
     expect(line).not.toHaveProperty('err');
   }
   proxy.restore();

@@ -20,7 +20,8 @@ beforeAll(async () => {
 /** Runs a block of the handbook as it would be pasted. */
 const run = (block = '') => execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1', server.url], { input: block });
 
-const urlOf = (role: string, password: string) => server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
+const urlOf = (role: string, password: string) =>
+  server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
 
 it('the owner migrates, and either login of the runtime role can do all that the service needs and no more [runtime-role]', async () => {
   const [create = '', restrict, rotate, retire] = blocks;
@@ -60,14 +61,17 @@ it('without the right to read which migrations are applied, the start, migrate a
   await server.query(`CREATE ROLE barred LOGIN PASSWORD 'x' IN ROLE items_runtime`);
   await query(urlOf('postgres', ''), 'REVOKE SELECT ON migrations FROM items_runtime');
   const environment = { DATABASE_URL: urlOf('barred', 'x') };
-  const fault = 'The role barred may not read the table migrations: as items_owner, run GRANT SELECT ON migrations TO barred.';
+  const fault =
+    'The role barred may not read the table migrations: as items_owner, run GRANT SELECT ON migrations TO barred.';
   const service = await ServiceProcess.start(environment);
   await service.becomes(() => service.has('database not ready'));
   expect(service.linesOf('database not ready')[0]).toMatchObject({ reason: fault });
   expect(await runCli(['migrate'], environment)).toMatchObject({ code: 1, stderr: `${fault}\n` });
   const { outcome, faults, names } = await doctor(environment);
   expect(outcome).toEqual([1, 'fail', '']);
-  expect(faults).toMatch(/^fail database\.rights\.read: barred in schema public → Run GRANT SELECT ON migrations TO <role> .*$/);
+  expect(faults).toMatch(
+    /^fail database\.rights\.read: barred in schema public → Run GRANT SELECT ON migrations TO <role> .*$/,
+  );
   expect(names).not.toContain('database.migrations');
   await query(urlOf('items_owner', 'change-me-1'), 'GRANT SELECT ON migrations TO barred');
   await service.becomesReady();

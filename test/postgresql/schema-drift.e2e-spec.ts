@@ -27,7 +27,8 @@ it('says the same at the start, after migrate and in doctor, and commands of tok
   const started = await runServiceToEnd({ DATABASE_URL });
   const migration = await runCli(['migrate'], { DATABASE_URL });
   expect([started.code, migration.code, migration.stdout]).toEqual([1, 1, '']);
-  for (const fault of FAULTS) expect([started.stderr, migration.stderr]).toEqual(Array(2).fill(expect.stringContaining(fault)));
+  for (const fault of FAULTS)
+    expect([started.stderr, migration.stderr]).toEqual(Array(2).fill(expect.stringContaining(fault)));
   const warning = 'Item: the column "name" of "items" may be null, unlike in the entity';
   expect([started.stdout, migration.stderr]).toEqual(
     Array(2).fill(expect.stringContaining(JSON.stringify(warning).slice(1, -1))),

@@ -20,7 +20,9 @@ class AppModule {}
 /** Statements of this database that wait for a lock. */
 const WAITING = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-const service = useService(() => startService({ FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' }, undefined, AppModule));
+const service = useService(() =>
+  startService({ FILTER_TIMEOUT: '60', DATABASE_STATEMENT_TIMEOUT: '60' }, undefined, AppModule),
+);
 let admin: Client;
 /** Not in the transaction that holds the lock, in which PostgreSQL would repeat the first result. */
 let observer: Client;
@@ -70,7 +72,9 @@ it('lists of several tables, which all wait, leave connections to creates, look-
   await admin.query('BEGIN; LOCK TABLE items, books, loans IN ACCESS EXCLUSIVE MODE');
   const filters = Array.from({ length: 6 }, (_, index) => ({ filter: `name == "${index}"` }));
   const blocked = [
-    ...['/v1/items', '/v1/books', '/v1/loans'].flatMap((path) => Array.from({ length: 30 }, () => service.api.list({}, path))),
+    ...['/v1/items', '/v1/books', '/v1/loans'].flatMap((path) =>
+      Array.from({ length: 30 }, () => service.api.list({}, path)),
+    ),
     ...filters.map((query) => service.api.list(query)),
   ];
   await eventually(async () => (await waiting()) > 0);
@@ -127,7 +131,8 @@ it('they continue after a migration that invalidates their plans, and after lost
   const items = service.app.get(DataSource).getRepository(Item);
   const query = { limit: 9, filter: itemFilter.parse('name == "a"') };
   const find = () => service.app.get(Lists).findPage(items, query);
-  const found = async () => [await find(), await service.app.get(Database).transaction(find)].map((page) => page.items.length);
+  const found = async () =>
+    [await find(), await service.app.get(Database).transaction(find)].map((page) => page.items.length);
   expect(await found()).toEqual([1, 1]);
   await admin.query('ALTER TABLE items ALTER COLUMN name TYPE varchar(300)');
   expect(await Promise.all([names(), names(), names()])).toEqual([ALL, ALL, ALL]);

@@ -36,7 +36,9 @@ export function elsewhere(credential: string, valid: string): string[] {
 /** In the path, the query, other headers and the body. */
 function within(credential: string, ...headers: string[]): string[] {
   const text = encodeURIComponent(credential);
-  const queries = 'access_token=* *=1 filter=* filter=name%20==%20%22* filter=name%20==%20%22*%22 cursor=* limit=*'.split(' ');
+  const queries = 'access_token=* *=1 filter=* filter=name%20==%20%22* filter=name%20==%20%22*%22 cursor=* limit=*'.split(
+    ' ',
+  );
   const targets = [...queries.map((query) => `/v1/items?${query}`), '/v1/items/*/x', '/*'];
   const forms =
     'Referer: https://host/?access_token=*|X-Request-Id: request:*|X-Request-Id: *|User-Agent: *|Accept: *|X-Forwarded-For: *|' +

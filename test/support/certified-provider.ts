@@ -37,7 +37,10 @@ export class CertifiedProvider {
 
   /** Signs with the first of these private keys for an algorithm from now on, and publishes all. */
   use(keys: readonly JWK[]): void {
-    const provider: Provider = new Provider(this.issuer, { ...this.configuration(() => provider), jwks: { keys: [...keys] } });
+    const provider: Provider = new Provider(this.issuer, {
+      ...this.configuration(() => provider),
+      jwks: { keys: [...keys] },
+    });
     const callback = provider.callback();
     this.accept = (request, response) => void callback(request, response);
   }
@@ -101,7 +104,11 @@ export class CertifiedProvider {
     client: string | undefined,
     fields: Record<string, string>,
   ): Promise<Record<string, string | undefined>> {
-    const init = { method: 'POST', headers: client === undefined ? {} : authorize(client), body: new URLSearchParams(fields) };
+    const init = {
+      method: 'POST',
+      headers: client === undefined ? {} : authorize(client),
+      body: new URLSearchParams(fields),
+    };
     const response = await fetch(this.issuer + path, init);
     const body = (await response.json()) as Record<string, string | undefined>;
     if (!response.ok) {

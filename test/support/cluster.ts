@@ -94,7 +94,9 @@ export class Cluster {
   static async start(size: number, environment: NodeJS.ProcessEnv): Promise<Cluster> {
     const ports: number[] = [];
     while (ports.length < size) ports.push(await freePort());
-    const processes = await Promise.all(ports.map((port) => ServiceProcess.startReady({ ...environment, PORT: String(port) })));
+    const processes = await Promise.all(
+      ports.map((port) => ServiceProcess.startReady({ ...environment, PORT: String(port) })),
+    );
     return new Cluster(processes, (await startHaproxy(ports)).origin);
   }
 

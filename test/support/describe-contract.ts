@@ -128,7 +128,8 @@ export function describeContract(path: string, options: PromisesOptions = {}): v
     };
     /** A request that creates a row, with a key if it has one. */
     const creation = (json: unknown, key?: string) => {
-      const parameters: Draft['parameters'] = key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
+      const parameters: Draft['parameters'] =
+        key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
       return { request: requestOf(creating, { parameters, json }), operation: create, statuses: [201, 409] };
     };
     const table = (path.split('/').at(-1) ?? '').replaceAll('-', '_');
@@ -252,7 +253,11 @@ export function describeContract(path: string, options: PromisesOptions = {}): v
       for (const described of operations) {
         const { method, operation } = described;
         const { target } = requestFor(described);
-        const answers = [await api.call(method, target), await api.send(method, target), await elsewhere.call(method, target)];
+        const answers = [
+          await api.call(method, target),
+          await api.send(method, target),
+          await elsewhere.call(method, target),
+        ];
         const { deprecated = false, 'x-sunset': sunset = '' } = operation;
         const expected = deprecated ? [expect.stringMatching(/^@\d+$/), new Date(sunset).toUTCString()] : [null, null];
         for (const { headers } of answers) expect([headers.get('Deprecation'), headers.get('Sunset')]).toEqual(expected);

@@ -19,7 +19,9 @@ const opened = jest.spyOn(DataSource.prototype, 'initialize');
 // The command leaves connections to the end of its process.
 afterAll(async () => {
   const sources = await Promise.allSettled(opened.mock.results.map(({ value }) => value as Promise<DataSource>));
-  const open = sources.flatMap((source) => (source.status === 'fulfilled' && source.value.isInitialized ? source.value : []));
+  const open = sources.flatMap((source) =>
+    source.status === 'fulfilled' && source.value.isInitialized ? source.value : [],
+  );
   await Promise.all(open.map((source) => source.destroy()));
 });
 

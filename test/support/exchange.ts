@@ -35,7 +35,12 @@ export async function exchange(url: string, { parts = [], pause = 0, ...options 
   return { status: response.statusCode, headers: response.headers, body, continued };
 }
 
-async function write(outgoing: ClientRequest, parts: Sent['parts'] & {}, pause: number, ended: Promise<boolean>): Promise<void> {
+async function write(
+  outgoing: ClientRequest,
+  parts: Sent['parts'] & {},
+  pause: number,
+  ended: Promise<boolean>,
+): Promise<void> {
   const untilEvent = (event: string) => Promise.race([once(outgoing, event).then(() => true), ended]);
   if (outgoing.getHeader('Expect') !== undefined) {
     outgoing.flushHeaders();

@@ -60,7 +60,9 @@ export class Gateway {
       }
       response.writeHead(answer.statusCode ?? 0, answer.headers);
       if (fault === 'halve') {
-        answer.once('data', (part: Buffer) => response.write(part.subarray(0, part.length / 2), () => request.socket.destroy()));
+        answer.once('data', (part: Buffer) =>
+          response.write(part.subarray(0, part.length / 2), () => request.socket.destroy()),
+        );
       } else {
         answer.pipe(response);
       }

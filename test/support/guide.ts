@@ -18,7 +18,9 @@ const rename = (text: string) =>
     .replaceAll('widget', 'gadget')
     .replaceAll('Widget', 'Gadget')
     .replaceAll('WIDGET', 'GADGET')
-    .replaceAll(/'(?:\.\.\/)+src\/platform/g, (path) => (path.startsWith("'../../../..") ? "'../../platform" : "'../platform"));
+    .replaceAll(/'(?:\.\.\/)+src\/platform/g, (path) =>
+      path.startsWith("'../../../..") ? "'../../platform" : "'../platform",
+    );
 
 /** The files of the modules that the tests know, by their paths in the guide. */
 export const guideFiles: ReadonlyMap<string, string> = new Map(

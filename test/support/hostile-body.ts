@@ -5,7 +5,9 @@ export const BODY_BYTES = 65_536;
 
 /** Parts of texts that cost most to escape, mask, count or repeat in a problem, as they are in JSON. */
 const UNITS = [
-  ...String.raw`x ~ / \" \\ \u0001 \u0000 \ud800 \n 😀 é % %2e . items_ items_aaaaaaaaaaaaaaaaaaaaaaa. eyJ eyJ. a.a!`.split(' '),
+  ...String.raw`x ~ / \" \\ \u0001 \u0000 \ud800 \n 😀 é % %2e . items_ items_aaaaaaaaaaaaaaaaaaaaaaa. eyJ eyJ. a.a!`.split(
+    ' ',
+  ),
   ' ',
   `items_${'a'.repeat(40)}-`,
 ];

@@ -6,8 +6,12 @@ const CALLS = ['(SELECT pg_sleep(10))', 'CAST(name AS int)', '[1,2,3].all(x, x >
 const ODD = ['\u0000', '\u0007', '\u2028', '\uFEFF', '\uFFFF', '😀', 'é\u0301'];
 const PAYLOADS = [
   ...[SQL, CALLS, ODD].flat(),
-  ...String.raw`$1 $$ :filter0 :...filter0 %s \ \' \u0000 \xff \377 \uD800 /* // -- {{7*7}} pg_sleep(10) name::text`.split(' '),
-  ...'"items"."name" constructor __proto__ toString this.name request.auth has(name) name.matches("(a+)+$") ${7*7}'.split(' '),
+  ...String.raw`$1 $$ :filter0 :...filter0 %s \ \' \u0000 \xff \377 \uD800 /* // -- {{7*7}} pg_sleep(10) name::text`.split(
+    ' ',
+  ),
+  ...'"items"."name" constructor __proto__ toString this.name request.auth has(name) name.matches("(a+)+$") ${7*7}'.split(
+    ' ',
+  ),
   ...String.raw`dyn(name) type(name) duration("1s") 9223372036854775808 0x 1e999 -9u b"\xff" r"\\" """ '''`.split(' '),
 ];
 
@@ -22,7 +26,9 @@ const TOKENS = [
 const TIMES = '0001-01-01T00:00:00Z 9999-12-31T23:59:59.999999999-23:59 -000001-01-01T00:00:00Z infinity now';
 const VALUES = [
   ...'0 -0 5u -5u 2147483648 9223372036854775807 9223372036854775808 -9223372036854775809 18446744073709551616u'.split(' '),
-  ...'0.5 5e-324 1e-400 1.7976931348623159e308 1e400 NaN -Infinity 1_000 1,5 ٣ -true null -null "5" "true" "Small"'.split(' '),
+  ...'0.5 5e-324 1e-400 1.7976931348623159e308 1e400 NaN -Infinity 1_000 1,5 ٣ -true null -null "5" "true" "Small"'.split(
+    ' ',
+  ),
   '"dark blue"',
   '9'.repeat(400),
   `0x${'f'.repeat(40)}`,
@@ -64,8 +70,12 @@ export function hostileFilters(valid: fc.Arbitrary<string>, fields: readonly str
     joined('', payload, fc.oneof(oneOf('', ' == "a"'), valid)),
     joined('', oneOf('name == "', 'name.contains("', 'id == "', 'createdAt < timestamp("'), payload, oneOf('"', '")')),
     joined(' ', payload, operator, payload),
-    fc.tuple(fc.array(oneOf(...TOKENS), { minLength: 1, maxLength: 30 }), oneOf('', ' ')).map(([tokens, by]) => tokens.join(by)),
-    fc.tuple(oneOf(...REPEATED), fc.nat(400), valid).map(([part, times, filter]) => part.repeat(times).slice(0, 2100) + filter),
+    fc
+      .tuple(fc.array(oneOf(...TOKENS), { minLength: 1, maxLength: 30 }), oneOf('', ' '))
+      .map(([tokens, by]) => tokens.join(by)),
+    fc
+      .tuple(oneOf(...REPEATED), fc.nat(400), valid)
+      .map(([part, times, filter]) => part.repeat(times).slice(0, 2100) + filter),
     damaged,
     damaged,
     fc.tuple(valid, fc.integer({ min: 2, max: 20 })).map(([filter, times]) => filter.repeat(times).slice(0, 2100)),

@@ -98,7 +98,10 @@ const TOKENS: Partial<Record<RefusalReason, Record<string, Make>>> = {
     'an algorithm of another kind of key': byProvider({ alg: 'ES256' }),
     "a stranger's key in jwk": byStranger(({ kid, publicJwk }) => ({ kid, jwk: publicJwk })),
     "a stranger's key at jku": byStranger(({ kid }, { issuer }) => ({ kid, jku: `${issuer}/elsewhere/keys` })),
-    "a stranger's certificate at x5u": byStranger(({ kid }, { issuer }) => ({ kid, x5u: `${issuer}/elsewhere/certificate` })),
+    "a stranger's certificate at x5u": byStranger(({ kid }, { issuer }) => ({
+      kid,
+      x5u: `${issuer}/elsewhere/certificate`,
+    })),
     'a path as kid': byStranger(() => ({ kid: '../../../../dev/null' })),
     'a number as kid': byStranger(() => ({ kid: 1 })),
   },

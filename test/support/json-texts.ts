@@ -54,7 +54,9 @@ export const validBodies: string[] = [
 
 /** Values that must be read, and that no property of an item may have. */
 export const validValues: string[] = [
-  ...'123 -0 0e+1 0E1 1E22 1E-2 1e+2 123e45 123.456e78 1.5 -0.000000000000000000000000000000000000000000000000001'.split(' '),
+  ...'123 -0 0e+1 0E1 1E22 1E-2 1e+2 123e45 123.456e78 1.5 -0.000000000000000000000000000000000000000000000000001'.split(
+    ' ',
+  ),
   ...'true false null [] [[]] [[],[[]]] [1,null,"",{}] {} {"":0} {"a":{"b":[]}}'.split(' '),
   '[ 1\n,\t2 ]',
   '{"a":"b","a":"c"}',
@@ -66,7 +68,9 @@ export const otherValues = ['"x"', '1', 'true', 'null', '[]', '["name"]', ' [ ] 
 
 /** Values that must not be read. */
 const invalidValues: string[] = [
-  ...'-01 -2. .2e-3 0.3e+ 0.3e 0.e1 0e+ 0e 1.0e+ 1.0e- 1.0e 1eE2 2.e+3 2.e3 9.e+ 1+2 +1 ++1234 +Inf -Inf Inf NaN -NaN'.split(' '),
+  ...'-01 -2. .2e-3 0.3e+ 0.3e 0.e1 0e+ 0e 1.0e+ 1.0e- 1.0e 1eE2 2.e+3 2.e3 9.e+ 1+2 +1 ++1234 +Inf -Inf Inf NaN -NaN'.split(
+    ' ',
+  ),
   ...'Infinity -Infinity 0x1 0x42 0xG - -foo -1x 012 -012 1ea 1.2a-3 .123 -.123 1_000 1e1.5 ١ １ 0b1 1n 1.2.3 --1 - 1ex'.split(
     ' ',
   ),
@@ -76,7 +80,9 @@ const invalidValues: string[] = [
     ' ',
   ),
   ...'{"a":1/*c*/} {"a":1}//c {"a":1}#c {"a":1"b":2} {null:1} {"a":"b"}} {9999E9999:1} {"a":{}'.split(' '),
-  ...raw`"\u" "\u0" "\u00" "\u00A" "\u123g" "\uD834\u" "\uD834\uDd" "\uD800\u1x" "\x00" "\a" "\'" "\{" "\0" "\x0a"`.split(' '),
+  ...raw`"\u" "\u0" "\u00" "\u00A" "\u123g" "\uD834\u" "\uD834\uDd" "\uD800\u1x" "\x00" "\a" "\'" "\{" "\0" "\x0a"`.split(
+    ' ',
+  ),
   ...raw`"\U0001F600" "\é" "\🌀" "\u{1}" "\\\" "a\ \u0020"x" "x"\n 'x' " "a x" ""x "\N" “x”`.split(' '),
   '"\\"',
   '"a" "b"',
@@ -143,12 +149,31 @@ export const invalidBodies: (string | Buffer)[] = [
 
 /** Bodies that are not UTF-8: truncated, overlong, surrogates, beyond Unicode, UTF-16 and UTF-32, with byte order mark and without. */
 export const otherEncodings: Buffer[] = [
-  ...['ff', 'e5', 'e9', '81', 'c0 80', 'c0 af', 'e0 80 af', 'e0 ff', 'fc 80 80 80 80 80', 'fc 83 bf bf bf bf', 'f4 bf bf bf'].map(
-    named,
-  ),
-  ...['ed a0 80', 'ed bf bf', 'ed a0 bd ed b8 80', 'f8 88 80 80 80', 'f0 80 80 80', 'c3', 'e2 82', 'f0 9f 98', 'fe', 'c3 28'].map(
-    named,
-  ),
+  ...[
+    'ff',
+    'e5',
+    'e9',
+    '81',
+    'c0 80',
+    'c0 af',
+    'e0 80 af',
+    'e0 ff',
+    'fc 80 80 80 80 80',
+    'fc 83 bf bf bf bf',
+    'f4 bf bf bf',
+  ].map(named),
+  ...[
+    'ed a0 80',
+    'ed bf bf',
+    'ed a0 bd ed b8 80',
+    'f8 88 80 80 80',
+    'f0 80 80 80',
+    'c3',
+    'e2 82',
+    'f0 9f 98',
+    'fe',
+    'c3 28',
+  ].map(named),
   around('{"', 'e9', '":1,"name":"x"}'),
   around('{"name":"x","other":', 'e5', '}'),
   around('', 'ff', '{"name":"x"}'),

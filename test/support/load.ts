@@ -66,6 +66,7 @@ export function admittedOf(calls: readonly Call[]): Call[] {
 
 /** The largest number of calls that were certainly decided, between request and response, within so many milliseconds. */
 export function mostInAnyWindow(calls: readonly Call[], length: number): number {
-  const countFrom = (start: number) => calls.filter(({ sent, received }) => sent >= start && received < start + length).length;
+  const countFrom = (start: number) =>
+    calls.filter(({ sent, received }) => sent >= start && received < start + length).length;
   return Math.max(0, ...calls.map(({ sent }) => countFrom(sent)));
 }

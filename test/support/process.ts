@@ -55,7 +55,13 @@ class Built extends Child {
     const { log, directory, under = [] } = options;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     // The optimization of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
-    const [program = '', ...rest] = [...under, process.execPath, '--wasm-tiering-budget=1000000000', resolve(script), ...args];
+    const [program = '', ...rest] = [
+      ...under,
+      process.execPath,
+      '--wasm-tiering-budget=1000000000',
+      resolve(script),
+      ...args,
+    ];
     super(program, rest, {
       env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },
       cwd: directory ?? testDirectory(),

@@ -118,7 +118,8 @@ function leafAbout({ name, description, count, rank, weight, height, seenAt, lef
   const search = fc
     .tuple(text, oneOf('contains', 'startsWith', 'endsWith', 'icontains'), texts)
     .map(([field, method, literal]) => `${field}.${method}(${literal})`);
-  const double = (value: number) => oneOf(...[1, 2, 3].map(() => `${Number.isFinite(value) ? value : 2.5}`), ...EXACT_AS_DOUBLES);
+  const double = (value: number) =>
+    oneOf(...[1, 2, 3].map(() => `${Number.isFinite(value) ? value : 2.5}`), ...EXACT_AS_DOUBLES);
   const instant = (value: string) =>
     fc.oneof(fc.constant(`timestamp("${value}")`), timestamp(Temporal.Instant.from(value).epochMilliseconds));
   return fc.oneof(

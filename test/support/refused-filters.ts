@@ -4,7 +4,12 @@ export const NODES_311 = Array.from({ length: 3 }, () => `name in [${Array(100).
 const TIME = 'timestamp("2026-01-01T00:00:00Z")';
 
 /** Filters with their faulty part between two ¦, the code of the error, and a part of its fix. */
-export const REFUSED_FILTERS: readonly (readonly [path: 'items' | 'samples', filter: string, code: string, advice: string])[] = [
+export const REFUSED_FILTERS: readonly (readonly [
+  path: 'items' | 'samples',
+  filter: string,
+  code: string,
+  advice: string,
+])[] = [
   ['items', 'name ¦=¦ "x"', 'syntax', 'has an unexpected "="; did you mean `==`?'],
   ['items', 'name ¦letters_1234567890¦', 'syntax', 'has an unexpected "letters_"'],
   ['items', 'name == "x" ¦AND¦ name == "y"', 'syntax', 'did you mean `&&`?'],
@@ -29,13 +34,23 @@ export const REFUSED_FILTERS: readonly (readonly [path: 'items' | 'samples', fil
   ['items', '¦id.lowerAscii()¦ == "x"', 'type', 'must call lowerAscii on a text field'],
   ['items', 'createdAt < ¦timestamp(5)¦', 'type', 'must call timestamp with one text'],
   ['items', 'id == ¦"5"¦', 'value', 'compares id with a text that is not a UUID: write `"0190163d-'],
-  ['items', 'createdAt < timestamp(¦"2026-02-29T00:00:00Z"¦)', 'value', 'a text that is not a time: write `timestamp("2026-'],
+  [
+    'items',
+    'createdAt < timestamp(¦"2026-02-29T00:00:00Z"¦)',
+    'value',
+    'a text that is not a time: write `timestamp("2026-',
+  ],
   ['items', String.raw`name.contains(¦"\u0000"¦)`, 'value', 'U+0000'],
   ['items', '¦name.matches("^x")¦', 'unsupported', 'calls matches, which is not supported: use one of contains, startsWith'],
   ['items', '¦name.startWith("x")¦', 'unsupported', 'did you mean startsWith?'],
   ['items', '¦size(name)¦ == 1', 'unsupported', 'calls size, which is not supported'],
   ['items', 'name.exists(¦1¦, true)', 'unsupported', 'calls a function that is not supported'],
-  ['items', '¦lowerAscii(name)¦ == "x"', 'unsupported', 'uses CEL that filters do not support: compare a field with a value'],
+  [
+    'items',
+    '¦lowerAscii(name)¦ == "x"',
+    'unsupported',
+    'uses CEL that filters do not support: compare a field with a value',
+  ],
   ['items', 'name == ¦description¦', 'unsupported', 'compare a field with a value'],
   ['items', '¦"x"¦ in name', 'unsupported', 'or search it, as in `name.contains("…")`'],
   ['items', '(¦name == "x"¦) == true', 'unsupported', 'compare a field with a value'],

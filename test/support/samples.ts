@@ -100,7 +100,8 @@ const optional = { description, required: false, nullable: true };
 
 class CreateSampleDto {
   @Text({ description, example: 'Bell', maximumLength: 20, notBlank: true }) declare readonly name: string;
-  @Text({ description, example: 'Mind it.', maximumLength: 50, optional: true }) declare readonly description?: string | null;
+  @Text({ description, example: 'Mind it.', maximumLength: 50, optional: true }) declare readonly description?:
+    string | null;
   @Integer({ description, example: 5, minimum: -5, maximum: 2_147_483_647 }) declare readonly count: number;
   @Integer({ description, example: 5, minimum: 0, maximum: 9, optional: true }) declare readonly rank?: number | null;
   @ApiProperty({ description, example: true }) @IsBoolean() declare readonly active: boolean;
@@ -162,7 +163,10 @@ class SamplesController {
 export class SamplesModule {}
 
 /** A sample as it is stored: times are text, because a `Date` has no microseconds. */
-export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt' | 'sender' | 'receiver'> & { seenAt: string; leftAt: string | null };
+export type SampleRow = Omit<Sample, 'seenAt' | 'leftAt' | 'sender' | 'receiver'> & {
+  seenAt: string;
+  leftAt: string | null;
+};
 
 export async function insertSamples({ manager }: DataSource, rows: readonly SampleRow[]): Promise<void> {
   for (const fields of rows) {

@@ -21,7 +21,11 @@ export class Scrape {
   constructor(readonly text: string) {
     this.types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
     const lines = text.matchAll(/^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/gm);
-    this.samples = [...lines].map(([, name = '', labels = '', value]) => ({ name, labels: parse(labels), value: Number(value) }));
+    this.samples = [...lines].map(([, name = '', labels = '', value]) => ({
+      name,
+      labels: parse(labels),
+      value: Number(value),
+    }));
   }
 
   static async from(port: number): Promise<Scrape> {
@@ -56,5 +60,7 @@ export async function startMeasured(environment: NodeJS.ProcessEnv = {}, root?: 
 }
 
 function parse(text: string): Labels {
-  return Object.fromEntries([...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]));
+  return Object.fromEntries(
+    [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  );
 }

@@ -46,7 +46,8 @@ export async function startService(
 ): Promise<Service> {
   const ownDatabase = database ?? (await createTestDatabase());
   const configuration = readConfiguration({ ...silentDefaults, ...ownDatabase.environment, ...environment });
-  const app = overrides.length > 0 ? await startOverridden(configuration, root, overrides) : await startApp(configuration, root);
+  const app =
+    overrides.length > 0 ? await startOverridden(configuration, root, overrides) : await startApp(configuration, root);
   const undocumented = undocumentedStatuses(app);
   const { port, origin } = addressOf(app);
   await eventually(async () => (await fetch(`${origin}/readyz`)).status === 200);
@@ -88,7 +89,12 @@ function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> 
     response.once('close', () => {
       const path = String((request.route as { path?: unknown } | undefined)?.path).replaceAll(/:(\w+)/g, '{$1}');
       const operation = paths[path]?.[request.method.toLowerCase() as 'get'];
-      if (operation && response.headersSent && !(response.statusCode in operation.responses) && response.statusCode !== 500) {
+      if (
+        operation &&
+        response.headersSent &&
+        !(response.statusCode in operation.responses) &&
+        response.statusCode !== 500
+      ) {
         found.add(`${request.method} ${path} ${response.statusCode}`);
       }
     });

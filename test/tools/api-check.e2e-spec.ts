@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
-const parameter = (fields: object) => ({ parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer' }, ...fields }] });
+const parameter = (fields: object) => ({
+  parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer' }, ...fields }],
+});
 const integer = (fields: object) => parameter({ schema: { type: 'integer', ...fields } });
 const json = (schema: object) => ({ content: { 'application/json': { schema: { type: 'object', ...schema } } } });
 const request = (schema: object) => ({ requestBody: json({ additionalProperties: false, ...schema }) });
@@ -93,7 +95,9 @@ function runOn(released: object, current: object, script: string, ...options: st
 const report = JSON.parse(run('api:check', rows, '--', '--format', 'json').stdout) as {
   changes: { path: string; impact: string }[];
 };
-const breaking = new Set(report.changes.filter(({ impact }) => impact === 'major').map(({ path }) => /~1(\d+)/.exec(path)?.[1]));
+const breaking = new Set(
+  report.changes.filter(({ impact }) => impact === 'major').map(({ path }) => /~1(\d+)/.exec(path)?.[1]),
+);
 
 it.each(rows.map(([verdict, change], index) => [verdict, change, index]))(
   'npm run api:check %s %s [additions-only]',
@@ -117,7 +121,11 @@ it.each([
     const current = JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
     const released = structuredClone(current);
     const content = { 'application/json': { schema: { $ref: '#/components/schemas/Old' } } };
-    const old = deprecated(days, { tags: ['Old'], requestBody: { content }, responses: { 200: { description: '', content } } });
+    const old = deprecated(days, {
+      tags: ['Old'],
+      requestBody: { content },
+      responses: { 200: { description: '', content } },
+    });
     released.tags.push({ name: 'Old', description: 'Old.' });
     released.components.schemas['Old'] = { type: 'object', properties: { name: { type: 'string' } } };
     released.paths['/v1/old'] = { get: old, post: old };

@@ -32,7 +32,8 @@ const FILES = {
 
 it('the linter rejects imports against the arrows, with the fix, and no others [lint-arrows]', async () => {
   const directory = await mkdtemp(join(testDirectory(), 'conventions-'));
-  for (const name of ['.dependency-cruiser.js', 'tsconfig.json', 'package.json']) await copyFile(name, join(directory, name));
+  for (const name of ['.dependency-cruiser.js', 'tsconfig.json', 'package.json'])
+    await copyFile(name, join(directory, name));
   await symlink(resolve('node_modules'), join(directory, 'node_modules'));
   for (const [path, text] of Object.entries(FILES)) {
     await mkdir(dirname(join(directory, path)), { recursive: true });
@@ -89,4 +90,13 @@ it('docs/adr/README.md lists each decision with its title, date and status', asy
   const listed = rows.map(([, ...cells]) => cells);
   expect(listed.map(([number]) => Number(number))).toEqual(listed.map((_row, index) => index + 1));
   expect(listed.filter(([, title]) => title?.startsWith('['))).toEqual(await Promise.all(decisions));
+});
+
+it('no line of the source is longer than 125 characters: the formatter does not break comments and texts', async () => {
+  const paths = (await readdir('src', { recursive: true })).filter((path) => /(?<!\.spec)\.ts$/.test(path));
+  const lines = paths.map(async (path) =>
+    (await readFile(join('src', path), 'utf8')).split('\n').map((line) => ({ path, line })),
+  );
+  expect(paths.length).toBeGreaterThan(100);
+  expect((await Promise.all(lines)).flat().filter(({ line }) => line.length > 125)).toEqual([]);
 });

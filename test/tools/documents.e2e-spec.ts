@@ -14,7 +14,14 @@ const CURRENT = DOCUMENTS.filter(({ path }) => path !== 'CHANGELOG.md');
 /** Those for operators and developers of modules. */
 const GUIDES = CURRENT.filter(({ path }) => !/^(?:bench|docs\/adr)\//.test(path));
 /** Where settings are: of the service, its tests and benchmarks, its image, and what it runs with. */
-const CODE = ['{src,test,bench,tools}/**/*.{ts,js}', '{.ci,deploy}/**/*', '.env.example', 'compose.yaml', 'Dockerfile', '*.js'];
+const CODE = [
+  '{src,test,bench,tools}/**/*.{ts,js}',
+  '{.ci,deploy}/**/*',
+  '.env.example',
+  'compose.yaml',
+  'Dockerfile',
+  '*.js',
+];
 const NAMES = new Set(
   globSync(CODE)
     .filter((path) => !path.includes('node_modules') && !path.endsWith('.md') && statSync(path).isFile())
@@ -25,7 +32,10 @@ const NAMES = new Set(
 function codeIn(text: string): string[] {
   const blocks = [...text.matchAll(/^ *```\w*\n([^]*?)^ *```/gm)].map(([, block = '']) => block);
   const prose = text.replaceAll(/^ *```\w*\n[^]*?^ *```/gm, '');
-  return [...blocks.flatMap((block) => block.split('\n')), ...[...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span)];
+  return [
+    ...blocks.flatMap((block) => block.split('\n')),
+    ...[...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span),
+  ];
 }
 
 /** The anchors that the headings of a document have on GitHub. */

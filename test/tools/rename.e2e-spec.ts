@@ -13,7 +13,8 @@ import { testDirectory } from '../support/test-database.js';
 const [first, second] = ['orders', 'library', 'parts'].filter((name) => name !== SERVICE_NAME) as [string, string];
 
 const alerts = alertsIn(readText(RULES));
-const rename = (text: string, from: string, to: string) => text.replaceAll(formsOf(from, alerts), (found) => inCaseOf(found, to));
+const rename = (text: string, from: string, to: string) =>
+  text.replaceAll(formsOf(from, alerts), (found) => inCaseOf(found, to));
 
 /** Without migrations, as the tool, and what is made of other files. */
 const texts = projectFiles()
@@ -158,7 +159,11 @@ describe('the command', () => {
     ['no name', [], /^"" cannot begin metrics and names in DNS: write 2 to 20 of a-z and 0-9/],
     ['a name for DNS only', ['order-book'], /^"order-book" cannot begin metrics/],
     ['upper case', ['Orders'], /^"Orders" cannot begin metrics/],
-    ['a prefix that Node.js has', ['nodejs'], /^Metrics of Node\.js and Prometheus begin with nodejs: choose another name\./],
+    [
+      'a prefix that Node.js has',
+      ['nodejs'],
+      /^Metrics of Node\.js and Prometheus begin with nodejs: choose another name\./,
+    ],
     ['its own name', [SERVICE_NAME], /^The service has the name \w+ already\./],
   ])('refuses %s', (_case, args, message) => {
     expect(run(...args)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(message) });

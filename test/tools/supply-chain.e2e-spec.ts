@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { testDirectory } from '../support/test-database.js';
 
-const sbom = (cwd: string) => spawnSync(process.execPath, [resolve('tools/supply-chain/sbom.ts')], { cwd, encoding: 'utf8' });
+const sbom = (cwd: string) =>
+  spawnSync(process.execPath, [resolve('tools/supply-chain/sbom.ts')], { cwd, encoding: 'utf8' });
 
 it('lists the packages of production, with the license and hash of each', () => {
   expect(sbom('.').status).toBe(0);
@@ -33,7 +34,9 @@ it('rejects packages with a license that is unknown, or not allowed where they a
   plant('test-server', 'SSPL-1.0', { dev: true });
   plant('elsewhere', 'SEE LICENSE IN LICENSE.txt');
   plant('silent', undefined);
-  const dependencies = Object.fromEntries(Object.keys(packages).map((path) => [path.slice('node_modules/'.length), '1.0.0']));
+  const dependencies = Object.fromEntries(
+    Object.keys(packages).map((path) => [path.slice('node_modules/'.length), '1.0.0']),
+  );
   write('package.json', { name: 'project', version: '1.0.0', dependencies });
   write('package-lock.json', { lockfileVersion: 3, packages: { '': { version: '1.0.0', dependencies }, ...packages } });
   const { status, stdout } = sbom(directory);

@@ -55,7 +55,10 @@ function isOver({ deprecated, 'x-sunset': sunset }: Deprecated): boolean {
 function withoutPast() {
   return {
     Paths: {
-      leave(paths: Record<string, Record<string, Deprecated>>, { location }: { location: { source: { absoluteRef: string } } }) {
+      leave(
+        paths: Record<string, Record<string, Deprecated>>,
+        { location }: { location: { source: { absoluteRef: string } } },
+      ) {
         for (const [path, item] of location.source.absoluteRef.endsWith('.released.json') ? Object.entries(paths) : []) {
           const present = METHODS.filter((method) => item[method]);
           const past = present.filter((method) => item[method] && isOver(item[method]));

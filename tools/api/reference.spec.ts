@@ -26,7 +26,9 @@ it('has each operation, parameter, status, schema and property, on one line of a
   const reference = referenceOf({
     info: { title: 'Parts', version: '3.0.0', description: '## First steps\n\nConsole.\n\n## All\n\nTexts.' },
     paths: {
-      '/v1/parts/{id}': { put: { summary: 'Put a part', deprecated: true, parameters, requestBody: { content }, responses } },
+      '/v1/parts/{id}': {
+        put: { summary: 'Put a part', deprecated: true, parameters, requestBody: { content }, responses },
+      },
     },
     components: { schemas: { Part: schema }, headers: { EntityTag: { description: 'The tag.' } } },
   });

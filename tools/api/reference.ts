@@ -5,7 +5,9 @@ export function referenceOf({ info, paths, components }: ApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationOf(`${method.toUpperCase()} ${path}`, operation)),
   );
-  const schemas = Object.entries(components.schemas).flatMap(([name, schema]) => [`### ${name}`, propertiesOf(schema)].flat());
+  const schemas = Object.entries(components.schemas).flatMap(([name, schema]) =>
+    [`### ${name}`, propertiesOf(schema)].flat(),
+  );
   const sent = Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(headersOf));
   const headers = Object.entries(Object.fromEntries(sent)).map(([name, header]) => {
     return [name, (components.headers[lastOf(header.$ref)] ?? header).description ?? ''];
@@ -16,7 +18,8 @@ export function referenceOf({ info, paths, components }: ApiDocument): string {
   return `${[...title, '## Operations', ...parts].filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-const headersOf = ({ responses }: Operation) => Object.values(responses).flatMap(({ headers = {} }) => Object.entries(headers));
+const headersOf = ({ responses }: Operation) =>
+  Object.values(responses).flatMap(({ headers = {} }) => Object.entries(headers));
 const lastOf = (reference = '') => reference.slice(reference.lastIndexOf('/') + 1);
 
 function operationOf(call: string, { parameters = [], requestBody: body, responses, ...operation }: Operation): string[] {

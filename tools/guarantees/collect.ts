@@ -127,10 +127,13 @@ function nameOf(node: ts.Expression | undefined): string | undefined {
 export function faultsOf(guarantees: readonly Guarantee[], claims: readonly Claim[]): string[] {
   const [known, claimed] = [guarantees, claims].map((all) => new Set(all.map(({ key }) => key)));
   const faults = guarantees.map(({ key, document }, index) => {
-    if (!new RegExp(`^${KEY}$`).test(key)) return `${document}: the key "${key}" must be two or more words like cursor-lifetime.`;
+    if (!new RegExp(`^${KEY}$`).test(key))
+      return `${document}: the key "${key}" must be two or more words like cursor-lifetime.`;
     const isRepeated = guarantees.findIndex((other) => other.key === key) !== index;
     if (isRepeated) return `${document}: the key "${key}" belongs to another guarantee: choose a different one.`;
-    return claimed?.has(key) ? undefined : `${document}: no test has [${key}] in its name: write the test that fails without it.`;
+    return claimed?.has(key)
+      ? undefined
+      : `${document}: no test has [${key}] in its name: write the test that fails without it.`;
   });
   const lost = claims
     .filter(({ key }) => !known?.has(key))

@@ -18,7 +18,9 @@ export interface Mutant {
 /** All mutants of `test/mutants`, by file and place. */
 export async function readMutants(): Promise<Mutant[]> {
   const files = globSync('test/mutants/*.ts').toSorted();
-  const modules = files.map(async (file) => (await import(pathToFileURL(resolve(file)).href)) as { mutants: readonly Mutant[] });
+  const modules = files.map(
+    async (file) => (await import(pathToFileURL(resolve(file)).href)) as { mutants: readonly Mutant[] },
+  );
   return (await Promise.all(modules)).flatMap(({ mutants }) => mutants);
 }
 

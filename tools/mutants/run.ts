@@ -39,7 +39,9 @@ function namesOf(mutants: readonly Mutant[]): string {
 /** The mutants that are wanted, by the files of their tests. */
 async function ownGroups(): Promise<[files: readonly string[], mutants: readonly Mutant[]][]> {
   const [shard = 1, shards = 1] = values.shard.split('/').map(Number);
-  const wanted = (await readMutants()).filter(({ guarantee }) => positionals.length === 0 || positionals.includes(guarantee));
+  const wanted = (await readMutants()).filter(
+    ({ guarantee }) => positionals.length === 0 || positionals.includes(guarantee),
+  );
   const groups = Map.groupBy(wanted, (mutant) => filesOf(mutant).join(' '));
   const own = [...groups].filter((_group, index) => index % shards === shard - 1);
   return own.map(([files, mutants]) => [files.split(' '), mutants]);

@@ -12,7 +12,9 @@ const NOT_COPIED = new Set(['.git', 'data', 'reports', 'coverage', 'test-output'
 const isCopied = (path: string) => !NOT_COPIED.has(relative('.', path)) && basename(path) !== 'node_modules';
 
 /** The command `npm run jest`, without the name of Node. */
-const JEST = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { jest: string } }).scripts.jest.split(' ').slice(1);
+const JEST = (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { jest: string } }).scripts.jest
+  .split(' ')
+  .slice(1);
 
 /** What became of a run of tests. */
 export interface Run {

@@ -63,7 +63,9 @@ function mutate(paths: readonly string[], tests: string, options: readonly strin
   const args = ['run', join(folder, 'stryker.config.json'), '--tempDirName', copy, '--mutate', paths.join(), ...options];
   const env = { ...process.env, MUTATION_TESTS: `src/platform/${tests}.spec.ts`, TEST_PATIENCE: '5' };
   execFileSync(process.execPath, [stryker, ...args], { cwd: root, env, stdio: 'inherit' });
-  const report = JSON.parse(readFileSync(join(root, 'reports/mutation.json'), 'utf8')) as { files: Record<string, MutatedFile> };
+  const report = JSON.parse(readFileSync(join(root, 'reports/mutation.json'), 'utf8')) as {
+    files: Record<string, MutatedFile>;
+  };
   return report.files;
 }
 
@@ -87,7 +89,9 @@ function judge(file: string, { source, mutants }: MutatedFile): boolean {
   const unseen = known.filter((change) => !ended.some(isSame(change)));
   const score = 100 * (1 - survived.length / counted.length);
   const equivalent = survived.length - unknown.length;
-  print(`${file}: ${score.toFixed(1)} % of ${counted.length}, ${late.length} of them by a timeout; ${equivalent} are equivalent`);
+  print(
+    `${file}: ${score.toFixed(1)} % of ${counted.length}, ${late.length} of them by a timeout; ${equivalent} are equivalent`,
+  );
   for (const { line, is, becomes } of unknown) {
     print(`  ${file}:${line} no test fails when\n    ${is}\n  becomes\n    ${becomes}`);
   }

@@ -44,7 +44,9 @@ for (const component of sbom.components) {
   if (packages[`node_modules/${reference.replace(/@[^@]+$/, '')}`]?.link) continue; // It is of this project.
   const [use, allowed] = production.has(reference) ? ['production', PRODUCTION] : ['development', DEVELOPMENT];
   component.licenses ??= [{ expression: STATED_ELSEWHERE[reference] ?? 'no known license' }];
-  const stated = component.licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name).join(' AND ');
+  const stated = component.licenses
+    .map(({ license, expression }) => expression ?? license?.id ?? license?.name)
+    .join(' AND ');
   if (!isAllowed(stated, allowed)) faults.push(`${reference}: ${stated} is not allowed in ${use}.`);
 }
 

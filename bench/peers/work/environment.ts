@@ -15,7 +15,11 @@ export const settings = {
 };
 
 /** Idle connections are kept as long as the service keeps them, so that no server opens new ones while it is measured. */
-export const database = new Pool({ connectionString: settings.databaseUrl, max: settings.poolSize, idleTimeoutMillis: 30_000 });
+export const database = new Pool({
+  connectionString: settings.databaseUrl,
+  max: settings.poolSize,
+  idleTimeoutMillis: 30_000,
+});
 
 export function logError(error: unknown): void {
   process.stderr.write(`${Error.isError(error) ? error.stack : String(error)}\n`);

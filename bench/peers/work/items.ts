@@ -59,7 +59,10 @@ export class Items {
       conditions.push(`name LIKE $${values.push(`%${word}%`)}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    const { rows } = await database.query<Row>(`SELECT ${this.columns} FROM items ${where} ORDER BY id DESC LIMIT $1`, values);
+    const { rows } = await database.query<Row>(
+      `SELECT ${this.columns} FROM items ${where} ORDER BY id DESC LIMIT $1`,
+      values,
+    );
     const items = rows.slice(0, limit).map(itemOf);
     const last = items.at(-1);
     return rows.length > limit && last ? { items, nextCursor: encodeCursor(last.id, filter) } : { items };

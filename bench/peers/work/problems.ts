@@ -48,7 +48,12 @@ function invalid(part: string, detail: string, error: object): Problem {
 
 export const notFound: Problem = { name: 'not-found', status: 404, title: 'Not found', detail: 'Nothing is there.' };
 
-export const failed: Problem = { name: 'internal-error', status: 500, title: 'Internal error', detail: 'The service failed.' };
+export const failed: Problem = {
+  name: 'internal-error',
+  status: 500,
+  title: 'Internal error',
+  detail: 'The service failed.',
+};
 
 /** @param instance - path of the request */
 export function problemJson({ name, title, status, detail, errors }: Problem, instance: string): string {

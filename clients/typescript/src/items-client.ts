@@ -23,7 +23,12 @@ export interface ItemsClientOptions extends RetryOptions {
  *   with a `SyntaxError` for a success that is not JSON (unless `parseAs` is set), and with the reason of an aborted `signal`. With
  *   `throwOnError: false`, it resolves with `error`, which contains the problem details.
  */
-export function createItemsClient({ baseUrl, token, fetch: send = globalThis.fetch, ...retries }: ItemsClientOptions): Client {
+export function createItemsClient({
+  baseUrl,
+  token,
+  fetch: send = globalThis.fetch,
+  ...retries
+}: ItemsClientOptions): Client {
   const currentToken = () => (typeof token === 'function' ? token() : token);
   const client = createClient(
     createConfig({

@@ -16,7 +16,10 @@ afterEach(() => jest.restoreAllMocks());
 
 /** Sends a request that gets 503 with these headers until it gives up. */
 async function ask(headers: Record<string, string>, maxWait = Infinity): Promise<void> {
-  const send = retryingFetch(() => Promise.resolve(new Response('', { status: 503, headers })), { retries: ATTEMPTS, maxWait });
+  const send = retryingFetch(() => Promise.resolve(new Response('', { status: 503, headers })), {
+    retries: ATTEMPTS,
+    maxWait,
+  });
   expect((await send('http://localhost/')).status).toBe(503);
 }
 

@@ -110,7 +110,12 @@ export class AccessTokensService {
       return { refused: refused ?? 'unknown', tokenId: row?.id };
     }
     const { id, familyId, scopes, rateLimit, expiresAt } = row;
-    const principal = { id, familyId: familyId ?? id, scopes: scopes ?? ('all' as const), rateLimit: rateLimit ?? undefined };
+    const principal = {
+      id,
+      familyId: familyId ?? id,
+      scopes: scopes ?? ('all' as const),
+      rateLimit: rateLimit ?? undefined,
+    };
     return { principal, until: expiresAt?.getTime() };
   }
 

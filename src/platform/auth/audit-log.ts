@@ -7,11 +7,16 @@ export interface Attribution {
   readonly reason: string;
 }
 
-type AuditEvent = `token.${'issued' | 'rotated' | 'revoked' | 'declared' | 'undeclared'}` | 'authentication.refused-by-budget';
+type AuditEvent =
+  `token.${'issued' | 'rotated' | 'revoked' | 'declared' | 'undeclared'}` | 'authentication.refused-by-budget';
 
 const logger = new Logger(AUDIT_CONTEXT);
 
 /** Logs an audit event at any `LOG_LEVEL` except `silent`. @param details - ids and names, never a token or its digest */
-export function audit(event: AuditEvent, { actor, reason }: Attribution, details: Readonly<Record<string, unknown>> = {}): void {
+export function audit(
+  event: AuditEvent,
+  { actor, reason }: Attribution,
+  details: Readonly<Record<string, unknown>> = {},
+): void {
   logger.log({ msg: event, actor, reason, ...details });
 }

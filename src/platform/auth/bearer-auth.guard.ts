@@ -17,7 +17,9 @@ const unauthorized = defineProblemType({
   status: 401,
   title: 'Missing or invalid token',
   remedy:
-    'Send a valid access token: `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked; the operator issues new ones. After many failures from your network, a valid token can be refused as well: wait some seconds before you retry.',
+    'Send a valid access token: `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked; ' +
+    'the operator issues new ones. After many failures from your network, a valid token can be refused as well: wait ' +
+    'some seconds before you retry.',
 });
 
 /** The 401 problem. It reveals no more about the reason than RFC 6750 does. */

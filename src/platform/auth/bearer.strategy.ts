@@ -19,10 +19,10 @@ import { tokenDigest, isWellFormedToken, TOKEN_PREFIX } from './token-format.js'
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
- * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1; RFC 9700, section 4.3.2). Valid credentials are cached for
- * `TOKEN_CACHE_TTL`, which limits how long a revoked token works. New ones are looked up only while their address has failures left;
- * those that were valid before always are, so that other clients of the same network cannot lock them out. They can lock out
- * new ones, such as renewed JWTs.
+ * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1; RFC 9700, section 4.3.2). Valid credentials are cached
+ * for `TOKEN_CACHE_TTL`, which limits how long a revoked token works. New ones are looked up only while their address has
+ * failures left; those that were valid before always are, so that other clients of the same network cannot lock them out.
+ * They can lock out new ones, such as renewed JWTs.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
@@ -105,7 +105,10 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/** The credential of a request. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid token. */
+/**
+ * The credential of a request. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid
+ * token.
+ */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {

@@ -32,8 +32,8 @@ export class FailureBudget {
   ) {}
 
   /**
-   * Runs a look-up with a failure reserved in each network of its address. While look-ups that may still succeed have reserved all that
-   * are left, it waits.
+   * Runs a look-up with a failure reserved in each network of its address. While look-ups that may still succeed have
+   * reserved all that are left, it waits.
    *
    * @returns a refusal without a look-up if no failures are left
    * @throws Problem 503 after too long a wait, or the error of the look-up, which is no failure
@@ -105,7 +105,9 @@ export class FailureBudget {
   /** Audits a refusal, at most once a minute per network. */
   private report(actor: string): void {
     if (this.mayReport(actor)) {
-      const reason = `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a load balancer, set TRUSTED_PROXIES`;
+      const reason =
+        `more than ${this.burst} failed authentications at once, or more than ${this.rate} per second; if this is a ` +
+        'load balancer, set TRUSTED_PROXIES';
       audit('authentication.refused-by-budget', { actor, reason });
     }
   }

@@ -21,8 +21,8 @@ export function hasScope({ scopes }: Pick<Principal, 'scopes'>, scope: string): 
 }
 
 /**
- * Injects the caller of a route: `@CurrentPrincipal() { familyId }: Principal`. Store `familyId`, not `id`, as the owner of a row:
- * it does not change when an access token is rotated.
+ * Injects the caller of a route: `@CurrentPrincipal() { familyId }: Principal`. Store `familyId`, not `id`, as the owner of
+ * a row: it does not change when an access token is rotated.
  */
 export const CurrentPrincipal = createParamDecorator((_data: undefined, context: ExecutionContext): Principal => {
   const { user } = context.switchToHttp().getRequest<Request>();

@@ -12,13 +12,16 @@ type TokenPolicy = 'public' | readonly string[];
 
 const TOKEN_POLICY = 'token-policy';
 
-/** Makes a controller or route public: it needs no token and has no rate limit. A route's policy overrides its controller's. */
+/**
+ * Makes a controller or route public: it needs no token and has no rate limit. A route's policy overrides its controller's.
+ */
 export function Public(): ClassDecorator & MethodDecorator {
   return state('public');
 }
 
 /**
- * Requires a token with all of these scopes; a token without one of them gets 403. A route's policy overrides its controller's.
+ * Requires a token with all of these scopes; a token without one of them gets 403. A route's policy overrides its
+ * controller's.
  *
  * @param scopes - such as `widgets:write`
  * @throws Error if one is not a valid scope (RFC 6749, section 3.3)
@@ -64,9 +67,11 @@ export function tokenPolicyFaults(route: Route): string[] {
   const faults = [
     stated !== undefined &&
       stated !== policy &&
-      'has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that decorator.',
+      'has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that ' +
+        'decorator.',
     policy === undefined &&
-      "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
+      "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no " +
+        'token.',
     policy?.length === 0 &&
       !isHidden(route) &&
       'requires no scope, so that any token may call it: name a scope in @RequireScopes().',
@@ -94,7 +99,8 @@ const insufficientScope = defineProblemType({
   status: 403,
   title: 'Insufficient scope',
   remedy:
-    'The token lacks a scope that this operation needs; `WWW-Authenticate` lists them. Use a token with these scopes: the operator issues one.',
+    'The token lacks a scope that this operation needs; `WWW-Authenticate` lists them. Use a token with these scopes: ' +
+    'the operator issues one.',
 });
 
 /** @param scopes - required by the operation */

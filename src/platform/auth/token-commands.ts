@@ -96,7 +96,10 @@ function addList(token: Command, withTokens: WithTokens): void {
 }
 
 function addRotate(token: Command, withTokens: WithTokens): void {
-  const overlapOption = new Option('--overlap <duration>', `time that the old token stays valid, at most: ${DURATION}, or 0h`);
+  const overlapOption = new Option(
+    '--overlap <duration>',
+    `time that the old token stays valid, at most: ${DURATION}, or 0h`,
+  );
   attributed(
     token
       .command('rotate')
@@ -110,7 +113,10 @@ function addRotate(token: Command, withTokens: WithTokens): void {
     await withTokens(async (tokens) => {
       const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
       print(rotated.token);
-      print(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`, process.stderr);
+      print(
+        `${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`,
+        process.stderr,
+      );
     });
   });
 }
@@ -120,7 +126,10 @@ function addRevoke(token: Command, withTokens: WithTokens): void {
     token
       .command('revoke')
       .description('revoke a token; running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default')
-      .argument('<id|token>', 'id of the token, or the token; - reads it from standard input, where other users cannot see it'),
+      .argument(
+        '<id|token>',
+        'id of the token, or the token; - reads it from standard input, where other users cannot see it',
+      ),
   ).action(async (given: string, by: Attribution) => {
     const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
     const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
@@ -143,11 +152,21 @@ function addRevoke(token: Command, withTokens: WithTokens): void {
 function attributed(command: Command): Command {
   const user = process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
   return command
-    .option('--actor <name>', 'person or program that does this, for the audit log', hideCredentials, `${user}@${hostname()}`)
+    .option(
+      '--actor <name>',
+      'person or program that does this, for the audit log',
+      hideCredentials,
+      `${user}@${hostname()}`,
+    )
     .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
 }
 
-function issuedText({ id, name, expiresAt, rateLimit }: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>): string {
+function issuedText({
+  id,
+  name,
+  expiresAt,
+  rateLimit,
+}: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>): string {
   const limit = rateLimit === null ? '' : `, limit ${rateLimit}`;
   return `Issued token ${id} "${name}", ${validity(expiresAt)}${limit}. It cannot be displayed again.`;
 }

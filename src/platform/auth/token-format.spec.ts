@@ -1,5 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { tokenDigest, generateToken, isTokenName, isWellFormedToken, TOKEN_NAME_RULE, TOKEN_PREFIX } from './token-format.js';
+import {
+  tokenDigest,
+  generateToken,
+  isTokenName,
+  isWellFormedToken,
+  TOKEN_NAME_RULE,
+  TOKEN_PREFIX,
+} from './token-format.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

@@ -22,8 +22,8 @@ export function isWellFormedToken(text: string): boolean {
 }
 
 /**
- * SHA-256 of a credential in hexadecimal, which is stored instead of it. A token has enough entropy to need neither salt nor a slow
- * hash.
+ * SHA-256 of a credential in hexadecimal, which is stored instead of it. A token has enough entropy to need neither salt nor
+ * a slow hash.
  */
 export function tokenDigest(credential: string): string {
   return hash('sha256', credential);

@@ -4,7 +4,8 @@ import type { FaultCode } from '../problems/problem.js';
 const MAXIMUM_DEPTH = 32;
 
 /**
- * The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of names.
+ * The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of
+ * names.
  *
  * @param maximumMembers - names and elements over all levels
  */

@@ -46,7 +46,6 @@ const MEDIA_TYPES = {
 
 /** Maximum size in bytes of a body that its route does not declare. */
 export const BODY_LIMIT = 64 * 1024;
-
 /** The same for multipart, which an interceptor reads. */
 const MULTIPART_LIMIT = 1024 * 1024;
 
@@ -172,7 +171,10 @@ function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalidBodyProblem('syntax', `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`);
+    throw invalidBodyProblem(
+      'syntax',
+      `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`,
+    );
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) !== isArray) {
     throw isArray

@@ -9,7 +9,15 @@ import { orderFaults } from '../lists/list-options.js';
 import { deprecationFaults } from '../openapi/deprecation.js';
 import { conditionFaults } from '../openapi/describe-conditions.js';
 import { operationsOf } from '../openapi/openapi-document.js';
-import { methodOf, nameOf, parametersOf, pathParametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
+import {
+  methodOf,
+  nameOf,
+  parametersOf,
+  pathParametersOf,
+  type Route,
+  RouteParamtypes,
+  hasParameter,
+} from '../routes/route.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
@@ -32,7 +40,9 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
 /** @throws OperatorError if the paths of two operations differ only in parameter names */
 export function checkPaths(document: OpenAPIObject): void {
   const calls = operationsOf(document).map(({ call }) => call);
-  const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(({ length }) => length > 1);
+  const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(
+    ({ length }) => length > 1,
+  );
   throwFaults(alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`));
 }
 
@@ -65,6 +75,8 @@ function inputFaults(route: Route): string[] {
       return [`${nameOf(route)} has an input without validation rules: ${remedy}${others}.`];
     }
     const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
-    return unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`);
+    return unknown.map(
+      (name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`,
+    );
   });
 }

@@ -41,9 +41,12 @@ async function catsWith(environment: NodeJS.ProcessEnv): Promise<Cats> {
 const withParameter = (parameter: string) => `postgres://db/items?${parameter}`;
 
 describe('the configuration', () => {
-  it.each([{}, { PORT: '', DATABASE_URL: ' ', HOME: '/root' }])('has all defaults with the environment %j', (environment) => {
-    expect(readConfiguration(environment)).toEqual(new Configuration());
-  });
+  it.each([{}, { PORT: '', DATABASE_URL: ' ', HOME: '/root' }])(
+    'has all defaults with the environment %j',
+    (environment) => {
+      expect(readConfiguration(environment)).toEqual(new Configuration());
+    },
+  );
 
   it('reads every variable as its type', () => {
     const texts = { DATABASE_URL: 'postgresql://user:secret@db/items?sslmode=verify-full', LOG_FORMAT: 'json' };
@@ -98,7 +101,10 @@ describe('the configuration', () => {
 
   it.each([
     ['TRUSTED_PROXIES', '0.0.0.0/0 ::/0 10/8 010.0.0.0/8 0x7f.1/8 10.0.0.0/33 fe80::1%eth0 10.0.0.0/8,'],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318 grpc://collector unix:/run/x http://x?key=1 http://x#x http://x? http://'],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'collector:4318 grpc://collector unix:/run/x http://x?key=1 http://x#x http://x? http://',
+    ],
     ['OTEL_TRACES_SAMPLER_ARG', '1.01 -0.1 5% 1e-3 1e3'],
     ['OTEL_TRACES_SAMPLER', 'loud'],
     ['PORT', '70000 -1 http 1e3 010'],
@@ -120,9 +126,15 @@ describe('the configuration', () => {
     ['AUTH_JWT_DEFAULT_SCOPES', 'items:read, a"b items:read;items:wri\\te ,'],
     ['CATS_NAP', 'long'],
     ['HOST', 'localhost [::1] 127.0.0.1:3000 127.1 0x7f.0.0.1 *'],
-    ['CORS_ORIGINS', '* null https://a.example/ javascript:alert(1) https://*.example https://A.example https://a.example:443'],
+    [
+      'CORS_ORIGINS',
+      '* null https://a.example/ javascript:alert(1) https://*.example https://A.example https://a.example:443',
+    ],
     ['CORS_ORIGINS', 'https://a.example,* https://a.example, https://a.example/path a.example https://hunter2@a.example'],
-    ['PUBLIC_URL', '/catalogue https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x'],
+    [
+      'PUBLIC_URL',
+      '/catalogue https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x',
+    ],
     ['API_DOCS', 'no 0 FALSE'],
   ])(
     'refuses for %s %s, names the error with others, and does not repeat the value [sslmode-checked] [start-duplicates]',
@@ -147,8 +159,23 @@ describe('the configuration', () => {
   });
 
   it('finds names that differ little from a variable, and no others [misspelled-settings]', () => {
-    const misspelled = { RATE_LIMITT: '1', RATELIMIT: '1', DATABASE_URI: 'canary', log_level: '', CATS_NAPS: '1', PORTS: '1' };
-    const others = { RATE_LIMIT: '1', CATS_NAP: '1', HOST: '', HOME: '', NODE_ENV: '', OTEL_TRACES_EXPORTER: '', POD_IP: '' };
+    const misspelled = {
+      RATE_LIMITT: '1',
+      RATELIMIT: '1',
+      DATABASE_URI: 'canary',
+      log_level: '',
+      CATS_NAPS: '1',
+      PORTS: '1',
+    };
+    const others = {
+      RATE_LIMIT: '1',
+      CATS_NAP: '1',
+      HOST: '',
+      HOME: '',
+      NODE_ENV: '',
+      OTEL_TRACES_EXPORTER: '',
+      POD_IP: '',
+    };
     const found = misspelledVariables(readConfiguration({ ...misspelled, ...others }));
     expect(found.map((text) => text.split(' ')[0])).toEqual(Object.keys(misspelled));
   });

@@ -4,12 +4,15 @@ import { SERVICE_NAME } from '../service/service.js';
 import { NoPasswordWith, PasswordPath } from './password-file.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decorators.js';
 
-/** Fraction of `SHUTDOWN_TIMEOUT` after which pending requests are aborted. The rest is for closing connections and exporting spans. */
+/**
+ * Fraction of `SHUTDOWN_TIMEOUT` after which pending requests are aborted. The rest is for closing connections and exporting
+ * spans.
+ */
 export const CUT_OFF = 0.9;
 
 /**
- * The environment variables of the platform, with their defaults. Durations are in seconds. `docs/configuration.md` describes them; a
- * test compares it and `.env.example` with this class.
+ * The environment variables of the platform, with their defaults. Durations are in seconds. `docs/configuration.md`
+ * describes them; a test compares it and `.env.example` with this class.
  */
 export class Configuration {
   @DecimalInteger(0, 65_535) readonly PORT: number = 3000;
@@ -56,7 +59,9 @@ export class Configuration {
   @Form('redisUrl') @NoPasswordWith('REDIS_PASSWORD_FILE') readonly REDIS_URL: string | undefined = undefined;
   @PasswordPath() @Needs('REDIS_URL') readonly REDIS_PASSWORD_FILE: string | undefined = undefined;
   /** Braces would choose the slot of a key in Redis Cluster. */
-  @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) => /^[!-z|~]{1,100}$/.test(String(value)))
+  @Rule('form', 'must be 1 to 100 visible ASCII characters without braces', (value) =>
+    /^[!-z|~]{1,100}$/.test(String(value)),
+  )
   readonly REDIS_KEY_PREFIX: string = `${SERVICE_NAME}:`;
   @DecimalInteger(1, 10_000)
   @Rule(
@@ -101,7 +106,8 @@ function endsBeforeCutOff(delay: unknown, configuration: object): boolean {
 }
 
 function Needs(other: keyof Configuration): PropertyDecorator {
-  const isMet = (value: unknown, configuration: object) => isUnset(value) || !isUnset((configuration as Configuration)[other]);
+  const isMet = (value: unknown, configuration: object) =>
+    isUnset(value) || !isUnset((configuration as Configuration)[other]);
   return Rule('needs', `needs ${other}`, isMet);
 }
 

@@ -141,7 +141,12 @@ describe('a password that is replaced', () => {
     for (let attempt = 0; attempt < 3; attempt += 1) expect(() => file.read()).toThrow('The file of X_FILE cannot be read.');
     expect(file.hasOther).toBe(false);
     expect(warn.mock.calls).toEqual([
-      [{ msg: expect.stringMatching(/X_FILE cannot be read: new connections fail/), reason: expect.stringMatching(/ENOENT/) }],
+      [
+        {
+          msg: expect.stringMatching(/X_FILE cannot be read: new connections fail/),
+          reason: expect.stringMatching(/ENOENT/),
+        },
+      ],
     ]);
   });
 

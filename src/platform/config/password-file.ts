@@ -42,15 +42,16 @@ export function PasswordPath(): PropertyDecorator {
 
 /** A URL without a password if another variable has the path of one. */
 export function NoPasswordWith(variable: string): PropertyDecorator {
-  const detail = `must not have a password, because ${variable} is set: remove the password from the URL, or unset ${variable}`;
+  const remedy = `remove the password from the URL, or unset ${variable}`;
+  const detail = `must not have a password, because ${variable} is set: ${remedy}`;
   return Rule('password', detail, (url, configuration) => {
     return isUnset((configuration as Record<string, unknown>)[variable]) || !PASSWORD_IN_URL.test(String(url));
   });
 }
 
 /**
- * A password that is replaced while the service runs. The file is read for each connection, by its path, because Kubernetes replaces
- * links. Synchronously, because clients of Redis cannot wait for it: orchestrators mount a secret in memory.
+ * A password that is replaced while the service runs. The file is read for each connection, by its path, because Kubernetes
+ * replaces links. Synchronously, because clients of Redis cannot wait for it: orchestrators mount a secret in memory.
  */
 export class PasswordFile {
   private readonly warn = warnOnceAMinute(new Logger('PasswordFile'));

@@ -14,7 +14,8 @@ process.on('unhandledRejection', reportFailure);
 // Older releases lack APIs that rare code paths use.
 if (Number.parseInt(process.versions.node, 10) < 26) {
   const remedy =
-    'Use the npm scripts (`npm run start:prod`, `npm run doctor`, `npm run --silent token --`), which run on the Node.js 26 that `npm ci` installs, or install Node.js 26.';
+    'Use the npm scripts (`npm run start:prod`, `npm run doctor`, `npm run --silent token --`), which run on the ' +
+    'Node.js 26 that `npm ci` installs, or install Node.js 26.';
   reportFailure(new OperatorError(`This is Node.js ${process.versions.node}, and the service needs 26 or newer. ${remedy}`));
 }
 
@@ -30,13 +31,14 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 // By default, it ends the process. The service switches its log level.
 process.on('SIGUSR2', () => undefined);
 
-// Half of the threads look up names: if a DNS server does not respond, those of Redis, the issuer or a collector must leave some for the
-// database. Effective, because nothing has used them yet.
+// Half of the threads look up names: if a DNS server does not respond, those of Redis, the issuer or a collector must leave
+// some for the database. Effective, because nothing has used them yet.
 process.env['UV_THREADPOOL_SIZE'] ??= '16';
 
 // A first page takes 5 to 13 % less processor time without it, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
-// Collects garbage at 1.5 times the size of the live objects: at most 244 MB under load instead of 347, for 0 to 5 % of processor time.
+// Collects garbage at 1.5 times the size of the live objects: at most 244 MB under load instead of 347, for 0 to 5 % of
+// processor time.
 setFlagsFromString('--heap-growing-percent=50');
 
 // For stacks in the log, which name the files of `src`.

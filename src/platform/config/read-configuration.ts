@@ -15,8 +15,8 @@ const environments = new WeakMap<Configuration, NodeJS.ProcessEnv>();
 const scope = new AsyncLocalStorage<Configuration>();
 
 /**
- * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values available in `ConfigService`. They are
- * validated together with those of the platform, before the application is created.
+ * Variables for `ConfigModule.forFeature`, which makes the class injectable and its values available in `ConfigService`.
+ * They are validated together with those of the platform, before the application is created.
  *
  * @param type - each property is a variable, with its name, validation decorators and default
  */
@@ -86,7 +86,9 @@ function readEnvironmentFile(): string {
     }
     return text;
   } catch (cause) {
-    throw new OperatorError('The file .env cannot be read: make it a text file in UTF-8 that this user can read.', { cause });
+    throw new OperatorError('The file .env cannot be read: make it a text file in UTF-8 that this user can read.', {
+      cause,
+    });
   }
 }
 
@@ -112,7 +114,12 @@ function preventPrinting(target: object): void {
 /** Makes {@link Configuration} and `ConfigService` injectable everywhere. */
 @Module({
   imports: [
-    ConfigModule.forRoot({ isGlobal: true, ignoreEnvFile: true, validatePredefined: false, load: [variables(Configuration)] }),
+    ConfigModule.forRoot({
+      isGlobal: true,
+      ignoreEnvFile: true,
+      validatePredefined: false,
+      load: [variables(Configuration)],
+    }),
   ],
 })
 export class ConfigurationModule {

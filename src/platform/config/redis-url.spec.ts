@@ -36,7 +36,14 @@ it.each([
   ['no URL', ['', 'cache:6379', 'http://cache', 'redis://', 'xredis://cache', 'redis://cache/0\n']],
   [
     'a wrong node',
-    ['redis://a,b', 'redis://cache:port', 'redis://cache:', 'redis://cache:0', 'redis://cache:65536', 'redis+cluster://a,/0'],
+    [
+      'redis://a,b',
+      'redis://cache:port',
+      'redis://cache:',
+      'redis://cache:0',
+      'redis://cache:65536',
+      'redis+cluster://a,/0',
+    ],
   ],
   [
     'a wrong path',

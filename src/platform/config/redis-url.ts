@@ -2,8 +2,10 @@ import { isDecodable } from '../requests/percent-encoding.js';
 
 export type RedisLocation = NonNullable<ReturnType<typeof parseRedisUrl>>;
 
-const FORM =
-  /^redis(?<tls>s?)(?:\+(?<kind>sentinel|cluster))?:\/\/(?:(?<username>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[\w.,:[\]-]+)(?<path>.*)$/;
+const FORM = new RegExp(
+  /^redis(?<tls>s?)(?:\+(?<kind>sentinel|cluster))?:\/\//.source +
+    /(?:(?<username>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[\w.,:[\]-]+)(?<path>.*)$/.source,
+);
 
 /** What follows the hosts. These groups, the username and the password are options of ioredis. */
 const PATHS = {

@@ -12,7 +12,8 @@ const FORMS = {
     isPostgresUrl,
   ],
   redisUrl: [
-    'a URL like redis://user:password@host:6379/0 (rediss:// with TLS, redis://user:@host:6379/0 with REDIS_PASSWORD_FILE), ' +
+    'a URL like redis://user:password@host:6379/0 (rediss:// with TLS, redis://user:@host:6379/0 with ' +
+      'REDIS_PASSWORD_FILE), ' +
       'redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:6379,host:6379',
     (text) => parseRedisUrl(text) !== undefined,
   ],
@@ -108,7 +109,8 @@ function isReadableFile(path: string): boolean {
 }
 
 /** `pg` ignores a parameter with another spelling, and does not encrypt without a value. */
-const TLS_PARAMETER = /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
+const TLS_PARAMETER =
+  /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
 
 /** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {

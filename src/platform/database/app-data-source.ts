@@ -71,7 +71,10 @@ function notReady() {
   return databaseUnavailable(cause);
 }
 
-/** Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current transaction. */
+/**
+ * Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current
+ * transaction.
+ */
 export class AppDataSource extends DataSource {
   declare readonly options: PostgresDataSourceOptions;
   declare readonly driver: DataSource['driver'] & Driver;
@@ -102,11 +105,16 @@ export class AppDataSource extends DataSource {
     }
   }
 
-  /** Connects and runs the checks; disconnects if one fails. @param migrate - applies missing migrations, which are an error without it */
+  /**
+   * Connects and runs the checks; disconnects if one fails.
+   *
+   * @param migrate - applies missing migrations, which are an error without it
+   */
   async open(signal: AbortSignal, migrate?: () => Promise<unknown>): Promise<void> {
     const { subscribers } = this;
     try {
-      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it fails.
+      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it
+      // fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
       const options = readOptionsOf(this);
       this.reader = options?.shares && new Reader(poolOf(this).options, options.timeout, options.shares);

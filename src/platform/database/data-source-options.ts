@@ -97,7 +97,8 @@ function serverOptions(configuration: Configuration, isPooled = false): PoolConf
 
 /** How lists are read from the primary. */
 export function readOptions(configuration: Configuration): ReadOptions {
-  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } = configuration;
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } =
+    configuration;
   const isServer = DATABASE_URL !== undefined && DATABASE_DIRECT_URL === undefined;
   return {
     shares: isServer && DATABASE_POOL_SIZE >= FEWEST ? sharesOf(DATABASE_POOL_SIZE) : undefined,

@@ -118,7 +118,9 @@ const QueryWithHandlers = Query as unknown as new (
   handleDataRow(message: { readonly fields: unknown[] }): void;
 };
 
-/** Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow. */
+/**
+ * Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow.
+ */
 class TextQuery extends QueryWithHandlers {
   readonly texts: unknown[][] = [];
 

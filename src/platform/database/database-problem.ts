@@ -13,11 +13,17 @@ export const NO_CONNECTION = 'No connection to the database.';
 
 type Meaning = 'connection' | 'timeout' | 'conflict' | 'unavailable' | 'constraint' | 'value';
 
-/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or the message if there is no code. First match. */
+/**
+ * Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or the message if there is no code. First
+ * match.
+ */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['connection', /^(?:08|28|3D)...$|^57P0.$/],
   ['connection', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
-  ['connection', /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/],
+  [
+    'connection',
+    /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/,
+  ],
   ['connection', RegExp(`^${NO_CONNECTION}`)],
   // TypeORM releases a runner whose connection ended, and throws when it is used again.
   ['connection', /^(?:Query runner already released|Database connection provided by a query runner)/],
@@ -79,7 +85,8 @@ const invalidValue = defineProblemType({
   status: 400,
   title: 'Invalid value',
   remedy:
-    'The database refused a value of the request: it is missing, out of range or invalid. Fix it and retry. `errors` names a missing one.',
+    'The database refused a value of the request: it is missing, out of range or invalid. Fix it and retry. `errors` ' +
+    'names a missing one.',
 });
 
 /** A change that violates a unique, foreign-key or exclusion constraint. */
@@ -88,7 +95,8 @@ export const conflict = defineProblemType({
   status: 409,
   title: 'Conflict',
   remedy:
-    'The request conflicts with stored data: the same unique value already exists, a resource that it refers to does not exist or is still in use, or the resource has changed since it was read.',
+    'The request conflicts with stored data: the same unique value already exists, a resource that it refers to does ' +
+    'not exist or is still in use, or the resource has changed since it was read.',
 });
 
 /**
@@ -104,7 +112,8 @@ export function asDatabaseProblem(error: unknown, entities: readonly EntityMetad
     return new Problem(conflict, 'The resource has another version: read it again and retry.', { cause: error });
   }
   const { constraint } = detailsOf(error);
-  const type = constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
+  const type =
+    constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
   if (type) {
     return new Problem(type, type.remedy, { cause: error });
   }

@@ -18,12 +18,15 @@ import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
-/** PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it get 503. */
+/**
+ * PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it
+ * get 503.
+ */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   /** For lists. */
   replica: ReadReplica | undefined;
-  /** Settled when the database is ready or the service stops. Rejected with errors that no retry fixes: a migration or entity that fails. */
+  /** Settled when the database is ready or the service stops. Rejected with errors that no retry fixes. */
   started: Promise<void> | undefined;
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
@@ -46,7 +49,7 @@ export class Database implements OnApplicationShutdown {
 
   /**
    * Runs work in a transaction that includes all statements of injected repositories and begins with the first one. A nested
-   * transaction is a savepoint; several run one after the other. If the connection is lost during the commit, the result is unknown.
+   * transaction is a savepoint; several run in turn. If the connection is lost during the commit, the result is unknown.
    *
    * @param ends - statements that are sent together with its first and last one
    */
@@ -54,7 +57,7 @@ export class Database implements OnApplicationShutdown {
     return runTransaction(this.dataSource, work, ends);
   }
 
-  /** Calls back after the commit of the current {@link transaction}, not if that fails; at once outside of one. It must not throw. */
+  /** Calls back after the commit of the current {@link transaction}, if any, not if it fails. It must not throw. */
   afterCommit(callback: () => void): void {
     const transaction = transactionOf(this.dataSource);
     if (transaction) {
@@ -65,15 +68,12 @@ export class Database implements OnApplicationShutdown {
   }
 
   /**
-   * Runs work in one instance at a time. It is skipped if this or another instance runs work of the same name: `ran` says so.
-   *
-   * The lock is that of a transaction (`pg_try_advisory_xact_lock`) on a connection of its own, beyond `DATABASE_POOL_SIZE`. A lock of a
-   * session would outlive its owner behind a pooler. The transaction has no snapshot and no rows, so it may last; its connection is
-   * checked every 10 s, and the server frees the lock 30 s after the process is frozen or cut off. If the connection is lost, the
-   * signal aborts: the work must end, because another instance may begin it. It also aborts when the service stops.
+   * Runs work in one instance at a time. It is skipped if this or another instance runs work of the same name. The lock has
+   * a connection of its own, beyond `DATABASE_POOL_SIZE`: see {@link ExclusiveWork}.
    *
    * @param name - of the work in all instances, such as `library.mark-overdue`
-   * @param work - may take long, and use {@link transaction}
+   * @param work - may take long, and use {@link transaction}. When the signal aborts, it must end: the service stops, or the
+   * connection with the lock is lost and another instance may begin the work
    * @throws Error of the work; that the lock was lost; that there is no connection; or if it is called in a transaction
    */
   exclusively<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {

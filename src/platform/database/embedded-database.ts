@@ -9,12 +9,19 @@ import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
 import { OperatorError, reportFailure } from '../errors/operator-error.js';
 
-/** Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with their meaning and fix. */
+/**
+ * Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with their meaning
+ * and fix.
+ */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['No space left on device'], 'the disk is full (no space left on device)', 'Free some space'],
   [['EROFS', 69], 'the file system is read-only', 'Mount it writable'],
-  [['EACCES', 'EPERM', 2, 63], `user ${process.getuid?.()} has no permission to write there`, 'Give the directory to this user'],
+  [
+    ['EACCES', 'EPERM', 2, 63],
+    `user ${process.getuid?.()} has no permission to write there`,
+    'Give the directory to this user',
+  ],
   [['ENOENT'], 'no directory can be created there', 'Mount a volume there'],
   [['ENOTDIR', 'EEXIST'], 'a part of its path is not a directory', 'Move it'],
 ];
@@ -107,7 +114,9 @@ export class EmbeddedDatabase {
       // Loaded only when used, because it is large.
       const { createPgConfig } = await import('@electric-sql/pglite/node-postgres');
       const pglite = await openCluster(directory);
-      return new EmbeddedDatabase(pglite, lock, () => Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0 }));
+      return new EmbeddedDatabase(pglite, lock, () =>
+        Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0 }),
+      );
     } catch (error) {
       lock?.close();
       const isBusy = Error.isError(error) && 'errcode' in error && error.errcode === SQLITE_BUSY;
@@ -145,7 +154,8 @@ async function openCluster(directory: string): Promise<PGlite> {
     await createCluster(cluster, (path) => PGlite.create(path, { startParams }));
   }
   let reason: string | undefined;
-  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with a tab.
+  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with
+  // a tab.
   const onStderr = (line: string) => {
     reason ??= /^\S+ \S+ \S+ \[\d+\] (?:FATAL|PANIC): +(.*)/.exec(line)?.[1];
     if (reason !== undefined && pglite.ready) {

@@ -13,11 +13,17 @@ import { DatabasePool } from './database-pool.js';
 import { NO_CONNECTION } from './database-problem.js';
 import { transactionOf } from './transactions.js';
 
-/** Milliseconds between two statements that show that both sides of the connection with a lock are there, and for each response. */
+/**
+ * Milliseconds between two statements that show that both sides of the connection with a lock are there, and for each
+ * response.
+ */
 const BEAT = 10_000;
 const BEAT_TIMEOUT = 5000;
 
-/** Milliseconds without a statement after which the server takes the lock from a process that is frozen or cut off, which notices before. */
+/**
+ * Milliseconds without a statement after which the server takes the lock from a process that is frozen or cut off, which
+ * notices before.
+ */
 const SILENCE = 30_000;
 
 /** Milliseconds for work to end when the service stops. */
@@ -31,7 +37,9 @@ export type ExclusiveResult<T> = { readonly ran: true; readonly result: T } | { 
 /** Of work whose lock was lost while it ran: another instance may have begun the same work. */
 class LockLostError extends Error {
   constructor(name: string, cause: unknown) {
-    super(`${NO_CONNECTION} The lock of "${name}" was lost while the work ran: another instance may run it as well.`, { cause });
+    super(`${NO_CONNECTION} The lock of "${name}" was lost while the work ran: another instance may run it as well.`, {
+      cause,
+    });
   }
 }
 
@@ -39,7 +47,9 @@ interface Lock {
   release(): Promise<void>;
 }
 
-/** Two 32-bit keys: PostgreSQL keeps them apart from single ones of 64 bits, such as that of the migrations, and of features. */
+/**
+ * Two 32-bit keys: PostgreSQL keeps them apart from single ones of 64 bits, such as that of the migrations, and of features.
+ */
 function keysOf(name: string): string {
   const digest = hash('sha256', `${SERVICE_NAME} database.exclusively ${name}`, 'buffer');
   return `${digest.readInt32BE(0)}, ${digest.readInt32BE(4)}`;
@@ -51,7 +61,11 @@ const lockStatement = (name: string) => `START TRANSACTION ISOLATION LEVEL READ 
     FROM pg_settings WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout');
   SELECT pg_try_advisory_xact_lock(${keysOf(name)}) AS locked`;
 
-/** Work that one instance at a time runs: see `Database.exclusively`. */
+/**
+ * Work that one instance at a time runs: see `Database.exclusively`. The lock is that of a transaction: one of a session
+ * would outlive its owner behind a pooler. The transaction has no snapshot and no rows, so it may last. Its connection is
+ * checked every 10 s, and the server frees the lock 30 s after the process is frozen or cut off.
+ */
 @Injectable()
 export class ExclusiveWork implements OnModuleDestroy {
   private readonly stopping = new AbortController();
@@ -69,8 +83,8 @@ export class ExclusiveWork implements OnModuleDestroy {
 
   async run<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
     if (transactionOf(this.dataSource)) {
-      const fix = 'call database.transaction() in the work instead.';
-      throw new Error(`database.exclusively() is called in a transaction, which would commit after the lock is free: ${fix}`);
+      const reason = 'which would commit after the lock is free: call database.transaction() in the work instead.';
+      throw new Error(`database.exclusively() is called in a transaction, ${reason}`);
     }
     return tracedApart(`exclusively ${name}`, async (span) => {
       let outcome: (typeof OUTCOMES)[number] = 'failed';

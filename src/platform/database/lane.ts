@@ -14,8 +14,8 @@ interface SharedConnection {
 }
 
 /**
- * Connections with pipelined statements, which are short: each waits for those before it. Statements of one event loop turn are one
- * write, which halves the processor time.
+ * Connections with pipelined statements, which are short: each waits for those before it. Statements of one event loop turn
+ * are one write, which halves the processor time.
  */
 export class Lane {
   private readonly connections = new Set<SharedConnection>();

@@ -17,7 +17,8 @@ export class MigrationsModule {
   /**
    * `imports: [MigrationsModule.forFeature([CreateWidgets1795219200000])]`
    *
-   * @param migrations - classes whose names end in 13 digits (milliseconds since 1970), which order the migrations of all modules
+   * @param migrations - classes whose names end in 13 digits (milliseconds since 1970), which order the migrations of all
+   * modules
    */
   static forFeature(migrations: readonly Type<MigrationInterface>[]): DynamicModule {
     return { module: MigrationsModule, providers: [{ provide: MIGRATIONS, useValue: migrations }] };
@@ -33,7 +34,10 @@ abstract class ForwardMigration implements MigrationInterface {
   }
 }
 
-/** A migration in SQL. Old code must work on the new schema (expand, then contract), because both versions run during a rollout. */
+/**
+ * A migration in SQL. Old code must work on the new schema (expand, then contract), because both versions run during a
+ * rollout.
+ */
 export abstract class SqlMigration extends ForwardMigration {
   /** Run in order. */
   abstract readonly statements: readonly string[];
@@ -48,7 +52,10 @@ export abstract class SqlMigration extends ForwardMigration {
 /** SQLSTATE of an extension that is not allowed, or not installed (two codes, depending on the version). */
 const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
-/** A migration that builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an interruption. */
+/**
+ * A migration that builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an
+ * interruption.
+ */
 export abstract class IndexMigration extends ForwardMigration {
   /** `CREATE INDEX CONCURRENTLY` is not allowed in a transaction. */
   readonly transaction = false;
@@ -91,7 +98,8 @@ export abstract class IndexMigration extends ForwardMigration {
 const MIGRATION_LOCK = 7_235_915_402_217;
 
 /** Tries to get that lock, and names the session that has it. */
-const LOCK = `SELECT pg_try_advisory_lock($1) AS locked, (SELECT max(pid) FROM pg_locks JOIN pg_database ON database = pg_database.oid
+const LOCK = `SELECT pg_try_advisory_lock($1) AS locked,
+  (SELECT max(pid) FROM pg_locks JOIN pg_database ON database = pg_database.oid
   WHERE datname = current_database() AND locktype = 'advisory' AND classid::bigint << 32 | objid::bigint = $1) AS pid`;
 
 /** Milliseconds between two attempts, and between two reports of the progress. */
@@ -101,14 +109,21 @@ const PROGRESS_INTERVAL = 5000;
 /** Milliseconds. Migrations must not block other queries on a table while they wait for its lock. */
 const LIMITS = { query_timeout: 0, lock_timeout: 10_000 };
 
-/** Migrations may run long, also those of a role with limits: `pg` does not send a zero. The second limit is new in PostgreSQL 17. */
+/**
+ * Migrations may run long, also those of a role with limits: `pg` does not send a zero. The second limit is new in
+ * PostgreSQL 17.
+ */
 const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout')`;
 
-/** The first migration of a list that is not applied yet, what an index build does, and the sessions that the migration waits for. */
+/**
+ * The first migration of a list that is not applied yet, what an index build does, and the sessions that the migration waits
+ * for.
+ */
 const PROGRESS = `SELECT (SELECT name FROM unnest($2::text[]) WITH ORDINALITY AS pending (name, n)
-      WHERE name NOT IN (SELECT name FROM migrations) ORDER BY n LIMIT 1) AS migration, phase, (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float,
-      blocks_done / nullif(blocks_total, 0)::float, tuples_done / nullif(tuples_total, 0)::float))::int AS percent, "blockedBy"
+      WHERE name NOT IN (SELECT name FROM migrations) ORDER BY n LIMIT 1) AS migration, phase,
+    (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float, blocks_done / nullif(blocks_total, 0)::float,
+      tuples_done / nullif(tuples_total, 0)::float))::int AS percent, "blockedBy"
   FROM pg_stat_activity LEFT JOIN pg_stat_progress_create_index USING (pid), pg_blocking_pids(pid) AS "blockedBy"
   WHERE pid = $1`;
 

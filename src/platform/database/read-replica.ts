@@ -20,9 +20,13 @@ const FULL = '53300';
 const IDENTITY = `SELECT concat_ws(' ', system_identifier, oid) AS identity
   FROM pg_control_system(), pg_database WHERE datname = current_database()`;
 
-const STRANGER = 'DATABASE_READ_URL must lead to streaming replicas of the database in DATABASE_URL, and not through a pooler.';
+const STRANGER =
+  'DATABASE_READ_URL must lead to streaming replicas of the database in DATABASE_URL, and not through a pooler.';
 
-/** A statement that fails on other servers than copies of the primary. A pooler does not give a session the limits that it asked for. */
+/**
+ * A statement that fails on other servers than copies of the primary. A pooler does not give a session the limits that it
+ * asked for.
+ */
 export async function originCheck(primary: DataSource): Promise<string> {
   const [{ identity }] = await primary.query<[{ identity: string }]>(IDENTITY);
   // Roles may have a limit, too: this one is of the session itself.
@@ -32,8 +36,8 @@ export async function originCheck(primary: DataSource): Promise<string> {
 }
 
 /**
- * The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or scrape of metrics
- * that could use them.
+ * The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or scrape of
+ * metrics that could use them.
  */
 export class ReadReplica {
   private readonly logger = new Logger('ReadReplica');

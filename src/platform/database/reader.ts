@@ -90,7 +90,9 @@ export function assignmentsOf(settings: Settings, scope: 'SESSION' | 'LOCAL'): s
   return statements.join('; ');
 }
 
-/** Connections for lists, beside TypeORM's pool. Each keeps its settings, so that nothing is set and reset for a statement. */
+/**
+ * Connections for lists, beside TypeORM's pool. Each keeps its settings, so that nothing is set and reset for a statement.
+ */
 export class Reader {
   /** For pages without a filter. */
   readonly pages: Lane;
@@ -121,7 +123,9 @@ export class Reader {
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 
-  /** Takes a connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone. */
+  /**
+   * Takes a connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone.
+   */
   async connect(): Promise<PoolClient> {
     if (this.check !== '') {
       await this.pages.send({ text: 'SELECT 1', values: [] });

@@ -5,7 +5,10 @@ import { changedMigrations } from './migration-digests.js';
 
 /** How the database differs from the entities and migrations, with the SQL that fixes it. */
 export interface SchemaDrift {
-  /** What makes requests fail: a missing table or column, or a column that each insert leaves null although it may not be null. */
+  /**
+   * What makes requests fail: a missing table or column, or a column that each insert leaves null although it may not be
+   * null.
+   */
   readonly faults: string[];
   readonly warnings: string[];
 }
@@ -27,7 +30,10 @@ interface Compared {
   readonly lacking: readonly string[];
 }
 
-/** Columns of the entities, and others that are null after each insert, and may not be: without a default, an identity or a trigger. */
+/**
+ * Columns of the entities, and others that are null after each insert, and may not be: without a default, an identity or a
+ * trigger.
+ */
 const COMPARE = `
   WITH declared AS (SELECT *, to_regclass("table")::oid AS relation FROM json_to_recordset($1)
     AS declared (entity int, "table" text, partial boolean, "column" text, type text, modifier text, labels text[])),
@@ -76,7 +82,8 @@ export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
       drift.faults.push(await mapping.missingTable());
     }
   }
-  const remedy = 'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
+  const remedy =
+    'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
   const changed = (await changedMigrations(dataSource)).map((name) => `${name} ${remedy}`);
   // They are the likely cause.
   (drift.faults.length > 0 ? drift.faults : drift.warnings).push(...changed);
@@ -138,7 +145,9 @@ class Mapping {
     }
     if (column && found.isNullable === !column.isNullable) {
       const [state, verb] = found.isNullable ? ['may be null', 'SET'] : ['may not be null', 'DROP'];
-      warnings.push(`${of} ${state}, unlike in the entity: correct it there, or add a migration with ${alter} ${verb} NOT NULL;`);
+      warnings.push(
+        `${of} ${state}, unlike in the entity: correct it there, or add a migration with ${alter} ${verb} NOT NULL;`,
+      );
     }
   }
 

@@ -16,7 +16,8 @@ let count = 0;
 
 /**
  * Replaces `stream` of a runner by a cursor in SQL. That of TypeORM is a single statement: `pg` refuses it on pipelined
- * connections, its time limit includes the pauses of the client, and other statements of the transaction would wait for its end.
+ * connections, its time limit includes the pauses of the client, and other statements of the transaction would wait for its
+ * end.
  */
 export function withStreams<Runner extends QueryRunner>(runner: Runner) {
   /**

@@ -46,8 +46,8 @@ export interface TransactionEnds<T> {
   /** After `START TRANSACTION`, before the first statement of the work. */
   readonly begin?: (send: Send) => Promise<unknown>;
   /**
-   * Before `COMMIT`, which does not wait for it: it must send before it awaits anything. The transaction begins for it if the work had
-   * no statement.
+   * Before `COMMIT`, which does not wait for it: it must send before it awaits anything. The transaction begins for it if
+   * the work had no statement.
    */
   readonly end?: (send: Send, result: T) => Promise<unknown>;
 }
@@ -101,10 +101,13 @@ function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
     }
     return (begun ??= begin());
   };
-  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and later
-  // statements would commit on their own. TypeORM also releases a runner after each statement.
+  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
+  // later statements would commit on their own. TypeORM also releases a runner after each statement.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  /** TypeORM sends a statement some microtasks after it takes the runner: those that were not awaited still precede the commit. */
+  /**
+   * TypeORM sends a statement some microtasks after it takes the runner: those that were not awaited still precede the
+   * commit.
+   */
   const end = async () => {
     // First, so that later statements are refused and `begun` does not change any more.
     Object.assign(runner, { isReleased: true });

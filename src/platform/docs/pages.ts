@@ -14,6 +14,8 @@ const TEMPLATES = {
   problems: read('problems.html'),
 };
 
+const UNKNOWN_CODE = 'A rule of an operation; `detail` has the fix.';
+
 /** The icon of all pages, as SVG. */
 export const ICON = read('icon.svg');
 
@@ -29,7 +31,8 @@ export function landingPage({ info, paths }: OpenAPIObject): string {
   const creation = example === undefined ? [] : [` -H 'Content-Type: application/json' -d '${json}'`];
   const commands = [...creation, ''].map(
     (options) =>
-      `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ${path}</code></pre><button type="button">Copy</button></div>`,
+      `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ` +
+      `${path}</code></pre><button type="button">Copy</button></div>`,
   );
   const values = { service, summary, version, prefix: TOKEN_PREFIX, commands: commands.join('\n') };
   return page(service, '', './', fill('landing', values));
@@ -44,7 +47,9 @@ export function consolePage(service: string): string {
 export function problemsPage(document: OpenAPIObject): string {
   const types = problemTypes();
   const examples = problemExamples(document);
-  const index = types.map(({ name, status, title }) => `<li><a href="#${name}"><code>${status}</code> ${html(title)}</a></li>`);
+  const index = types.map(
+    ({ name, status, title }) => `<li><a href="#${name}"><code>${status}</code> ${html(title)}</a></li>`,
+  );
   const sections = types.map(
     ({ name, status, title, remedy }) => `<section id="${name}">
 <h2>${html(title)}</h2>
@@ -55,8 +60,7 @@ export function problemsPage(document: OpenAPIObject): string {
   );
   const meanings = new Map<string, string>(Object.entries(FAULT_CODES));
   const codes = errorCodes(document).map(
-    (code) =>
-      `<dt><code>${html(code)}</code></dt><dd>${html(meanings.get(code) ?? 'A rule of an operation; `detail` has the fix.')}</dd>`,
+    (code) => `<dt><code>${html(code)}</code></dt><dd>${html(meanings.get(code) ?? UNKNOWN_CODE)}</dd>`,
   );
   const values = { index: index.join('\n'), sections: sections.join('\n'), codes: codes.join('\n') };
   return page(document.info.title, 'Problems', '../', fill('problems', values));

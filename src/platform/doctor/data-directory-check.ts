@@ -8,7 +8,10 @@ import type { Check } from './check.js';
 const NEW_DATABASE = 64;
 
 /** Opens the directory only if it has a database that no process uses. */
-export function dataDirectoryCheck({ DATA_DIR: path, MIGRATE_ON_START }: Configuration, open: () => Promise<Check[]>): Check {
+export function dataDirectoryCheck(
+  { DATA_DIR: path, MIGRATE_ON_START }: Configuration,
+  open: () => Promise<Check[]>,
+): Check {
   return {
     name: 'data-directory',
     advice: 'Mount it writable, give it to the user of the service, free some space, or choose another one with DATA_DIR.',

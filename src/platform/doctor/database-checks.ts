@@ -10,6 +10,8 @@ import { quotedTable } from '../lists/sources.js';
 import type { Check, Finding } from './check.js';
 import { dataDirectoryCheck } from './data-directory-check.js';
 
+type Severity = 'warn' | 'fail';
+
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
   const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = settings;
@@ -17,10 +19,11 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   if (DATABASE_URL === undefined) {
     return [dataDirectoryCheck(settings, async () => migrations(await open()))];
   }
-  const connection = (name: string, severity: 'warn' | 'fail', more: typeof migrations, url?: string): Check => ({
+  const connection = (name: string, severity: Severity, more: typeof migrations, url?: string): Check => ({
     name: `database.${name}`,
     advice:
-      'Correct the URL (host, database, user, sslmode), start the server, or see its log. Behind PgBouncer, set DATABASE_DIRECT_URL.',
+      'Correct the URL (host, database, user, sslmode), start the server, or see its log. Behind PgBouncer, set ' +
+      'DATABASE_DIRECT_URL.',
     severity,
     run: async () => {
       const dataSource = await open(url);
@@ -64,7 +67,8 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
     name: 'database.replica.origin',
     severity: 'warn',
     advice:
-      'Set DATABASE_READ_URL to the address of the replicas, or of a TCP load balancer in front of them. If permission is denied, run GRANT EXECUTE ON FUNCTION pg_control_system() TO its role.',
+      'Set DATABASE_READ_URL to the address of the replicas, or of a TCP load balancer in front of them. If ' +
+      'permission is denied, run GRANT EXECUTE ON FUNCTION pg_control_system() TO its role.',
     run: async () => {
       await replica.query(await originCheck(await open()));
       return { fine: true, found: 'a copy of the primary' };
@@ -74,7 +78,7 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
 
 /** Checks that select a {@link Finding} with SQL. */
 function selecting(dataSource: DataSource) {
-  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string, next: readonly Check[] = []): Check => {
+  return (name: string, severity: Severity, advice: string, sql: string, next: readonly Check[] = []): Check => {
     const run = async () => ({ ...(await dataSource.query<[Finding]>(`SELECT ${sql}`))[0], next });
     return { name: `database.${name}`, severity, advice, run };
   };
@@ -110,7 +114,8 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
     check(
       'extensions',
       'warn',
-      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves an index out.',
+      'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves ' +
+        'an index out.',
       `bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
         CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
@@ -140,7 +145,8 @@ function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configura
     MIGRATE_ON_START ? 'fail' : 'warn',
     'Run GRANT CREATE ON SCHEMA <schema> TO <role>, or run migrate as the role that owns the tables.',
     `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
-        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine, ${role}`,
+        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
+        ${role}`,
   );
   const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
   const use = check(
@@ -185,13 +191,7 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
 }
 
 /** What was found when the entities were compared with the database. */
-function driftCheck(
-  name: string,
-  severity: 'warn' | 'fail',
-  advice: string,
-  found: string[],
-  next: readonly Check[] = [],
-): Check {
+function driftCheck(name: string, severity: Severity, advice: string, found: string[], next: readonly Check[] = []): Check {
   const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
   return { name: `database.${name}`, severity, advice, run };
 }

@@ -62,7 +62,9 @@ function redisCheck({
   const redis = parseRedisUrl(REDIS_URL);
   return {
     name: 'limiter.connection',
-    advice: `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each instance counts only its own requests.`,
+    advice:
+      `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each instance counts only its own ` +
+      'requests.',
     severity: redis ? 'fail' : 'warn',
     run: async () => {
       if (!redis) {

@@ -10,7 +10,11 @@ function error(message: string, properties: object = {}): Error {
 
 describe('the description of an error', () => {
   it('has its type, message, code and stack, and nothing that could be a row, a parameter or an argument', () => {
-    const failed = Object.assign(new TypeError('No.'), { code: '23505', detail: 'Key (name)=(secret)', parameters: ['secret'] });
+    const failed = Object.assign(new TypeError('No.'), {
+      code: '23505',
+      detail: 'Key (name)=(secret)',
+      parameters: ['secret'],
+    });
     expect(describeError(failed)).toEqual({ type: 'TypeError', message: 'No.', code: '23505', stack: failed.stack });
   });
 
@@ -30,7 +34,11 @@ describe('the description of an error', () => {
     const inner = error('inner', { cause: 'text' });
     const outer = error('outer', { cause: inner });
     const cause = { type: 'string', message: 'text' };
-    expect(describeError(outer)).toEqual({ type: 'Error', message: 'outer', cause: { type: 'Error', message: 'inner', cause } });
+    expect(describeError(outer)).toEqual({
+      type: 'Error',
+      message: 'outer',
+      cause: { type: 'Error', message: 'inner', cause },
+    });
     Object.assign(inner, { cause: outer });
     expect(describeError(outer)).toEqual({ type: 'Error', message: 'outer', cause: { type: 'Error', message: 'inner' } });
     const own = error('own');
@@ -90,7 +98,10 @@ describe('the reason of an error', () => {
 describe('a text without secrets', () => {
   it.each([
     [`Bearer ${jwt} and ${token}`, 'Bearer *** and ***'],
-    ["unknown command 'AUTH', with args beginning with: 'hunter2' ", "unknown command 'AUTH', with args beginning with: ***"],
+    [
+      "unknown command 'AUTH', with args beginning with: 'hunter2' ",
+      "unknown command 'AUTH', with args beginning with: ***",
+    ],
     [
       "with args beginning with: 'a'\n    at Redis\nwith args beginning with: 'b'",
       'with args beginning with: ***\n    at Redis\nwith args beginning with: ***',

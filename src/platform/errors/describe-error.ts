@@ -11,11 +11,18 @@ export interface ErrorDescription {
   errors?: ErrorDescription[];
 }
 
-/** Omits other properties, which can contain rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
+/**
+ * Omits other properties, which can contain rows, parameters or Redis arguments.
+ *
+ * @param above - outer errors, to stop at cycles
+ */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
     const isObject = Object(error) === error;
-    return { type: typeof error, message: isObject ? Object.prototype.toString.call(error) : hideCredentials(String(error)) };
+    return {
+      type: typeof error,
+      message: isObject ? Object.prototype.toString.call(error) : hideCredentials(String(error)),
+    };
   }
   const { name, message, stack, cause } = error;
   const enclosing = [...above, error];

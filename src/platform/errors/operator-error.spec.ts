@@ -5,7 +5,10 @@ const SECRET = 'canary';
 
 describe('what is said of a failure', () => {
   it('is the stack, the causes and those that it sums up, and nothing else that hangs on these', () => {
-    const driverError = Object.assign(new Error('duplicate key'), { code: '23505', detail: `Key (digest)=(${SECRET}) exists.` });
+    const driverError = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: `Key (digest)=(${SECRET}) exists.`,
+    });
     const query = new QueryFailedError('SELECT $1', [SECRET], driverError);
     const redis = Object.assign(new Error('WRONGPASS'), { command: { name: 'auth', args: [SECRET] } });
     const url = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL', input: SECRET });
@@ -25,10 +28,14 @@ describe('what is said of a failure', () => {
     expect(failureText(error).match(/circular/g)).toHaveLength(1);
   });
 
-  it.each([[{ password: SECRET }], [Object.create(null)], [new URL(`https://:${SECRET}@host`)], [[SECRET]], [null], [undefined]])(
-    'says little of what is no error: %#',
-    (thrown: unknown) => {
-      expect(failureText(thrown)).not.toContain(SECRET);
-    },
-  );
+  it.each([
+    [{ password: SECRET }],
+    [Object.create(null)],
+    [new URL(`https://:${SECRET}@host`)],
+    [[SECRET]],
+    [null],
+    [undefined],
+  ])('says little of what is no error: %#', (thrown: unknown) => {
+    expect(failureText(thrown)).not.toContain(SECRET);
+  });
 });

@@ -4,8 +4,8 @@ import { SERVICE_NAME } from '../service/service.js';
 const ACCESS_TOKEN = new RegExp(String.raw`${SERVICE_NAME}(?:[_.~-]|%[0-9A-F]{2})[0-9A-Za-z]{24,}`, 'gi');
 
 /**
- * A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded (which leaves its dots), and text joined to it. The look-behind
- * keeps this linear.
+ * A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded (which leaves its dots), and text joined to it. The
+ * look-behind keeps this linear.
  */
 const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
 

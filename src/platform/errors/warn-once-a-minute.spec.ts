@@ -13,7 +13,11 @@ it('logs a cause once, whatever value of a client it quotes, and its first 256 c
   log('unavailable', new Error('connection refused'));
   log('unavailable', new Error('timeout'));
   const reasons = warn.mock.calls.map(([line]) => (line as { reason: string }).reason);
-  expect(reasons).toEqual([expect.stringMatching(/^invalid input syntax for type uuid: "a+$/), 'connection refused', 'timeout']);
+  expect(reasons).toEqual([
+    expect.stringMatching(/^invalid input syntax for type uuid: "a+$/),
+    'connection refused',
+    'timeout',
+  ]);
   expect(reasons[0]).toHaveLength(256);
   expect(debug).toHaveBeenCalledTimes(2);
 });

@@ -11,7 +11,11 @@ const drain = { hasBegun: false };
 
 @Global()
 @Module({
-  providers: [Metrics, { provide: Database, useValue: { check: () => Promise.resolve() } }, { provide: Drain, useValue: drain }],
+  providers: [
+    Metrics,
+    { provide: Database, useValue: { check: () => Promise.resolve() } },
+    { provide: Drain, useValue: drain },
+  ],
   exports: [Metrics, Database, Drain],
 })
 class Others {}

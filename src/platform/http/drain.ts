@@ -5,9 +5,9 @@ import { Metrics } from '../observability/metrics.js';
 import type { HttpServer } from './http-server.js';
 
 /**
- * Graceful shutdown, before Nest destroys the modules: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that this instance
- * is not ready, it serves requests and closes each connection after its response. Then it stops listening, and serves what it has
- * accepted. Requests that still run shortly before `SHUTDOWN_TIMEOUT` are aborted.
+ * Graceful shutdown, before Nest destroys the modules: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that
+ * this instance is not ready, it serves requests and closes each connection after its response. Then it stops listening, and
+ * serves what it has accepted. Requests that still run shortly before `SHUTDOWN_TIMEOUT` are aborted.
  */
 @Injectable()
 export class Drain {

@@ -18,8 +18,8 @@ const CONTENT_SECURITY_POLICY =
 const logger = new Logger('Http');
 
 /**
- * Sets the request id, from a safe `X-Request-Id` or a new one, and the headers of every response, and stores the request for all code
- * that runs on its behalf. TLS headers belong to the proxy in front: the service itself speaks plain HTTP.
+ * Sets the request id, from a safe `X-Request-Id` or a new one, and the headers of every response, and stores the request
+ * for all code that runs on its behalf. TLS headers belong to the proxy in front: the service itself speaks plain HTTP.
  */
 export function beginRequest(request: Request, response: Response, next: NextFunction): void {
   request.id = requestIdOf(request);
@@ -112,7 +112,9 @@ function closeBehindUnreadBody(response: ServerResponse): void {
 
 const ending: Parameters<typeof endLater>[] = [];
 
-/** Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the processor time. */
+/**
+ * Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the processor time.
+ */
 function endLater(...given: [response: Response, text: string, encoding: BufferEncoding]): void {
   if (ending.push(given) === 1) {
     setImmediate(() => {
@@ -130,12 +132,14 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
 
 /** Arrays and plain objects, which Nest and Express give no special treatment. */
 function isJson(body: unknown): body is object {
-  return Array.isArray(body) || (typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype);
+  return (
+    Array.isArray(body) || (typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype)
+  );
 }
 
 /**
- * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot decode. With
- * encoded percent signs, such a path is not found.
+ * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot
+ * decode. With encoded percent signs, such a path is not found.
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = '' } = request;

@@ -6,6 +6,7 @@ import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { pathPrefixOf } from '../config/origins.js';
 import { addressLimit } from './address-limit.js';
+import { endEventStreams, isEventStream } from './event-streams.js';
 import { replaceDefaults, setLimits } from './node-defaults.js';
 import { UnreadableRequests } from './unreadable-requests.js';
 
@@ -14,10 +15,16 @@ const MAX_PENDING = 16;
 
 /** In milliseconds. */
 const TIMES = {
-  /** Without progress until the connection of a client that does not read is closed, and between two searches for such clients. */
+  /**
+   * Without progress until the connection of a client that does not read is closed, and between two searches for such
+   * clients.
+   */
   stall: 30_000,
   pause: 5000,
-  /** During the shutdown: between two searches for event streams, without a new connection before the port closes, and after it. */
+  /**
+   * During the shutdown: between two searches for event streams, without a new connection before the port closes, and after
+   * it.
+   */
   streams: 100,
   accept: 50,
   linger: 1000,
@@ -44,7 +51,7 @@ export class HttpServer {
   ) {
     this.cut = metrics.counter({
       name: 'http_connections_cut_total',
-      help: 'Connections closed at a limit: of all, of an address, with more than 16 pending requests, or after 30 s without reading',
+      help: 'Connections closed at a limit: of all, of an address, of 16 pending requests, or after 30 s without reading',
       labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled'] },
     });
     metrics.gauge({ name: 'http_connections', help: 'Open connections to the API' }, () => this.connections.size);
@@ -121,7 +128,7 @@ export class HttpServer {
         latest.shouldKeepAlive = false;
       }
     }
-    this.endEventStreams();
+    endEventStreams(this.connections.values());
   }
 
   /** Stops listening, serves the requests of the connections that are open, and resolves when all are closed. */
@@ -131,7 +138,7 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(this.server, () => resolve()));
     this.held?.splice(0).forEach((next) => next());
     this.held = undefined;
-    const ending = setInterval(this.endEventStreams, TIMES.streams);
+    const ending = setInterval(() => endEventStreams(this.connections.values()), TIMES.streams);
     const closing = setTimeout(() => this.closeIdle(), TIMES.linger);
     await closed;
     clearInterval(ending);
@@ -139,8 +146,8 @@ export class HttpServer {
   }
 
   /**
-   * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client opens
-   * another connection, because those that wait for a response do not.
+   * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client
+   * opens another connection, because those that wait for a response do not.
    */
   private async acceptAll(): Promise<void> {
     if (!this.server.listening) {
@@ -152,18 +159,6 @@ export class HttpServer {
       await delay(TIMES.accept);
     }
   }
-
-  /** Ends the streams of `@Sse()`, whose clients connect again, to another instance. */
-  private readonly endEventStreams = (): void => {
-    for (const pending of this.connections.values()) {
-      for (const response of pending) {
-        if (!response.writableEnded && isEventStream(response)) {
-          // An event that comes now is not sent.
-          response.on('error', () => undefined).end(() => response.socket?.destroySoon());
-        }
-      }
-    }
-  };
 
   /** Closes connections without a request, or with half of one, and those whose client does not read an event stream. */
   private closeIdle(): void {
@@ -193,8 +188,4 @@ export class HttpServer {
       socket.destroy();
     }
   };
-}
-
-function isEventStream(response: Response): boolean {
-  return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
 }

@@ -8,8 +8,8 @@ import { Late } from '../routes/public-path.js';
 import { Problem } from '../problems/problem.js';
 
 /**
- * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after the
- * controllers, and to {@link rejectUnknown}: without a token, clients cannot find out which paths exist.
+ * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after
+ * the controllers, and to {@link rejectUnknown}: without a token, clients cannot find out which paths exist.
  */
 @RequireScopes()
 @Hidden()
@@ -32,8 +32,12 @@ interface Layer {
 export function rejectUnknown({ app, method, path }: Request): never {
   const layers = (app as Express).router.stack as unknown as Layer[];
   // A route with this method has passed the request on: it is middleware.
-  const others = layers.filter(({ route }) => route && !route.methods[method.toLowerCase()]).filter((layer) => layer.match(path));
-  const methods = new Set(others.flatMap(({ route }) => Object.keys(route?.methods ?? {})).map((name) => name.toUpperCase()));
+  const others = layers
+    .filter(({ route }) => route && !route.methods[method.toLowerCase()])
+    .filter((layer) => layer.match(path));
+  const methods = new Set(
+    others.flatMap(({ route }) => Object.keys(route?.methods ?? {})).map((name) => name.toUpperCase()),
+  );
   if (methods.size === 0) {
     throw new Problem(notFound, `The path ${shownPath(path)} does not exist.`);
   }

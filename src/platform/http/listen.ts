@@ -37,7 +37,9 @@ export async function listenOn<T>(variable: string, port: number, listen: (port:
     const { code = '' } = error as NodeJS.ErrnoException;
     const fault = PORT_FAULTS[code];
     if (HOST_FAULTS.has(code)) {
-      throw new OperatorError('HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.');
+      throw new OperatorError(
+        'HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.',
+      );
     }
     throw fault === undefined ? error : new OperatorError(`Port ${port} ${fault} or choose another port with ${variable}.`);
   }

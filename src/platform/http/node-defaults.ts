@@ -17,8 +17,9 @@ export function setLimits(server: Server, { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS 
 
 /** Replaces what Node would respond itself, before any middleware, by problems. */
 export function replaceDefaults(server: Server, unreadable: UnreadableRequests): void {
-  // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is
-  // sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
+  // Node would respond without a problem to a missing Host and to an unknown expectation, and drop a second Host. `100
+  // Continue` is sent only when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also
+  // beside gateways.
   Object.assign(server, {
     requireHostHeader: false,
     joinDuplicateHeaders: true,

@@ -27,7 +27,9 @@ export class ProblemFilter implements ExceptionFilter {
     this.prefix = pathPrefixOf(PUBLIC_URL);
   }
 
-  /** @returns for a microservice, what Nest sends; undefined leaves errors of its protocols, such as `RpcException`, to Nest */
+  /**
+   * @returns for a microservice, what Nest sends; undefined leaves errors of its protocols, such as `RpcException`, to Nest
+   */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType<string>();
     if (type !== 'http' && ('getError' in Object(error) || 'extensions' in Object(error))) {

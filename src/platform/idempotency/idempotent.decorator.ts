@@ -74,26 +74,33 @@ function sortProperties(_name: string, part: unknown): unknown {
 }
 
 /**
- * Runs a request with an `Idempotency-Key` once. All statements of injected repositories become one transaction, which also stores
- * the status and body of the response for `IDEMPOTENCY_TTL`. Code before the first statement, and effects outside the database, may
- * run again on a retry. Errors are not stored, because nothing was written.
+ * Runs a request with an `Idempotency-Key` once. All statements of injected repositories become one transaction, which also
+ * stores the status and body of the response for `IDEMPOTENCY_TTL`. Code before the first statement, and effects outside the
+ * database, may run again on a retry. Errors are not stored, because nothing was written.
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetMetadata(IDEMPOTENT, true),
-    // It stores what the interceptors of the other decorators make of the result. The tag of a stored response is in its body.
+    // It stores what the interceptors of the other decorators make of the result. The tag of a stored response is in its
+    // body.
     useOutermost(IdempotencyInterceptor, EtagInterceptor),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
       required: false,
       description:
-        'Makes retries safe: the same request with the same key is carried out once and gets the same response, for 24 hours unless the operator has set another time. An error is not stored: the next request with its key is carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each token; a token that replaces another one by rotation shares its keys.',
+        'Makes retries safe: the same request with the same key is carried out once and gets the same response, for ' +
+        '24 hours unless the operator has set another time. An error is not stored: the next request with its key is ' +
+        'carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each token; ' +
+        'a token that replaces another one by rotation shares its keys.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
     }),
   );
 }
 
-/** States that a retry of a POST changes nothing, as of a search or a login: the start does not warn that it needs `@Idempotent()`. */
+/**
+ * States that a retry of a POST changes nothing, as of a search or a login: the start does not warn that it needs
+ * `@Idempotent()`.
+ */
 export function SafeToRetry(): MethodDecorator {
   return SetMetadata(IDEMPOTENT, 'by nature');
 }

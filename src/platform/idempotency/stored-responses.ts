@@ -20,7 +20,9 @@ const idempotencyKeyReused = defineProblemType({
   status: 422,
   title: 'Idempotency key reused',
   remedy:
-    'This `Idempotency-Key` belongs to an earlier request with another body or path: keys are stored for 24 hours, unless the operator has set another time. Nothing was changed. Use a new key for each new request, and reuse a key only to retry the same request.',
+    'This `Idempotency-Key` belongs to an earlier request with another body or path: keys are stored for 24 hours, ' +
+    'unless the operator has set another time. Nothing was changed. Use a new key for each new request, and reuse a ' +
+    'key only to retry the same request.',
 });
 
 export function idempotencyKeyReusedProblem(): Problem {
@@ -28,8 +30,8 @@ export function idempotencyKeyReusedProblem(): Problem {
 }
 
 /**
- * Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are parameters. With its
- * types, because a prepared statement fails after the type of a column has changed.
+ * Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are
+ * parameters. With its types, because a prepared statement fails after the type of a column has changed.
  */
 const CLAIM = `
   INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
@@ -76,14 +78,18 @@ export class StoredResponses implements OnApplicationShutdown {
   }
 
   /**
-   * Runs `handle` in the transaction that stores its response, or returns the stored response. Concurrent requests with one key wait for
-   * the first one, on any replica; if that fails, nothing is stored and the next one runs.
+   * Runs `handle` in the transaction that stores its response, or returns the stored response. Concurrent requests with one
+   * key wait for the first one, on any replica; if that fails, nothing is stored and the next one runs.
    *
    * @throws Problem if the key belongs to another request
    */
-  async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>): Promise<HandlerResponse & { isReplay: boolean }> {
+  async once(
+    request: KeyedRequest,
+    handle: () => Promise<HandlerResponse>,
+  ): Promise<HandlerResponse & { isReplay: boolean }> {
     const name = `${request.ownerId} ${request.key}`;
-    // Requests of the same process wait without a connection, but no longer than for one: each that fails may have taken long.
+    // Requests of the same process wait without a connection, but no longer than for one: each that fails may have taken
+    // long.
     const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
       const settled = Promise.allSettled([other]);

@@ -1,6 +1,9 @@
 import { v7 } from 'uuid';
 
-/** A new UUIDv7 (RFC 9562, section 5.7) in lower case, greater than all earlier ones of this process even if the clock is set back. */
+/**
+ * A new UUIDv7 (RFC 9562, section 5.7) in lower case, greater than all earlier ones of this process even if the clock is set
+ * back.
+ */
 export function newId(): string {
   return v7();
 }
@@ -39,7 +42,10 @@ export function creationTimeText(id: string): string {
   return `${knownText}${clock}.${threeDigits[rest - seconds * 1000]}Z`;
 }
 
-/** The smallest id of a time in milliseconds since 1970: ids made earlier are less, all others are not. Earlier times count as 1970. */
+/**
+ * The smallest id of a time in milliseconds since 1970: ids made earlier are less, all others are not. Earlier times count
+ * as 1970.
+ */
 export function firstId(milliseconds: number): string {
   const time = Math.max(milliseconds, 0).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

@@ -23,7 +23,10 @@ export interface Position {
   readonly value: string;
 }
 
-/** Makes an opaque cursor. It grants nothing: its digest only detects damaged cursors and those of other filters, without a secret. */
+/**
+ * Makes an opaque cursor. It grants nothing: its digest only detects damaged cursors and those of other filters, without a
+ * secret.
+ */
 export function encodeCursor({ id, scope, value }: Position, filter: string): string {
   const head = Buffer.from(`0${scope === '' ? PLAIN : SCOPED}${id.replaceAll('-', '')}${scope}`, 'hex');
   const position = value === '' ? head : Buffer.concat([head, Buffer.from(value)]);

@@ -56,7 +56,9 @@ export class FilterBudget {
     // The use whose end gives the token time again.
     const last = recent.find(({ time }) => (used -= time) < this.budget);
     const seconds = Math.max(1, Math.ceil(((last?.at ?? 0) + this.window - this.now()) / 1000));
-    const detail = `Slow filters of the token have taken their ${this.budget / 1000} s in ${this.window / 1000} s. Retry in ${seconds} s, or repeat a filter that was quick in the last minute.`;
+    const detail =
+      `Slow filters of the token have taken their ${this.budget / 1000} s in ${this.window / 1000} s. Retry in ` +
+      `${seconds} s, or repeat a filter that was quick in the last minute.`;
     throw new Problem(rateLimited, detail, { headers: { 'Retry-After': String(seconds) } });
   }
 

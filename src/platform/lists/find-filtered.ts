@@ -6,10 +6,10 @@ import { statementForFirst } from './rows.js';
 import type { Sources } from './sources.js';
 
 /**
- * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index past every
- * row (120 ms instead of 5 for a million rows). So its choice is tried for a moment first. If that is not enough, the walk is limited to
- * the first rows; if too few match and an index finds the matches, that index is used, otherwise the planner decides, within the time
- * limit. What was found out is cached.
+ * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index
+ * past every row (120 ms instead of 5 for a million rows). So its choice is tried for a moment first. If that is not enough,
+ * the walk is limited to the first rows; if too few match and an index finds the matches, that index is used, otherwise the
+ * planner decides, within the time limit. What was found out is cached.
  */
 export async function findFiltered<Entity extends { id: string }>(
   list: ListRead<Entity>,

@@ -53,11 +53,12 @@ export function disclosureOf({ entity, column }: Order): string {
 }
 
 /**
- * Declares an order for `Lists.findPage` and for `PageOf`, whose items must document the property: cursors contain its value.
- * Text is sorted by code point. The application does not become ready without an index on the columns of `within`, the column
- * (text with `COLLATE "C"`) and `id`, in this order.
+ * Declares an order for `Lists.findPage` and for `PageOf`, whose items must document the property: cursors contain its
+ * value. Text is sorted by code point. The application does not become ready without an index on the columns of `within`,
+ * the column (text with `COLLATE "C"`) and `id`, in this order.
  *
- * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client reads
+ * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client
+ * reads
  *   the pages, the client may see the row twice or not at all
  * @param within - properties that `where` always contains for this order
  * @throws Error if the property cannot be a sort column
@@ -86,7 +87,10 @@ export type Where<Entity> = {
 
 /** Options of a list that clients cannot see or change. */
 export interface ListOptions<Entity> {
-  /** Base condition, such as `{ createdBy: principal.familyId }`. It needs an index on its columns (texts `COLLATE "C"`) and `id`. */
+  /**
+   * Base condition, such as `{ createdBy: principal.familyId }`. It needs an index on its columns (texts `COLLATE "C"`) and
+   * `id`.
+   */
   readonly where?: Where<Entity>;
   readonly order?: Order<Entity>;
 }

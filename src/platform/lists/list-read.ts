@@ -16,7 +16,10 @@ export interface ListRead<Entity extends ObjectLiteral = ObjectLiteral> {
 /** Reads with one or several statements. */
 export type Read<T> = (send: Send) => Promise<T>;
 
-/** Reads from the replica if the page may lag behind, and otherwise, or if that fails, from the primary, which may have no reader. */
+/**
+ * Reads from the replica if the page may lag behind, and otherwise, or if that fails, from the primary, which may have no
+ * reader.
+ */
 export function onReplicaOrPrimary<T>(
   { repository, replica }: ListRead,
   read: (reader: Reader | undefined) => Promise<T>,

@@ -29,8 +29,8 @@ export interface AccessPath {
 const SLOW: AccessPath = { first: 'planned', isQuick: false };
 
 /**
- * Reads lists on the connections of `Reader`: together with others as long as they are quick, and otherwise on connections for slow
- * statements, in turns, and for each token a limited time. In a transaction, they are statements of that.
+ * Reads lists on the connections of `Reader`: together with others as long as they are quick, and otherwise on connections
+ * for slow statements, in turns, and for each token a limited time. In a transaction, they are statements of that.
  */
 @Injectable()
 export class ListReads {
@@ -64,7 +64,8 @@ export class ListReads {
   }
 
   /**
-   * Reads with a filter that should be quick: one that was, or one that is new, of a token that has time left and waits for no slow ones.
+   * Reads with a filter that should be quick: one that was, or one that is new, of a token that has time left and waits for
+   * no slow ones.
    *
    * @param path - undefined for a new filter
    * @returns undefined if it took too long, or such a connection is not available

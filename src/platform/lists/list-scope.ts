@@ -13,7 +13,10 @@ export interface ListScope extends Scope {
 export const ALL_ROWS: ListScope = { id: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */
-export function scopeOf<Entity extends object>(metadata: EntityMetadata, { where = {}, order }: ListOptions<Entity>): ListScope {
+export function scopeOf<Entity extends object>(
+  metadata: EntityMetadata,
+  { where = {}, order }: ListOptions<Entity>,
+): ListScope {
   const values = Object.entries<unknown>(where)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, value instanceof FindOperator ? listed(metadata, name, value) : value] as const);
@@ -70,7 +73,9 @@ function listed(metadata: EntityMetadata, name: string, { type, child, value }: 
 function conditionOf(metadata: EntityMetadata, name: string, value: unknown): Condition {
   const { column, sql } = comparedColumn(metadata, name);
   if (value === undefined) {
-    throw new Error(`The list of ${metadata.name} has an undefined ${name}, which would match all rows: pass a value or null.`);
+    throw new Error(
+      `The list of ${metadata.name} has an undefined ${name}, which would match all rows: pass a value or null.`,
+    );
   }
   const given = [value].flat().map((each): unknown => metadata.dataSource.driver.preparePersistentValue(each, column));
   if (Array.isArray(value)) {

@@ -42,10 +42,11 @@ export class Lists {
   }
 
   /**
-   * One page of an entity whose `id` is a UUIDv7, newest first or in another order. Reading all pages returns each row that existed at
-   * the start exactly once, unless its sort value changes. Deep pages cost as much as the first one.
+   * One page of an entity whose `id` is a UUIDv7, newest first or in another order. Reading all pages returns each row that
+   * existed at the start exactly once, unless its sort value changes. Deep pages cost as much as the first one.
    *
-   * @throws Problem 400 for a cursor of other options, or if the filter exceeds `FILTER_TIMEOUT`; 503 if the database is unavailable
+   * @throws Problem 400 for a cursor of other options, or if the filter exceeds `FILTER_TIMEOUT`; 503 if the database is
+   * unavailable
    */
   async findPage<Entity extends { id: string }>(
     repository: Repository<Entity>,
@@ -102,7 +103,11 @@ export class Lists {
   }
 
   /** Deletes a row of an entity with a version column, as {@link update} changes it. */
-  remove<Entity extends Versioned>(repository: Repository<Entity>, id: string, precondition: Precondition = {}): Promise<void> {
+  remove<Entity extends Versioned>(
+    repository: Repository<Entity>,
+    id: string,
+    precondition: Precondition = {},
+  ): Promise<void> {
     return removeRow(repository, id, precondition);
   }
 
@@ -114,7 +119,8 @@ export class Lists {
     const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, scope);
     const name = `${metadata.tablePath} ${scope.id} ${filter?.expression ?? ''}`;
-    // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
+    // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have
+    // changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
     const list: ListRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition

@@ -4,7 +4,13 @@ import { IsOptional } from 'class-validator';
 import { documentedProperties, isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
-import { CURSOR_MAXIMUM_LENGTH, decodeCursor, encodeCursor, ORDERED_CURSOR_MAXIMUM_LENGTH, type Position } from './cursor.js';
+import {
+  CURSOR_MAXIMUM_LENGTH,
+  decodeCursor,
+  encodeCursor,
+  ORDERED_CURSOR_MAXIMUM_LENGTH,
+  type Position,
+} from './cursor.js';
 import { describeFilter, type Filter, type FilterDefinition, isBlank } from './filter/define-filter.js';
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
 import { documentedOrders, type Order } from './list-options.js';
@@ -38,7 +44,11 @@ export class PageQuery<Entity = never> {
   declare readonly filter?: Filter<Entity>;
 }
 
-/** Parameters of a list with a filter: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. @param order - as in `Lists.findPage` */
+/**
+ * Parameters of a list with a filter: `class ItemsQuery extends PageQueryOf(itemFilter) {}`.
+ *
+ * @param order - as in `Lists.findPage`
+ */
 export function PageQueryOf<Entity extends object>(
   definition: FilterDefinition<Entity>,
   order?: Order<Entity>,
@@ -64,7 +74,8 @@ export function PageQueryOf<Entity extends object>(
 
 function describeCursor(maxLength: number): ApiPropertyOptions {
   const description =
-    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and never expires. `limit` may change between pages.';
+    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and ' +
+    'never expires. `limit` may change between pages.';
   return { type: String, maxLength, description };
 }
 
@@ -79,7 +90,10 @@ function isPosition(value: unknown, { filter }: { readonly filter?: unknown }): 
   return typeof value === 'object' || filter instanceof RefusedValue;
 }
 
-function parse<Entity extends object>(expression: string, definition: FilterDefinition<Entity>): Filter<Entity> | RefusedValue {
+function parse<Entity extends object>(
+  expression: string,
+  definition: FilterDefinition<Entity>,
+): Filter<Entity> | RefusedValue {
   try {
     return definition.parse(expression);
   } catch (error) {

@@ -11,9 +11,14 @@ import { columnOf, comparedColumn, quotedTable, sortedColumns, sortingOf } from 
 const NO_SORT = 'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off';
 
 const INDEXES = `
-  SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid WHERE indrelid = to_regclass($1) AND indisvalid`;
+  SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE indrelid = to_regclass($1) AND indisvalid`;
 
-/** Checks that the indexes of declared filters and orders exist or, for filters, that a migration makes them. @throws OperatorError with every missing index */
+/**
+ * Checks that the indexes of declared filters and orders exist or, for filters, that a migration makes them.
+ *
+ * @throws OperatorError with every missing index
+ */
 export async function checkIndexes(dataSource: DataSource): Promise<void> {
   const missing: string[] = [];
   for (const metadata of dataSource.entityMetadatas) {
@@ -48,7 +53,9 @@ function missingForFilters({ name: entity, target, dataSource }: EntityMetadata,
     indexes
       .filter((index) => !present.has(index) && !registered.has(index))
       .map((index) => {
-        const fix = `register an IndexMigration with index = '${index}', or correct the name. See docs/reference.md#filter-fields.`;
+        const fix =
+          `register an IndexMigration with index = '${index}', or correct the name. See ` +
+          'docs/reference.md#filter-fields.';
         const cause = causeOf(dataSource, `INDEX ${index} ON`);
         return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${cause}`;
       }),

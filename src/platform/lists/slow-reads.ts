@@ -43,7 +43,8 @@ export class SlowReads {
    * Reads with a filter, in a transaction with a statement of that.
    *
    * @param isQuick - for one that needs no time of the token
-   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited too long for a
+   * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited
+   * too long for a
    *   connection
    */
   filter<T>(list: ListRead, expression: string, isQuick: () => boolean, read: Read<T>): Promise<T> {
@@ -114,7 +115,9 @@ export class SlowReads {
   private tooSlow(entity: string, expression: string): Problem {
     this.timeouts.inc({});
     this.logger.warn({ msg: 'filter took too long', entity, seconds: this.timeout });
-    const detail = `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the start of a text`;
+    const detail =
+      `takes longer than ${this.timeout} s: add a more selective condition, such as a time range, an exact value or the ` +
+      'start of a text';
     return invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
   }
 }

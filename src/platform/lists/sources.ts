@@ -117,7 +117,11 @@ export interface Source {
 
 export type Sources = ReturnType<typeof sourcesOf>;
 
-/** Alternative sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
+/**
+ * Alternative sources of a page's rows, which differ in cost.
+ *
+ * @param after - the row before the page; undefined for the first page
+ */
 export function sourcesOf(
   metadata: EntityMetadata,
   condition: Condition | undefined,

@@ -18,7 +18,8 @@ export const droppedLines = new Counter({
 });
 
 /**
- * Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and counted.
+ * Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and
+ * counted.
  */
 export class LogOutput {
   /** Whether the latest lines were dropped: the next ones then do not wait. */

@@ -10,7 +10,10 @@ interface MetricDefinition<Label extends string> {
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
 }
 
-/** Metrics of one application. All series of known labels start at 0: Prometheus does not see the increase to the first value of a new series. */
+/**
+ * Metrics of one application. All series of known labels start at 0: Prometheus does not see the increase to the first value
+ * of a new series.
+ */
 @Injectable()
 export class Metrics {
   /** Of prom-client, for metrics with names or labels of other forms. */
@@ -23,7 +26,10 @@ export class Metrics {
   }
 
   /** @param buckets - upper bounds in seconds; each adds a time series */
-  histogram<Label extends string = never>(definition: MetricDefinition<Label>, buckets: readonly number[]): Histogram<Label> {
+  histogram<Label extends string = never>(
+    definition: MetricDefinition<Label>,
+    buckets: readonly number[],
+  ): Histogram<Label> {
     const histogram = new Histogram({ ...this.configure(definition), buckets: [...buckets] });
     for (const labels of labelSetsOf(definition)) histogram.zero(labels);
     return histogram;

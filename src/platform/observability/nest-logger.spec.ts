@@ -140,7 +140,11 @@ describe('a feature logs what it likes', () => {
   afterEach(() => void Logger.overrideLogger(new ConsoleLogger()));
 
   /** What is written when a feature uses Nest's `Logger`. */
-  async function written(log: (logger: Logger) => void, format: 'json' | 'pretty' = 'json', level = 'debug'): Promise<string> {
+  async function written(
+    log: (logger: Logger) => void,
+    format: 'json' | 'pretty' = 'json',
+    level = 'debug',
+  ): Promise<string> {
     const path = join(directory, 'log');
     const fd = openSync(path, 'w');
     const configuration = { LOG_LEVEL: level, LOG_FORMAT: format } as Configuration;
@@ -183,7 +187,12 @@ describe('a feature logs what it likes', () => {
   circular['itself'] = circular;
 
   it.each<[what: string, log: (logger: Logger) => void, expected: object, level?: string]>([
-    ['an error after the text', (logger) => logger.error('charging failed', declined), { msg: 'charging failed', err }, 'error'],
+    [
+      'an error after the text',
+      (logger) => logger.error('charging failed', declined),
+      { msg: 'charging failed', err },
+      'error',
+    ],
     ['an error after the text, fatally', (logger) => logger.fatal('f', declined), { msg: 'f', err }, 'fatal'],
     ['an error alone', (logger) => logger.warn(declined), { msg: 'declined', err }, 'warn'],
     [
@@ -249,7 +258,8 @@ describe('a feature logs what it likes', () => {
     ],
     [
       'names that are taken',
-      (logger) => logger.log({ level: 'x', time: 1, msg: 'a', context: 'Audit', service: 2, b: 1 }, { msg: 'c', b: 2, level: 3 }),
+      (logger) =>
+        logger.log({ level: 'x', time: 1, msg: 'a', context: 'Audit', service: 2, b: 1 }, { msg: 'c', b: 2, level: 3 }),
       { msg: 'a', level_: 'x', time_: 1, context_: 'Audit', service_: 2, b: 1, msg_: 'c', b_: 2, level__: 3 },
     ],
   ])('%s is in the line [log-errors] [log-names-taken]', async (_what, log, expected, level = 'info') => {
@@ -368,7 +378,9 @@ function anything(): Arbitrary<unknown> {
       dictionary(key, tie('value'), { maxKeys: 3 }).map((each) => Object.assign(new Labeled(), each)),
       array(tuple(oneof(text, number), tie('value')), { maxLength: 3 }).map((entries) => new Map(entries)),
       array(tie('value'), { maxLength: 3 }).map((each) => new Set(each)),
-      tuple(text, option(text)).map(([message, cause]) => new Error(message, cause === null ? {} : { cause: new Error(cause) })),
+      tuple(text, option(text)).map(
+        ([message, cause]) => new Error(message, cause === null ? {} : { cause: new Error(cause) }),
+      ),
       tie('value').map((each) => () => each),
     ),
   })).value;

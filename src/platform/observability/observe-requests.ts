@@ -23,9 +23,8 @@ export function observeRequests(metrics: Metrics): RequestHandler {
     buckets: BUCKETS,
     registers: [metrics.registry],
   });
-  const help = 'Requests without a complete response';
   let inFlight = 0;
-  metrics.gauge({ name: 'http_requests_in_flight', help }, () => inFlight);
+  metrics.gauge({ name: 'http_requests_in_flight', help: 'Requests without a complete response' }, () => inFlight);
   return (request, response, next) => {
     const start = performance.now();
     // Read now, because Express shortens the path inside mounted handlers.
@@ -42,11 +41,10 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       durations.observe(labels, durationMs / 1000);
       const { traceId, spanId } = span?.spanContext() ?? {};
       const caller = { principalId: user?.id, subject: user?.subject, refusal };
-      const outcome = { method, route, path: shownPath(path), status, aborted, durationMs: Math.round(durationMs * 1000) / 1000 };
-      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...caller, ...outcome, ...problemIn(request) });
-      if (span) {
-        endSpan(span, request, outcome);
-      }
+      const outcome = { method, route, path: shownPath(path), status, aborted };
+      const measured = { ...outcome, durationMs: Math.round(durationMs * 1000) / 1000 };
+      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...caller, ...measured, ...problemIn(request) });
+      endSpan(span, request, outcome);
     };
     inRequestSpan(request, (span) => {
       response.once('close', () => observe(span));
@@ -68,7 +66,10 @@ interface Outcome {
 }
 
 /** Names the attributes as OpenTelemetry does (semantic conventions for HTTP spans). */
-function endSpan(span: Span, request: Request, { method, route, path, status, aborted }: Outcome): void {
+function endSpan(span: Span | undefined, request: Request, { method, route, path, status, aborted }: Outcome): void {
+  if (!span) {
+    return;
+  }
   span.updateName(route === undefined ? method : `${method} ${route}`).setAttributes({
     'http.request.method': method,
     'http.route': route,

@@ -9,7 +9,14 @@ import { codeOf } from '../validation/input-faults.js';
 import { collectRules, type rulesOf } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, documentRules } from './documented-properties.js';
-import { mediaTypesOf, OpenApiDocument, operationsOf, resolveSchema, type Schema, type Schemas } from './openapi-document.js';
+import {
+  mediaTypesOf,
+  OpenApiDocument,
+  operationsOf,
+  resolveSchema,
+  type Schema,
+  type Schemas,
+} from './openapi-document.js';
 import { operationIdOf, tagsOf } from '../routes/operation.js';
 import { headers, platformSchemas } from './platform-components.js';
 
@@ -65,8 +72,8 @@ function bodiesOf(route: Route): unknown[] {
 }
 
 /**
- * Closes request bodies, because validation rejects unknown properties, and gives each body an example made of the examples of its
- * properties.
+ * Closes request bodies, because validation rejects unknown properties, and gives each body an example made of the examples
+ * of its properties.
  */
 function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
@@ -98,7 +105,9 @@ function exampleOf(reference: Schema | undefined, schemas: Schemas, above: reado
     return Object.assign({}, ...(schema.allOf ?? []).map(partExample)) as object;
   }
   if ('properties' in schema) {
-    return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, partExample(property)]));
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, property]) => [name, partExample(property)]),
+    );
   }
   return schema.items && [partExample(schema.items)].filter((example) => example !== undefined);
 }

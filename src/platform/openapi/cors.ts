@@ -21,9 +21,10 @@ const RESPONSE_HEADERS = ['Allow', 'ETag', 'RateLimit', 'RateLimit-Policy', 'Ret
 const MORE_RESPONSE_HEADERS = ['Content-Disposition', 'Deprecation', 'Idempotent-Replayed', 'Link', 'Location', 'Sunset'];
 
 /**
- * Lets the pages of other origins send requests with a token, and read all responses: with the methods of the routes, and the
- * headers that every route has or an operation documents, but without cookies and other credentials of browsers. Preflight
- * requests get 204 before the guards; those of an origin that is not listed, without a header that allows anything.
+ * Lets the pages of other origins send requests with a token, and read all responses: with the methods of the routes, and
+ * the headers that every route has or an operation documents, but without cookies and other credentials of browsers.
+ * Preflight requests get 204 before the guards; those of an origin that is not listed, without a header that allows
+ * anything.
  *
  * @param origins - exact; without any, nothing is added to a request
  * @param routes - all of the application, whose document is built

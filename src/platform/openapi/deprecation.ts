@@ -41,7 +41,9 @@ export function deprecationFaults(route: Route): string[] {
     const remedy = 'write what to use instead, as a path such as /v1/widgets/{id}, or in words.';
     faults.push(`deprecated.use is ${inspect(use)}: ${remedy}`);
   }
-  const unknown = isPath ? [...use.matchAll(PLACEHOLDER)].filter(([, name = '']) => !pathParametersOf(route).includes(name)) : [];
+  const unknown = isPath
+    ? [...use.matchAll(PLACEHOLDER)].filter(([, name = '']) => !pathParametersOf(route).includes(name))
+    : [];
   faults.push(...unknown.map(([part]) => `deprecated.use has ${part}, but the route has no path parameter of this name.`));
   return faults.map((fault) => `${nameOf(route)}: ${fault}`);
 }
@@ -52,7 +54,10 @@ function isDate(value: unknown): value is string {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
 }
 
-/** Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829), below the path prefix. */
+/**
+ * Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829), below the path
+ * prefix.
+ */
 function headersOf({ since, sunset, use }: Deprecation, prefix: string, valueOf: (parameter: string) => string) {
   const successor = use.replaceAll(PLACEHOLDER, (_all, parameter: string) => valueOf(parameter));
   const headers: Record<string, string> = {
@@ -91,7 +96,8 @@ export function describeDeprecation(operation: Operation, route: Route, prefix: 
 }
 
 /**
- * Sends the deprecation of operations with all of their responses, also with those of the other guards, and counts their requests.
+ * Sends the deprecation of operations with all of their responses, also with those of the other guards, and counts their
+ * requests.
  *
  * @param routes - of the document, which must be built
  * @throws OperatorError if a deprecated operation is not documented
@@ -100,7 +106,9 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   const help = 'Requests for deprecated operations, by kind of caller';
   const labelNames = { method: [], route: [], caller: [] };
   const counter = app.get(Metrics).counter({ name: 'deprecated_requests_total', help, labels: labelNames });
-  const documented = new Map(operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]));
+  const documented = new Map(
+    operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]),
+  );
   const prefix = pathPrefixOf(app.get(Configuration).PUBLIC_URL);
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
   for (const route of routes) {

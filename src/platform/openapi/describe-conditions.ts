@@ -33,7 +33,13 @@ export function describeConditions(operation: Operation, route: Route): Problem[
   const isConditional = isRead || hasPrecondition(route);
   const names = [isConditional ? (['If-Match'] as const) : [], isRead ? (['If-None-Match'] as const) : []].flat();
   const schema = { type: 'string' as const, pattern: CONDITION.source };
-  const headers = names.map((name) => ({ name, in: 'header' as const, required: false, description: PURPOSES[name], schema }));
+  const headers = names.map((name) => ({
+    name,
+    in: 'header' as const,
+    required: false,
+    description: PURPOSES[name],
+    schema,
+  }));
   operation.parameters = [...(operation.parameters ?? []), ...headers];
   return isConditional ? [preconditionFailedProblem()] : [];
 }

@@ -23,7 +23,9 @@ import { headerReferences } from './platform-components.js';
 /** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';
 
-const CREDENTIAL = `An access token of this service, \`${TOKEN_PREFIX}…\`: the operator issues one with \`token issue\`, and the first start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.`;
+const CREDENTIAL =
+  `An access token of this service, \`${TOKEN_PREFIX}…\`: the operator issues one with \`token issue\`, and the first ` +
+  'start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.';
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
 /** Headers of every response, and of those after the rate limit check. */
@@ -99,7 +101,13 @@ function describeBody(operation: Operation, rules: BodyRules | undefined): void 
 }
 
 /** The problems that an operation responds with, each with the headers of its own. */
-function problemsOf(operation: Operation, path: string, route: Route, rules: BodyRules | undefined, schemas: Schemas): Problem[] {
+function problemsOf(
+  operation: Operation,
+  path: string,
+  route: Route,
+  rules: BodyRules | undefined,
+  schemas: Schemas,
+): Problem[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesBody = rules !== undefined || hasParameter(RouteParamtypes.BODY, route);
@@ -122,7 +130,13 @@ function problemsOf(operation: Operation, path: string, route: Route, rules: Bod
   return found.filter((problem) => problem instanceof Problem);
 }
 
-function describeResponses(operation: Operation, path: string, prefix: string, route: Route, problems: readonly Problem[]): void {
+function describeResponses(
+  operation: Operation,
+  path: string,
+  prefix: string,
+  route: Route,
+  problems: readonly Problem[],
+): void {
   const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
   const onSuccess = headerReferences(isIdempotent(route) ? [...common, 'Idempotent-Replayed'] : common);
   for (const success of Object.values(operation.responses)) {
@@ -134,7 +148,8 @@ function describeResponses(operation: Operation, path: string, prefix: string, r
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
     const examples = alike.map((problem) => exampleBody(problem, path, prefix));
     const named = alike.map(({ type }, index) => [type.name, { summary: type.title, value: examples[index] }]);
-    const media = alike.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] };
+    const media =
+      alike.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] };
     operation.responses[String(status)] = {
       // Paths instead of Markdown links, for generated code. The console turns them into links.
       description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or '),
@@ -163,7 +178,9 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
   return new Map(
     problemTypes().map((type) => {
-      const found = documented.find((example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix));
+      const found = documented.find(
+        (example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix),
+      );
       return [type.name, found ?? exampleBody(exampleProblem(type), path, prefix)];
     }),
   );

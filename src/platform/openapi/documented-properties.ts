@@ -8,13 +8,18 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   const target = prototype as object;
   // Each name has a colon as prefix.
   const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
-  const optionsOf = (name: string) => Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
+  const optionsOf = (name: string) =>
+    Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
   return Object.fromEntries(names.map((name) => [name.slice(1), optionsOf(name.slice(1))]));
 }
 
 type DocumentedType = Type<object> | (() => unknown) | string | undefined;
 
-/** Adds a class and those of its properties. @param type - as in `@ApiProperty`: a class, a list of one, or a function that returns it */
+/**
+ * Adds a class and those of its properties.
+ *
+ * @param type - as in `@ApiProperty`: a class, a list of one, or a function that returns it
+ */
 function collectClasses(type: unknown, found: Set<Type<object>>): void {
   const [part] = [type].flat() as DocumentedType[];
   if (typeof part === 'function' && part.prototype === undefined) {

@@ -28,7 +28,11 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
       detail: text('What is wrong in this request, and how to fix it.'),
       instance: text('Path of the request.', { format: 'uri-reference' }),
       requestId: text('Identifies the request in the log and trace of the service; also in `X-Request-Id`.'),
-      errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' }, description: 'All errors of the request.' },
+      errors: {
+        type: 'array',
+        items: { $ref: '#/components/schemas/FieldError' },
+        description: 'All errors of the request.',
+      },
     },
   },
   FieldError: {
@@ -36,7 +40,9 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
     description: 'One error of a request.',
     required: ['code', 'detail'],
     properties: {
-      pointer: text('JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.'),
+      pointer: text(
+        'JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.',
+      ),
       parameter: text('Name of the query, path or header parameter; empty for the whole query.'),
       code: text('The kind of error: `/docs/problems#codes` lists all.', { examples: [...codes] }),
       detail: text('How to fix it.'),
@@ -49,10 +55,12 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
 /** Headers of the platform's responses. */
 export const headers = {
   RequestId: header(
-    'Identifies the request in the log and trace of the service: the `X-Request-Id` of the request if that is valid, otherwise a new one.',
+    'Identifies the request in the log and trace of the service: the `X-Request-Id` of the request if that is valid, ' +
+      'otherwise a new one.',
   ),
   RateLimitPolicy: header(
-    'The limit of the token: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10, whose syntax stays within /v1).',
+    'The limit of the token: `q` requests in `w` seconds (draft-ietf-httpapi-ratelimit-headers-10, whose syntax stays ' +
+      'within /v1).',
     '"default";q=100;w=60',
   ),
   RateLimit: header('Requests left (`r`), and seconds until the next one is free (`t`).', '"default";r=99;t=60'),

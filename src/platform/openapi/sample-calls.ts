@@ -2,7 +2,8 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { mediaTypesOf, operationsOf } from './openapi-document.js';
 
 /**
- * Commands for a shell, made of the examples of a document: `create` for its first POST, `list` for its first GET on that path.
+ * Commands for a shell, made of the examples of a document: `create` for its first POST, `list` for its first GET on that
+ * path.
  *
  * @param origin - such as `http://localhost:3000`
  * @returns nothing if no operation without path parameters takes a JSON object

@@ -16,7 +16,8 @@ const preconditionFailed = defineProblemType({
   status: 412,
   title: 'Precondition failed',
   remedy:
-    'The resource has another version than `If-Match` demands, or does not exist: another client has changed or deleted it since you read it. Nothing was changed. Read it again, and repeat your change with its new `ETag`.',
+    'The resource has another version than `If-Match` demands, or does not exist: another client has changed or ' +
+    'deleted it since you read it. Nothing was changed. Read it again, and repeat your change with its new `ETag`.',
 });
 
 export function preconditionFailedProblem(): Problem {

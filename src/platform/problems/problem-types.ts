@@ -22,8 +22,8 @@ const registry = new Map<string, ProblemType>();
 export const PROBLEMS_PATH = '/docs/problems';
 
 /**
- * Declares a problem type, which `/docs/problems` documents. Call it once at module level, next to the code that throws the problem,
- * and list it in the `problems` of each `@Operation` that does.
+ * Declares a problem type, which `/docs/problems` documents. Call it once at module level, next to the code that throws the
+ * problem, and list it in the `problems` of each `@Operation` that does.
  *
  * @throws Error if the name is taken
  */
@@ -62,7 +62,8 @@ export const invalidBody = defineProblemType({
   status: 400,
   title: 'Invalid body',
   remedy:
-    'The request body is not valid for this operation. Each entry of `errors` has the position (`pointer`, a JSON Pointer), the kind (`code`) and the fix (`detail`) of one error. Fix all of them and retry.',
+    'The request body is not valid for this operation. Each entry of `errors` has the position (`pointer`, a JSON ' +
+    'Pointer), the kind (`code`) and the fix (`detail`) of one error. Fix all of them and retry.',
 });
 
 export const invalidParameters = defineProblemType({
@@ -70,7 +71,9 @@ export const invalidParameters = defineProblemType({
   status: 400,
   title: 'Invalid parameters',
   remedy:
-    'A query, path or header parameter is invalid, unknown or repeated. Each entry of `errors` has the name (`parameter`), the kind (`code`) and the fix (`detail`) of one error, and for a filter its position in characters (`start`, and `end`, exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
+    'A query, path or header parameter is invalid, unknown or repeated. Each entry of `errors` has the name ' +
+    '(`parameter`), the kind (`code`) and the fix (`detail`) of one error, and for a filter its position in ' +
+    'characters (`start`, and `end`, exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
 export const notFound = defineProblemType({
@@ -78,7 +81,8 @@ export const notFound = defineProblemType({
   status: 404,
   title: 'Not found',
   remedy:
-    'This path, or the resource at it, does not exist. Paths are case-sensitive, without a trailing slash; `/openapi.json` lists them.',
+    'This path, or the resource at it, does not exist. Paths are case-sensitive, without a trailing slash; ' +
+    '`/openapi.json` lists them.',
   example: 'The path does not exist.',
 });
 
@@ -117,7 +121,8 @@ export const internalError = defineProblemType({
   name: 'internal-error',
   status: 500,
   title: 'Internal error',
-  remedy: 'The service failed. Retry; if it fails again, send the `requestId` to the operator, who finds the cause in the log.',
+  remedy:
+    'The service failed. Retry; if it fails again, send the `requestId` to the operator, who finds the cause in the log.',
   example: 'The service failed.',
 });
 
@@ -126,7 +131,8 @@ export const serviceUnavailable = defineProblemType({
   status: 503,
   title: 'Service unavailable',
   remedy:
-    'The service or its database is not available. Retry after the seconds in the `Retry-After` header. A change may have been made: retry it with the same `Idempotency-Key`.',
+    'The service or its database is not available. Retry after the seconds in the `Retry-After` header. A change may ' +
+    'have been made: retry it with the same `Idempotency-Key`.',
 });
 
 /** The types that stand for their status. */

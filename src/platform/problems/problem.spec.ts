@@ -84,7 +84,10 @@ describe('the problem of an invalid request', () => {
     [[parameter('limit')], 'limit is missing.'],
     [[parameter('', 'has too many parameters')], 'The query has too many parameters.'],
     [[{ pointer: '', code: 'syntax', detail: 'is not JSON' }], 'The body is not JSON.'],
-    [[{ pointer: '/name', code: 'type', detail: 'must be text' }, parameter('limit')], '/name must be text. limit is missing.'],
+    [
+      [{ pointer: '/name', code: 'type', detail: 'must be text' }, parameter('limit')],
+      '/name must be text. limit is missing.',
+    ],
     [[parameter('filter', 'is wrong; did you mean name?')], 'filter is wrong; did you mean name?'],
   ])('says each fault in a sentence: %j', (faults, detail) => {
     expect(invalidRequest(faults).message).toBe(detail);
@@ -101,7 +104,9 @@ describe('the problem of an invalid request', () => {
 
 it('is sent as the media type of RFC 9457, and says how to fix an unknown name', () => {
   expect(PROBLEM_MEDIA_TYPE).toBe('application/problem+json');
-  expect(invalidRequest([parameter('limti', UNKNOWN_NAME)]).message).toBe('limti is unknown: check the spelling or remove it.');
+  expect(invalidRequest([parameter('limti', UNKNOWN_NAME)]).message).toBe(
+    'limti is unknown: check the spelling or remove it.',
+  );
 });
 
 describe('the body of a problem', () => {

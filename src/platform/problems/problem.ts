@@ -53,7 +53,10 @@ export const UNKNOWN_NAME = 'is unknown: check the spelling or remove it';
 /** Maximum characters of a pointer: hundreds of faults can lie below one long name. */
 const MAXIMUM_POINTER = 256;
 
-/** A JSON Pointer (RFC 6901) of property names and indexes. A long one is cut, before a word that could be part of a credential. */
+/**
+ * A JSON Pointer (RFC 6901) of property names and indexes. A long one is cut, before a word that could be part of a
+ * credential.
+ */
 export function jsonPointer(path: readonly (string | number)[]): string {
   const steps = path.map((step) => String(step).slice(0, MAXIMUM_POINTER).replaceAll('~', '~0').replaceAll('/', '~1'));
   const pointer = steps.map((step) => `/${step}`).join('');
@@ -115,7 +118,8 @@ const MAXIMUM_SENTENCES = 10;
 /** The 400 problem for the faults of a request. @param count - of all faults, if `faults` are only the first */
 export function invalidRequest(faults: readonly FieldError[], count = faults.length): Problem {
   const type = faults.some((fault) => 'pointer' in fault) ? invalidBody : invalidParameters;
-  const detail = count > MAXIMUM_SENTENCES ? `The request has ${count} errors: see "errors".` : faults.map(sentence).join(' ');
+  const detail =
+    count > MAXIMUM_SENTENCES ? `The request has ${count} errors: see "errors".` : faults.map(sentence).join(' ');
   return new Problem(type, detail, { errors: faults.slice(0, MAXIMUM_FAULTS) });
 }
 

@@ -8,8 +8,8 @@ import { useOutermost } from '../routes/use-outermost.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
- * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds the
- * platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
+ * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds
+ * the platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;

@@ -50,6 +50,7 @@ function closed(document: OpenApiDocument): Schemas {
 function describeMismatch({ instancePath, keyword, params, message }: ErrorObject): string {
   const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*');
   return keyword === 'additionalProperties'
-    ? `${pointer}/${String(params['additionalProperty'])} is not documented. Document it with @ApiProperty(), or leave it out.`
+    ? `${pointer}/${String(params['additionalProperty'])} is not documented. Document it with @ApiProperty(), or leave ` +
+        'it out.'
     : `${pointer || 'The body'} ${message}. Respond with that, or change what is documented.`;
 }

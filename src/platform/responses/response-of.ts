@@ -27,8 +27,9 @@ const EXAMPLE_TIME = creationTime(EXAMPLE_ID).toISOString();
 const RULES: ReadonlySet<string> = new Set(['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'nullable']);
 
 /**
- * Makes the class of a response from the class of a request body: `class WidgetDto extends ResponseOf(CreateWidgetDto)`, which then
- * declares the properties for its readers. `WidgetDto.from(row)` maps a row to it. Write your own class for other responses.
+ * Makes the class of a response from the class of a request body: `class WidgetDto extends ResponseOf(CreateWidgetDto)`,
+ * which then declares the properties for its readers. `WidgetDto.from(row)` maps a row to it. Write your own class for other
+ * responses.
  */
 export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body> {
   const properties = documentedProperties(body);

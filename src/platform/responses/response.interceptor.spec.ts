@@ -6,7 +6,11 @@ const schemas: Schemas = {
   Person: { type: 'object', properties: { name: text, born: { type: 'string', format: 'date-time' } } },
   Loan: {
     type: 'object',
-    properties: { title: text, borrower: { $ref: '#/components/schemas/Person' }, next: { $ref: '#/components/schemas/Loan' } },
+    properties: {
+      title: text,
+      borrower: { $ref: '#/components/schemas/Person' },
+      next: { $ref: '#/components/schemas/Loan' },
+    },
   },
   Late: { allOf: [{ $ref: '#/components/schemas/Loan' }, { type: 'object', properties: { days: { type: 'integer' } } }] },
   Nothing: { type: 'object', properties: {} },
@@ -34,7 +38,12 @@ it.each<[string, Schema, unknown, unknown]>([
   ['times', named('Person'), { born: new Date(0), secret: 'x' }, { born: '1970-01-01T00:00:00.000Z' }],
   ['null', named('Loan'), { title: null, borrower: null, next: undefined }, { title: null, borrower: null }],
   ['what is nested', named('Loan'), { borrower: person, secret: 'x' }, { borrower: { name: 'Ada' } }],
-  ['what contains itself', named('Loan'), { next: { next: { title: 'T', secret: 'x' } } }, { next: { next: { title: 'T' } } }],
+  [
+    'what contains itself',
+    named('Loan'),
+    { next: { next: { title: 'T', secret: 'x' } } },
+    { next: { next: { title: 'T' } } },
+  ],
   ['lists', { type: 'array', items: named('Person') }, [person, null], [{ name: 'Ada' }, null]],
   ['all of several', named('Late'), { days: 1, title: 'T', secret: 'x' }, { days: 1, title: 'T' }],
   ['any of several', { anyOf: [named('Person'), named('Late')] }, { days: 1, ...person }, { days: 1, name: 'Ada' }],
@@ -46,7 +55,12 @@ it.each<[string, Schema, unknown, unknown]>([
   ['what says by itself how it is written', text, { toJSON: () => '12.50' }, '12.50'],
   ['all of any object', { type: 'object' }, person, person],
   ['all of anything', {}, [person], [person]],
-  ['all where others are allowed', { type: 'object', properties: { name: text }, additionalProperties: true }, person, person],
+  [
+    'all where others are allowed',
+    { type: 'object', properties: { name: text }, additionalProperties: true },
+    person,
+    person,
+  ],
   ['no body', named('Person'), undefined, undefined],
 ])('copies %s', (_what, schema, value, expected) => {
   expect(copied(schema, value)).toEqual(expected);

@@ -42,7 +42,9 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
   const keepsAll = parts.some(isOpen);
   const copyElement = copyOf(parts.flatMap(({ items = [] }) => items));
   const names = new Set(parts.flatMap(({ properties = {} }) => Object.keys(properties)));
-  const properties = [...names].map((name) => [name, copyOf(parts.flatMap((part) => part.properties?.[name] ?? []))] as const);
+  const properties = [...names].map(
+    (name) => [name, copyOf(parts.flatMap((part) => part.properties?.[name] ?? []))] as const,
+  );
   return (given) => {
     const isKept = keepsAll || isFile(given);
     const value = isKept ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);

@@ -12,8 +12,8 @@ interface VersionedResponseClass<Body> extends Type<VersionedBody<Body>> {
 }
 
 /**
- * As `ResponseOf`, with `etag`, for an entity with `@VersionColumn() declare version: number`. Responses that have this class send `ETag`,
- * and a `GET` honors `If-None-Match`.
+ * As `ResponseOf`, with `etag`, for an entity with `@VersionColumn() declare version: number`. Responses that have this
+ * class send `ETag`, and a `GET` honors `If-None-Match`.
  */
 export function VersionedResponseOf<Body extends object>(body: Type<Body>): VersionedResponseClass<Body> {
   const Unversioned = ResponseOf(body);

@@ -25,8 +25,8 @@ export interface ApiTagOptions {
 const TAG = 'tag';
 
 /**
- * `@ApiTags(name)` of @nestjs/swagger with a description: the tag of all operations of a controller. To share a tag, pass the same
- * object to several controllers.
+ * `@ApiTags(name)` of @nestjs/swagger with a description: the tag of all operations of a controller. To share a tag, pass
+ * the same object to several controllers.
  */
 export function ApiTag(options: ApiTagOptions): ClassDecorator {
   return applyDecorators(SetMetadata(TAG, options), ApiTags(options.name));
@@ -52,7 +52,10 @@ export interface Deprecation {
 export interface OperationOptions {
   summary: string;
   description?: string;
-  /** Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for no body. */
+  /**
+   * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for
+   * no body.
+   */
   response?: Type<object> | [Type<object>];
   responseDescription?: string;
   /** Status of the successful response, which this also sets; 200 by default. */

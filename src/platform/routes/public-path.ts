@@ -19,8 +19,9 @@ declare global {
 }
 
 /**
- * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid token.
- * `consumer.apply(publicPath).forRoutes('assets')` opens that path and all below it. Routes of controllers keep their policies.
+ * Nest middleware for what a library maps after the controllers, such as static files: without it, requests need a valid
+ * token. `consumer.apply(publicPath).forRoutes('assets')` opens that path and all below it. Routes of controllers keep their
+ * policies.
  */
 export function publicPath(request: Request, _response: Response, next: NextFunction): void {
   const [path = ''] = request.originalUrl.split('?', 1);

@@ -33,7 +33,11 @@ export function messageHandlersOf(app: INestApplicationContext): Route[] {
   });
 }
 
-/** @param controller - a class, or a function that makes a provider. @param isOfHandler - whether a method with this metadata is one */
+/**
+ * @param controller - a class, or a function that makes a provider.
+ *
+ * @param isOfHandler - whether a method with this metadata is one
+ */
 function handlersOf(controller: Type, isOfHandler: (key: string) => boolean): Route[] {
   const methods = (controller.prototype ?? {}) as Record<string, Route['handler']>;
   return new MetadataScanner().getAllMethodNames(methods).flatMap((name) => {
@@ -61,7 +65,8 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
 /**
  * The handler parameters that take a part of the request, such as `@Body() body: CreateItemDto`.
  *
- * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import type`;
+ * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import
+ * type`;
  *   `schema` is a Standard Schema, as in `@Param('id', { schema })`
  */
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {

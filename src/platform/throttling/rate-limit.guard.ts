@@ -10,7 +10,9 @@ export const rateLimited = defineProblemType({
   status: 429,
   title: 'Rate limited',
   remedy:
-    'The token has reached its request limit, or its slow filters have used up their time: `detail` says which. Wait for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not count. The `RateLimit` header of every authenticated response contains the number of requests left.',
+    'The token has reached its request limit, or its slow filters have used up their time: `detail` says which. Wait ' +
+    'for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not ' +
+    'count. The `RateLimit` header of every authenticated response contains the number of requests left.',
 });
 
 /** @param window - in seconds, as is `retryAfter` */
@@ -20,8 +22,8 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
 }
 
 /**
- * Limits each token over all HTTP routes, to its own limit or `RATE_LIMIT`. In the headers (draft-ietf-httpapi-ratelimit-headers-10): `r`
- * requests left, `t` seconds until a slot is free.
+ * Limits each token over all HTTP routes, to its own limit or `RATE_LIMIT`. In the headers
+ * (draft-ietf-httpapi-ratelimit-headers-10): `r` requests left, `t` seconds until a slot is free.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {

@@ -89,7 +89,8 @@ class Simulation {
 
 /** The largest number of calls that were certainly decided, between request and response, within a window. */
 function mostInAnyWindow(calls: readonly Call[]): number {
-  const countFrom = (start: number) => calls.filter(({ sent, received }) => sent >= start && received < start + WINDOW).length;
+  const countFrom = (start: number) =>
+    calls.filter(({ sent, received }) => sent >= start && received < start + WINDOW).length;
   return Math.max(0, ...calls.map(({ sent }) => countFrom(sent)));
 }
 
@@ -115,10 +116,13 @@ const someFault = fc.record({
   process: someProcess,
   kind: fc.constantFrom(...(Object.keys(faults) as (keyof typeof faults)[])),
 });
-const traffic = fc.array(fc.record({ gap: fc.nat(500), process: someProcess, count: fc.integer({ min: 1, max: LIMIT + 2 }) }), {
-  minLength: 30,
-  maxLength: 60,
-});
+const traffic = fc.array(
+  fc.record({ gap: fc.nat(500), process: someProcess, count: fc.integer({ min: 1, max: LIMIT + 2 }) }),
+  {
+    minLength: 30,
+    maxLength: 60,
+  },
+);
 
 type Traffic = typeof traffic extends fc.Arbitrary<infer Bursts> ? Bursts : never;
 
@@ -191,7 +195,9 @@ it('neither admits nor refuses a request by mistake while Redis pauses for less 
       const { admitted, refused } = await play(bursts, () => setTimeout(() => redis.pause(lasts), after));
       expect(mostInAnyWindow(admitted)).toBeLessThanOrEqual(LIMIT);
       for (const refusal of refused) {
-        const counted = admitted.filter(({ sent, received }) => received > refusal.sent - WINDOW && sent <= refusal.received);
+        const counted = admitted.filter(
+          ({ sent, received }) => received > refusal.sent - WINDOW && sent <= refusal.received,
+        );
         expect(counted.length).toBeGreaterThanOrEqual(LIMIT);
       }
     }),
@@ -239,7 +245,9 @@ it('returns to Redis once, when a stall of the process lets two probes overlap [
   // Two probes are due, with no time for a response in between.
   jest.advanceTimersByTime(500);
   await simulation.elapse(10);
-  expect(await simulation.metrics[0]?.registry.metrics()).toContain('items_rate_limit_storage_changes_total{to="redis"} 1\n');
+  expect(await simulation.metrics[0]?.registry.metrics()).toContain(
+    'items_rate_limit_storage_changes_total{to="redis"} 1\n',
+  );
 });
 
 it('does not count in a process that is back what Redis refuses [redis-return-empty]', async () => {
@@ -291,7 +299,10 @@ it('names the time after which a token without a part is admitted again [own-lim
 });
 
 it('allows a route with a limit below the number of processes one request of each without Redis', async () => {
-  const storage = new RateLimitStorage(Object.assign(new Configuration(), { RATE_LIMIT_REPLICAS: PROCESSES }), new Metrics());
+  const storage = new RateLimitStorage(
+    Object.assign(new Configuration(), { RATE_LIMIT_REPLICAS: PROCESSES }),
+    new Metrics(),
+  );
   const count = async (name: string) => !(await storage.increment(name, WINDOW, 1, 0, name)).isBlocked;
   expect([await count('route'), await count('route'), await count('default')]).toEqual([true, false, false]);
 });

@@ -1,12 +1,13 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
-import { Metrics } from '../observability/metrics.js';
+import type { Metrics } from '../observability/metrics.js';
 import { parseRedisUrl } from '../config/redis-url.js';
 import type { RedisWindow } from './redis-window.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { withTimeout } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
+import { rateLimitMetrics, type Storage } from './rate-limit.metrics.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
 /** In milliseconds. */
@@ -15,7 +16,10 @@ const TIMES = {
   connect: 500,
   /** A response of Redis that takes longer is slow. */
   slow: 50,
-  /** Longest wait of a request. Redis then counts as away, as it does after {@link SLOW_RESPONSES} or more, all slow, for so long. */
+  /**
+   * Longest wait of a request. Redis then counts as away, as it does after {@link SLOW_RESPONSES} or more, all slow, for so
+   * long.
+   */
   away: 500,
   /** Between two attempts to use Redis again. */
   probe: 250,
@@ -32,21 +36,17 @@ export function throttlerOptions(configuration: Configuration, metrics: Metrics)
   return { throttlers: [throttler], storage: new RateLimitStorage(configuration, metrics) };
 }
 
-const STORAGES = ['redis', 'process'] as const;
-
 /**
  * Counts requests in Redis for all processes, or in this process with its share of the limit.
  *
- * Each process always counts the requests that it admits. Redis decides while it is present: a request waits for a slow response, at most
- * 500 ms. While Redis is away, the process admits if its own count is below its share. For one window after Redis is back, both counts
- * must admit. So at most limit × (2 − 1/N) requests pass in the window in which all processes lose Redis, or in each window while some
- * of them have lost it; in all other windows at most the limit.
+ * Each process always counts the requests that it admits. Redis decides while it is present: a request waits for a slow
+ * response, at most 500 ms. While Redis is away, the process admits if its own count is below its share. For one window
+ * after Redis is back, both counts must admit. So at most limit × (2 − 1/N) requests pass in the window in which all
+ * processes lose Redis, or in each window while some of them have lost it; in all other windows at most the limit.
  */
 export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimiter');
-  private readonly decisions;
-  private readonly changes;
-  private readonly redisDuration;
+  private readonly metrics;
   /** Requests admitted by this process, by window length (`@Throttle()` can add lengths). */
   private readonly windows = new Map<number, SlidingWindow>();
   private redis: RedisWindow | undefined;
@@ -63,27 +63,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
-    this.decisions = metrics.counter({
-      name: 'rate_limit_decisions_total',
-      help: 'Requests with a valid token, by decision and by the storage that decided',
-      labels: { decision: ['admitted', 'refused'], storage: STORAGES },
+    this.metrics = rateLimitMetrics(metrics, {
+      isShared: () => this.redis !== undefined && this.failedKey === undefined,
+      isDegraded: () => this.failedKey !== undefined,
     });
-    this.changes = metrics.counter({
-      name: 'rate_limit_storage_changes_total',
-      help: 'Switches between Redis and the process as storage',
-      labels: { to: STORAGES },
-    });
-    this.redisDuration = metrics.histogram(
-      { name: 'rate_limit_redis_duration_seconds', help: 'Response time of Redis' },
-      // Requests wait no longer than the last bound.
-      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
-    );
-    const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-    metrics.gauge({ name: 'rate_limit_shared', help: shared }, () =>
-      Number(this.redis !== undefined && this.failedKey === undefined),
-    );
-    const degraded = 'Whether this process counts alone although REDIS_URL is set';
-    metrics.gauge({ name: 'rate_limit_degraded', help: degraded }, () => Number(this.failedKey !== undefined));
   }
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
@@ -105,9 +88,20 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
-  /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns times in seconds, rounded up */
-  async increment(key: string, ttl: number, limit: number, _: number, name: string): ReturnType<ThrottlerStorage['increment']> {
-    // Without a share, a token gets 429 rather than more than its limit over all processes. The limit of a route may be exceeded.
+  /**
+   * Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis.
+   *
+   * @returns times in seconds, rounded up
+   */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    _: number,
+    name: string,
+  ): ReturnType<ThrottlerStorage['increment']> {
+    // Without a share, a token gets 429 rather than more than its limit over all processes. The limit of a route may be
+    // exceeded.
     const share = Math.max(name === 'route' ? 1 : 0, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl, share));
     const seconds = Math.ceil(freeIn / 1000);
@@ -147,8 +141,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return this.decided(own.remaining < shared.remaining ? own : shared, 'redis');
   }
 
-  private decided(state: WindowState, storage: (typeof STORAGES)[number]): WindowState {
-    this.decisions.inc({ decision: state.admitted ? 'admitted' : 'refused', storage });
+  private decided(state: WindowState, storage: Storage): WindowState {
+    this.metrics.decisions.inc({ decision: state.admitted ? 'admitted' : 'refused', storage });
     const attribute = `${SERVICE_NAME}.rate_limit`;
     currentSpan()?.setAttributes({ [`${attribute}.admitted`]: state.admitted, [`${attribute}.storage`]: storage });
     return state;
@@ -161,7 +155,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     const start = performance.now();
     const response = this.redis.hit(key, limit, ttl).finally(() => {
-      this.redisDuration.observe({}, (performance.now() - start) / 1000);
+      this.metrics.redisDuration.observe({}, (performance.now() - start) / 1000);
     });
     try {
       const state = await withTimeout(TIMES.slow, response);
@@ -179,7 +173,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (this.failedKey === undefined) {
       this.failedKey = key;
       this.backSince = Infinity;
-      this.changes.inc({ to: 'process' });
+      this.metrics.changes.inc({ to: 'process' });
       this.logger.warn({ msg: 'Redis unavailable, counting per process', err });
     }
   };
@@ -195,7 +189,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       this.failedKey = undefined;
       this.slow = [];
       this.backSince = performance.now();
-      this.changes.inc({ to: 'redis' });
+      this.metrics.changes.inc({ to: 'redis' });
       this.logger.log({ msg: 'Redis available again' });
     }
   }

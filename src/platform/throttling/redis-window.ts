@@ -30,7 +30,8 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: never,
-    // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to it.
+    // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to
+    // it.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
     ...options,
     ...(tls && { tls: {} }),
@@ -68,13 +69,17 @@ function createCluster(nodes: RedisLocation['nodes'], redisOptions: RedisOptions
   });
 }
 
-/** Makes a client, and those that are made from its options, read the password for each connection: ioredis takes no function. */
+/**
+ * Makes a client, and those that are made from its options, read the password for each connection: ioredis takes no
+ * function.
+ */
 function readPassword({ options }: Redis, passwords: PasswordFile | undefined): void {
   const get = () => {
     try {
       return passwords?.read();
     } catch {
-      // It is logged. An error here would leave the client waiting for its connection; without a password, Redis refuses that.
+      // It is logged. An error here would leave the client waiting for its connection; without a password, Redis refuses
+      // that.
       return undefined;
     }
   };
@@ -91,9 +96,9 @@ function lookUp({ host }: RedisLocation['nodes'][number]): Promise<unknown> {
 }
 
 /**
- * Connects again after each end of the connection, until the signal aborts, once a name was looked up. A name has one look-up at a
- * time: while a DNS server does not respond, each occupies one of the threads that the database needs for its own, long after the
- * attempt to connect has timed out.
+ * Connects again after each end of the connection, until the signal aborts, once a name was looked up. A name has one
+ * look-up at a time: while a DNS server does not respond, each occupies one of the threads that the database needs for its
+ * own, long after the attempt to connect has timed out.
  */
 export function keepConnected(connection: RedisConnection, { nodes }: RedisLocation, signal: AbortSignal): void {
   const reconnect = async () => {
@@ -108,8 +113,9 @@ export function keepConnected(connection: RedisConnection, { nodes }: RedisLocat
 }
 
 /**
- * `KEYS[1]`: a list with the times of the counted calls, oldest first, in microseconds of Redis' clock. `ARGV[1]`: the limit. `ARGV[2]`:
- * length of the window in microseconds. Returns whether the call was counted, the calls left, and the microseconds until a slot is free.
+ * `KEYS[1]`: a list with the times of the counted calls, oldest first, in microseconds of Redis' clock. `ARGV[1]`: the
+ * limit. `ARGV[2]`: length of the window in microseconds. Returns whether the call was counted, the calls left, and the
+ * microseconds until a slot is free.
  */
 const SCRIPT = `
 local key, limit, length = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -151,7 +157,11 @@ export class RedisWindow {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
 
-  /** @param length - in milliseconds. @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix */
+  /**
+   * @param length - in milliseconds.
+   *
+   * @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix
+   */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
     const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;
     const [admitted, remaining, freeIn] = await this.connection.slidingWindow(key, limit, length * 1000);

@@ -129,6 +129,10 @@ it.each([1, 15, 100])('agrees with a list of times at a limit of %d', (limit) =>
     times = times.filter((time) => time + length > now);
     const admitted = times.length < limit;
     if (admitted) times.push(now);
-    expect(calls.hit('a', limit)).toEqual({ admitted, remaining: limit - times.length, freeIn: (times[0] ?? 0) + length - now });
+    expect(calls.hit('a', limit)).toEqual({
+      admitted,
+      remaining: limit - times.length,
+      freeIn: (times[0] ?? 0) + length - now,
+    });
   }
 });

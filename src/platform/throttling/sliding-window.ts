@@ -13,7 +13,10 @@ interface Calls {
   first: number;
 }
 
-/** Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window are dropped with the older of two maps. */
+/**
+ * Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window are dropped with the older of
+ * two maps.
+ */
 export class SlidingWindow {
   private current = new Map<string, Calls>();
   private previous = new Map<string, Calls>();

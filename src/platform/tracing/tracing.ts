@@ -127,7 +127,10 @@ export function traceStatement(statement: string): (error?: unknown) => void {
   };
 }
 
-/** The attributes of a statement. Its text has `?` for numbers and ends at the first string or comment: values are sent as parameters. */
+/**
+ * The attributes of a statement. Its text has `?` for numbers and ends at the first string or comment: values are sent as
+ * parameters.
+ */
 export function describeStatement(statement: string) {
   const text = statement.replace(/(?:'|--|\/\*|\$(?!\d)).*/s, '?').replaceAll(/(?<![\w$])\d[\w.]*/g, '?');
   const operation = /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? '';

@@ -11,7 +11,11 @@ export class ItemsPipe extends RequestValidationPipe {
   }
 
   /** Stops after the first faults. */
-  protected override async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
+  protected override async transformInput(
+    value: unknown,
+    metadata: ArgumentMetadata,
+    faults: InputFault[],
+  ): Promise<unknown> {
     if (metadata.type !== 'body' || !Array.isArray(value)) {
       return value;
     }

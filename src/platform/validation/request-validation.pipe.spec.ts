@@ -61,7 +61,10 @@ it('leaves no unhandled rejection of a rule that returns a promise unexpectedly'
   class Input {
     declare value?: unknown;
   }
-  rules.ValidateBy({ name: 'late', validator: { validate: () => Promise.reject(new Error('late')) } })(Input.prototype, 'value');
+  rules.ValidateBy({ name: 'late', validator: { validate: () => Promise.reject(new Error('late')) } })(
+    Input.prototype,
+    'value',
+  );
   expect(quickCheckOf(Input)?.(new Input())).toBe(false);
   await new Promise(setImmediate);
 });

@@ -102,7 +102,10 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
   }
 }
 
-/** Removes and reports names that cannot be set, such as getters and `toString`: Nest and class-transformer would ignore them. */
+/**
+ * Removes and reports names that cannot be set, such as getters and `toString`: Nest and class-transformer would ignore
+ * them.
+ */
 function removeUnsettable(plain: object, type: Type<object>): InputFault[] {
   const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
   names.forEach((name) => Reflect.deleteProperty(plain, name));
@@ -132,7 +135,10 @@ const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalVali
 
 const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
 
-/** Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports them. */
+/**
+ * Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports
+ * them.
+ */
 export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
   return checks.getOrInsertComputed(type, () => {
     const rules = rulesOf(type);
@@ -143,7 +149,9 @@ export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
 function isKnown(rule: ClassRule): boolean {
   // Undefined for some kinds, despite its type.
   const groups = rule.groups as readonly string[] | undefined;
-  return !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync);
+  return (
+    !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync)
+  );
 }
 
 function compile(rules: readonly ClassRule[]): QuickCheck {

@@ -42,7 +42,10 @@ export function Converted(convert: (text: string, input: object) => unknown): Pr
   );
 }
 
-/** An integer in canonical decimal text, as in queries and environment variables: `10`, but not `010`, `0x0a`, `1e1`, ` 10` or `10.0`. */
+/**
+ * An integer in canonical decimal text, as in queries and environment variables: `10`, but not `010`, `0x0a`, `1e1`, ` 10`
+ * or `10.0`.
+ */
 export function DecimalInteger(minimum: number, maximum: number): PropertyDecorator {
   return applyDecorators(
     Converted((text) => (/^(?:0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text)),
@@ -59,7 +62,10 @@ export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }
 
-/** Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class, and completes that decorator. */
+/**
+ * Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class, and completes that
+ * decorator.
+ */
 export function collectRules(type: new () => object, found = new Map<unknown, ReturnType<typeof rulesOf>>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);
@@ -75,7 +81,8 @@ export function collectRules(type: new () => object, found = new Map<unknown, Re
 /** Rejects what `@ValidateNested()` accepts: a missing value, an array for an object, and an object for an array. */
 function requireObjects({ prototype }: new () => object, property: string, each: boolean): void {
   const isList = each || Reflect.getMetadata('design:type', prototype as object, property) === Array;
-  const validate = (part: unknown, context?: ValidationArguments) => isObject(part) && (!isList || Array.isArray(context?.value));
+  const validate = (part: unknown, context?: ValidationArguments) =>
+    isObject(part) && (!isList || Array.isArray(context?.value));
   const defaultMessage = (context?: ValidationArguments) =>
     isList && !Array.isArray(context?.value) ? 'must be an array' : 'must be an object';
   ValidateBy({ name: 'type', validator: { validate, defaultMessage } }, { each: isList })(prototype as object, property);

@@ -7,7 +7,8 @@ import type { Chain } from './rows.js';
 import { makeDatabases, mountDisk, serverUrl, shared } from './servers.js';
 
 /** 16 KB that cannot be compressed. */
-const bulk = () => String.fromCodePoint(...Array.from({ length: 4096 }, () => 0x10000 + Math.floor(Math.random() * 0xf0000)));
+const bulk = () =>
+  String.fromCodePoint(...Array.from({ length: 4096 }, () => 0x10000 + Math.floor(Math.random() * 0xf0000)));
 
 /** Faults of a server. */
 export async function server(): Promise<Chain> {

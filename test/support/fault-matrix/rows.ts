@@ -139,7 +139,8 @@ export class Rows {
     for (const send of requests) {
       await eventually(async () => (await send().catch(() => ({ status: Infinity }))).status < 300);
     }
-    if (subjects.environment['REDIS_URL']) await eventually(async () => (await process.metric('items_rate_limit_shared')) === 1);
+    if (subjects.environment['REDIS_URL'])
+      await eventually(async () => (await process.metric('items_rate_limit_shared')) === 1);
   }
 
   private client({ origin }: ServiceProcess): HttpClient {

@@ -88,7 +88,8 @@ export function describedOperations(document: Document, collection: string, know
   const resolved = new Validator().resolveRefs({ specification }) as unknown as {
     paths: Record<string, Record<string, Resolved>>;
   };
-  const isOfCollection = (path: string) => path.startsWith(collection) && /^(?:\/[^/]+)?$/.test(path.slice(collection.length));
+  const isOfCollection = (path: string) =>
+    path.startsWith(collection) && /^(?:\/[^/]+)?$/.test(path.slice(collection.length));
   const paths = Object.entries(document.paths).filter(([path]) => isOfCollection(path));
   return paths.flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => {
@@ -234,7 +235,8 @@ function withParameter(draft: Draft, { in: location, name }: Pick<Parameter, 'in
 }
 
 /** Names that JavaScript or the platform gives a meaning, or that are nearly right. */
-const TEMPTING = '__proto__ constructor toString toJSON then length id createdAt Name / ~ a/b~c 0 after access_token limit[] ids';
+const TEMPTING =
+  '__proto__ constructor toString toJSON then length id createdAt Name / ~ a/b~c 0 after access_token limit[] ids';
 const tempting = fc.oneof(fc.constantFrom('', 'name ', ...TEMPTING.split(' ')), fc.string({ unit: 'grapheme' }));
 
 /** Valid JSON in other spellings, and invalid JSON. */
@@ -371,7 +373,9 @@ function otherHeaders(operation: Described): Attempts[] {
   ];
 }
 
-const segments = fc.string({ unit: fc.constantFrom(...Array.from('a0._~!$&\'()*+,;=:@%|^`{}"<>[]\\'), '%00', '%ff', '%2f') });
+const segments = fc.string({
+  unit: fc.constantFrom(...Array.from('a0._~!$&\'()*+,;=:@%|^`{}"<>[]\\'), '%00', '%ff', '%2f'),
+});
 
 /** Anything after the question mark. Some of it happens to be right. */
 function otherQueries(operation: Described): Attempts[] {

@@ -39,7 +39,12 @@ function pointerTo(name: string): string {
 }
 
 /** Of one to four bytes in UTF-8, with a meaning in SQL, JSON or LIKE, white space, control characters, and halves of characters. */
-const UNITS = [...Array.from('xé中😀\u{10ffff}\ufeff\u202e%_\\"\' \t\n\u00a0\u3000\0\u0001\u007f'), 'e\u0301', '$1', '\ud800'];
+const UNITS = [
+  ...Array.from('xé中😀\u{10ffff}\ufeff\u202e%_\\"\' \t\n\u00a0\u3000\0\u0001\u007f'),
+  'e\u0301',
+  '$1',
+  '\ud800',
+];
 
 /** Long texts only at the limits of a schema: otherwise they would be most of the data. */
 const LONGEST = 60;

@@ -75,10 +75,13 @@ describe('the scopes of a JWT that names none', () => {
     ['no claim', {}, ['items:read', 'items:write']],
     ['an empty scope', { scope: '' }, []],
     ['scp', { scp: ['items:read'] }, ['items:read']],
-  ])('are those of AUTH_JWT_DEFAULT_SCOPES only without a claim: with %s [jwt-default-scopes]', async (_case, claims, scopes) => {
-    const defaulting = new JwtVerifier(readConfiguration({ ...provider.environment, ...settings }), new Metrics());
-    expect(await defaulting.verify(await provider.sign({ ...claims }))).toMatchObject({ principal: { scopes } });
-  });
+  ])(
+    'are those of AUTH_JWT_DEFAULT_SCOPES only without a claim: with %s [jwt-default-scopes]',
+    async (_case, claims, scopes) => {
+      const defaulting = new JwtVerifier(readConfiguration({ ...provider.environment, ...settings }), new Metrics());
+      expect(await defaulting.verify(await provider.sign({ ...claims }))).toMatchObject({ principal: { scopes } });
+    },
+  );
 });
 
 describe('a hostile JWT', () => {

@@ -1,5 +1,13 @@
 import { Injectable, Logger, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
 import { v5 } from 'uuid';
 import { Configuration } from '../../config/configuration.js';
 import { isTrustworthyUrl } from '../../config/variables.decorators.js';
@@ -8,7 +16,10 @@ import { tracedFetch } from '../../tracing/tracing.js';
 import type { Principal, RefusalReason, Verdict } from '../principal.js';
 import { isPrintableLine } from '../token-format.js';
 
-/** Milliseconds: fetch time limit, pause after a fetch, and refresh interval, which is also how long a withdrawn key stays valid. */
+/**
+ * Milliseconds: fetch time limit, pause after a fetch, and refresh interval, which is also how long a withdrawn key stays
+ * valid.
+ */
 const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
 /** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
@@ -102,7 +113,10 @@ function principalOf({ sub, scope, scp }: JWTPayload, issuer: string, defaults: 
   return { id, familyId: id, subject: sub, scopes };
 }
 
-/** The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. If a fetch fails, the known keys are kept. */
+/**
+ * The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. If a fetch fails, the known keys are
+ * kept.
+ */
 function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, deadline } = RENEWAL_TIMES) {
   const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = configuration;
   const logger = new Logger('IssuerKeys');
@@ -131,7 +145,9 @@ function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, dea
   });
 }
 
-/** Fetches an issuer's keys. Without a URL, it is read from the issuer's metadata (OpenID Connect Discovery 1.0, section 4). */
+/**
+ * Fetches an issuer's keys. Without a URL, it is read from the issuer's metadata (OpenID Connect Discovery 1.0, section 4).
+ */
 export async function fetchKeySet(issuer: string, keysUrl: string | undefined, signal: AbortSignal): Promise<JSONWebKeySet> {
   if (keysUrl !== undefined) {
     return createLocalJWKSet((await fetchJson(keysUrl, signal)) as JSONWebKeySet).jwks();

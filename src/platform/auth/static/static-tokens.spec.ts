@@ -42,10 +42,15 @@ it.each([
   ],
   [
     /^has its limit in the wrong field/,
-    ['items:read limit=5', 'limit=5:limit=6', 'items:read:limit=5', 'items:read LIMIT=5'].map((rest) => `ci:${token}:${rest}`),
+    ['items:read limit=5', 'limit=5:limit=6', 'items:read:limit=5', 'items:read LIMIT=5'].map(
+      (rest) => `ci:${token}:${rest}`,
+    ),
   ],
   [/^has an invalid scope/, [`ci:${token}:items:"read"`, `ci:${token}:items:lésen`]],
-  [/^has a token .* in the wrong field/, [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`]],
+  [
+    /^has a token .* in the wrong field/,
+    [token, `${mistyped}:${hex}`, `${hex}:${token}`, `ci:${hex}:items:read ${mistyped}`],
+  ],
   [/^repeats the token of an earlier line/, [`ci:${other}`]],
 ])('names an invalid line by its number and does not quote it: %s', (fault, lines) => {
   for (const line of lines) {

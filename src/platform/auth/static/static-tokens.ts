@@ -19,7 +19,8 @@ const INTERVAL = 2000;
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all static tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
-export const FILE_REMEDY = 'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
+export const FILE_REMEDY =
+  'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
 
 type StaticToken = Principal & { readonly name: string };
 
@@ -34,7 +35,9 @@ interface TokensFile {
   readonly faults: string[];
 }
 
-/** Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid. */
+/**
+ * Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid.
+ */
 @Injectable()
 export class StaticTokens implements OnApplicationShutdown {
   tokens: ReadonlyMap<string, StaticToken> = new Map();
@@ -49,7 +52,8 @@ export class StaticTokens implements OnApplicationShutdown {
     metrics: Metrics,
   ) {
     if (configuration.AUTH_TOKENS_FILE !== undefined) {
-      const help = 'Whether the file at AUTH_TOKENS_FILE is valid (1), or invalid so that its previous tokens are in force (0)';
+      const help =
+        'Whether the file at AUTH_TOKENS_FILE is valid (1), or invalid so that its previous tokens are in force (0)';
       metrics.gauge({ name: 'auth_tokens_file_valid', help }, () => Number(this.isFileValid));
     }
   }
@@ -61,7 +65,9 @@ export class StaticTokens implements OnApplicationShutdown {
       const { mark, parse } = await readTokensFile(path, this.configuration);
       const faults = this.apply(parse(), 'read at start');
       if (faults.length > 0) {
-        throw new OperatorError([`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '));
+        throw new OperatorError(
+          [`The file ${path} of AUTH_TOKENS_FILE cannot be used:`, ...faults, FILE_REMEDY].join('\n  '),
+        );
       }
       this.inForce = mark;
       void this.follow(path, interval);
@@ -107,7 +113,10 @@ export class StaticTokens implements OnApplicationShutdown {
 }
 
 /** Reads a tokens file. `mark` identifies the content, or the error if the file cannot be read. */
-export async function readTokensFile(path: string, settings: Configuration): Promise<{ mark: string; parse: () => TokensFile }> {
+export async function readTokensFile(
+  path: string,
+  settings: Configuration,
+): Promise<{ mark: string; parse: () => TokensFile }> {
   try {
     const file = await stat(path);
     if (!file.isFile() || file.size > 1024 * 1024) {
@@ -121,7 +130,10 @@ export async function readTokensFile(path: string, settings: Configuration): Pro
   }
 }
 
-/** Parses lines of `name:sha256-or-token[:limit=1000][:scopes]`, scopes separated by spaces. Skips blank lines and `#` comments. */
+/**
+ * Parses lines of `name:sha256-or-token[:limit=1000][:scopes]`, scopes separated by spaces. Skips blank lines and `#`
+ * comments.
+ */
 export function parseTokensFile(content: string, settings = new Configuration()): TokensFile {
   const tokens: TokensFile['tokens'] = new Map();
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);

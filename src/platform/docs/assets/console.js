@@ -28,7 +28,12 @@ const OwnDocument = ({ React: { createElement, Fragment }, getComponent }) => ({
     ServersContainer: () => () => null,
     Models: (Models) => (properties) => {
       const text = createElement(getComponent('Markdown', true), { source: notes });
-      return createElement(Fragment, null, createElement('div', { className: 'notes' }, text), createElement(Models, properties));
+      return createElement(
+        Fragment,
+        null,
+        createElement('div', { className: 'notes' }, text),
+        createElement(Models, properties),
+      );
     },
   },
 });
@@ -70,7 +75,9 @@ function compact(responses) {
       .update('description', (text = '') => text + statuses);
   });
   const listed = responses.map((response, status) =>
-    problems.has(status) ? first.clear().set('description', withLinks(response.get('description'))) : response.delete('headers'),
+    problems.has(status)
+      ? first.clear().set('description', withLinks(response.get('description')))
+      : response.delete('headers'),
   );
   const common = responses
     .clear()

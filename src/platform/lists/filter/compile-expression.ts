@@ -30,7 +30,11 @@ const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=':
 /** Operators for a value that was rounded down to the column's precision. No stored value equals it. */
 const ROUNDED = { '==': undefined, '!=': undefined, '<': '<=', '<=': '<=', '>': '>', '>=': '>' } as const;
 
-/** Compiles an expression for the given fields. @throws FilterError `unknown_field`, `type`, `value`, `limit` or `unsupported` */
+/**
+ * Compiles an expression for the given fields.
+ *
+ * @throws FilterError `unknown_field`, `type`, `value`, `limit` or `unsupported`
+ */
 export function compileExpression(expression: Node, fields: FilterFields): Condition {
   return new Compiler(fields).compile(expression);
 }
@@ -79,7 +83,11 @@ class Compiler {
       return operator === '==' ? isAbsent : not(isAbsent);
     }
     if (!isEquality && operand.type === 'enum') {
-      throw new FilterError('type', node, `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``);
+      throw new FilterError(
+        'type',
+        node,
+        `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``,
+      );
     }
     const { text, isRounded } = valueOf(literal, operand);
     const exactOperator = isRounded ? ROUNDED[operator] : operator;
@@ -141,7 +149,11 @@ class Compiler {
   private countCondition(node: Span): void {
     this.conditions += 1;
     if (this.conditions > MAXIMUM_CONDITIONS) {
-      throw new FilterError('limit', node, `has more than ${MAXIMUM_CONDITIONS} conditions: use \`in\`, or several requests`);
+      throw new FilterError(
+        'limit',
+        node,
+        `has more than ${MAXIMUM_CONDITIONS} conditions: use \`in\`, or several requests`,
+      );
     }
   }
 
@@ -160,7 +172,11 @@ function isSearch(name: string): name is TextSearch {
 
 function absenceOf(operand: Operand, literal: Span): Condition {
   if (!operand.nullable || operand.lowerAscii) {
-    throw new FilterError('type', literal, `compares ${operand.name} with null, but it is never null: remove this comparison`);
+    throw new FilterError(
+      'type',
+      literal,
+      `compares ${operand.name} with null, but it is never null: remove this comparison`,
+    );
   }
   return absence(operand);
 }

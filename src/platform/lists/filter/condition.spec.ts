@@ -83,7 +83,11 @@ describe.each<[promise: string, rows: readonly Row[]]>([
       ['note == "x"', '(note COLLATE "C" = CAST($1 AS text) AND note IS NOT NULL)', 'x'],
       ['note != "x"', '(note COLLATE "C" <> CAST($1 AS text) OR note IS NULL)', 'x'],
       ['note in ["x"]', '(note COLLATE "C" = ANY(CAST($1 AS text[])) AND note IS NOT NULL)', ['x']],
-      ['note in ["x", null]', '((note COLLATE "C" = ANY(CAST($1 AS text[])) AND note IS NOT NULL) OR (note IS NULL))', ['x']],
+      [
+        'note in ["x", null]',
+        '((note COLLATE "C" = ANY(CAST($1 AS text[])) AND note IS NOT NULL) OR (note IS NULL))',
+        ['x'],
+      ],
       ['note < "x"', '(note COLLATE "C" < CAST($1 AS text))', 'x'],
       ['note.lowerAscii() != "x"', '(lower(note COLLATE "C") <> CAST($1 AS text))', 'x'],
       ['note.lowerAscii() in ["x"]', '(lower(note COLLATE "C") = ANY(CAST($1 AS text[])))', ['x']],
@@ -161,8 +165,16 @@ describe.each<[promise: string, rows: readonly Row[]]>([
         '2026-01-01T00:00:00.000001Z',
       ],
       ['seen == timestamp("2026-01-01T00:00:00.0000015Z")', 'FALSE'],
-      ['seen > timestamp("2026-01-01T00:00:00.0000015Z")', '(seen > CAST($1 AS timestamptz))', '2026-01-01T00:00:00.000001Z'],
-      ['seen < timestamp("1969-12-31T23:59:59.9999999Z")', '(seen <= CAST($1 AS timestamptz))', '1969-12-31T23:59:59.999999Z'],
+      [
+        'seen > timestamp("2026-01-01T00:00:00.0000015Z")',
+        '(seen > CAST($1 AS timestamptz))',
+        '2026-01-01T00:00:00.000001Z',
+      ],
+      [
+        'seen < timestamp("1969-12-31T23:59:59.9999999Z")',
+        '(seen <= CAST($1 AS timestamptz))',
+        '1969-12-31T23:59:59.999999Z',
+      ],
       [
         'left in [timestamp("2026-01-01T00:00:00Z"), timestamp("2026-01-01T00:00:00.0000015Z")]',
         '(left = ANY(CAST($1 AS timestamptz[])) AND left IS NOT NULL)',
@@ -173,8 +185,18 @@ describe.each<[promise: string, rows: readonly Row[]]>([
   [
     'a creation time is a range of ids',
     [
-      ['created == timestamp("2026-01-01T00:00:00Z")', '((id >= CAST($1 AS uuid)) AND (id < CAST($2 AS uuid)))', FIRST, NEXT],
-      ['created != timestamp("2026-01-01T00:00:00Z")', 'NOT ((id >= CAST($1 AS uuid)) AND (id < CAST($2 AS uuid)))', FIRST, NEXT],
+      [
+        'created == timestamp("2026-01-01T00:00:00Z")',
+        '((id >= CAST($1 AS uuid)) AND (id < CAST($2 AS uuid)))',
+        FIRST,
+        NEXT,
+      ],
+      [
+        'created != timestamp("2026-01-01T00:00:00Z")',
+        'NOT ((id >= CAST($1 AS uuid)) AND (id < CAST($2 AS uuid)))',
+        FIRST,
+        NEXT,
+      ],
       ['created < timestamp("2026-01-01T00:00:00Z")', '(id < CAST($1 AS uuid))', FIRST],
       ['created <= timestamp("2026-01-01T00:00:00Z")', '(id < CAST($1 AS uuid))', NEXT],
       ['created > timestamp("2026-01-01T00:00:00Z")', '(id >= CAST($1 AS uuid))', NEXT],

@@ -10,9 +10,9 @@ export interface SqlWriter {
 }
 
 /**
- * A checked filter or a part of one. Its SQL is NULL where CEL has an error, because AND, OR and NOT treat NULL as CEL treats errors.
- * Text is compared by code point (`COLLATE "C"`) on every server. Searches use the database's collation, as the trigram index does,
- * which only affects the case-insensitivity of `icontains`.
+ * A checked filter or a part of one. Its SQL is NULL where CEL has an error, because AND, OR and NOT treat NULL as CEL
+ * treats errors. Text is compared by code point (`COLLATE "C"`) on every server. Searches use the database's collation, as
+ * the trigram index does, which only affects the case-insensitivity of `icontains`.
  */
 export interface Condition {
   write(sql: SqlWriter): string;
@@ -98,7 +98,9 @@ export function membership(operand: Operand, values: readonly string[]): Conditi
     const column = comparable(operand, sql);
     // `= ANY` of an empty array is FALSE in PostgreSQL even for NULL, where this must be NULL.
     const text =
-      values.length === 0 ? `${column} <> ${column}` : `${column} = ANY(CAST(${sql.parameter(values)} AS ${TYPES[type].sql}[]))`;
+      values.length === 0
+        ? `${column} <> ${column}`
+        : `${column} = ANY(CAST(${sql.parameter(values)} AS ${TYPES[type].sql}[]))`;
     return withAbsentAs(false, text, operand, sql);
   };
   return { write, bounds: boundOf(operand) };

@@ -78,7 +78,10 @@ it.each([
   ['int needs a column of type integer', () => defineFilter(Book, { cents: { type: 'int', unindexed } }, {})],
   ['double needs a column of type double', () => defineFilter(Book, { weight: { type: 'double', unindexed } }, {})],
   ['needs a column of type timestamptz', () => defineFilter(Book, { printed: { type: 'timestamp', unindexed } }, {})],
-  ['Book.publisher and its column disagree on null', () => defineFilter(Book, { publisher: { type: 'string', unindexed } }, {})],
+  [
+    'Book.publisher and its column disagree on null',
+    () => defineFilter(Book, { publisher: { type: 'string', unindexed } }, {}),
+  ],
   ['did you mean title?', () => defineFilter(Book, { title: { type: 'string', unindexed } }, { Wrong: 'titel == "x"' })],
 ])('throws when it is defined: %s [filter-column-types]', (message, define) => {
   expect(define).toThrow(message);

@@ -31,9 +31,9 @@ export const filters: FilterDefinition[] = [];
  * Declares the fields by which lists of an entity can be filtered, for `PageQueryOf`.
  *
  * @param entity - TypeORM entity whose `id` is a UUIDv7
- * @param fields - properties with their types (see docs/reference.md#filter-fields), `nullable` if they can be null, and either the names of their
- *   `indexes` or, as `unindexed`, the reason why reading every row is acceptable. `id`, and a field of type `creationTime` with any other
- *   name, need neither
+ * @param fields - properties with their types (see docs/reference.md#filter-fields), `nullable` if they can be null, and
+ *   either the names of their `indexes` or, as `unindexed`, the reason why reading every row is acceptable. `id`, and a
+ *   field of type `creationTime` with any other name, need neither
  * @param examples - working filters by description, for the documentation
  * @throws Error if a field does not fit its column or an example is invalid
  */
@@ -68,7 +68,8 @@ function checkFields(entity: Type, fields: FilterFields): void {
     const column = columnOptionsOf(entity, name);
     if (type !== 'creationTime' && !fits(column, TYPES[type].columns)) {
       throw new Error(
-        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, without transformer or array. See docs/reference.md#filter-fields.`,
+        `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, ` +
+          'without transformer or array. See docs/reference.md#filter-fields.',
       );
     }
     if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {
@@ -100,11 +101,17 @@ export function describeFilter({ fields }: FilterDefinition): string {
   return [
     'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank means all. Fields:',
     lines.join('\n'),
-    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; there are no wildcards.',
+    'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, ' +
+      '`.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any ' +
+      'of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; ' +
+      'there are no wildcards.',
     absent === undefined
       ? []
-      : `Where \`${absent}\` is null, \`${absent}.contains("…")\` is neither true nor false, and so is \`!${absent}.contains("…")\`: to list these rows too, write \`${absent} == null || !${absent}.contains("…")\`.`,
-    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with \`contains\`, \`icontains\` or \`endsWith\`. An invalid or too slow filter gets 400, with the position of the error (\`start\`, \`end\`) and its fix. Percent-encode the filter: \`curl -G --data-urlencode\` does.`,
+      : `Where \`${absent}\` is null, \`${absent}.contains("…")\` is neither true nor false, and so is ` +
+        `\`!${absent}.contains("…")\`: to list these rows too, write \`${absent} == null || !${absent}.contains("…")\`.`,
+    `At most ${MAXIMUM_LENGTH} characters, ${MAXIMUM_CONDITIONS} conditions and ${MAXIMUM_SEARCHES} searches with ` +
+      `\`contains\`, \`icontains\` or \`endsWith\`. An invalid or too slow filter gets 400, with the position of the ` +
+      `error (\`start\`, \`end\`) and its fix. Percent-encode the filter: \`curl -G --data-urlencode\` does.`,
   ]
     .flat()
     .join('\n\n');

@@ -22,7 +22,10 @@ export type FilterFields = Readonly<Record<string, FilterField>>;
 const TEXT = ['text', 'varchar', 'character varying', String] as const;
 const TIME = { noun: 'a time', example: 'timestamp("2026-01-31T12:00:00Z")' };
 
-/** By field type: its notation in messages, the SQL type of compared values, and the column types (classes are those that TypeORM infers). */
+/**
+ * By field type: its notation in messages, the SQL type of compared values, and the column types (classes are those that
+ * TypeORM infers).
+ */
 export const TYPES = {
   string: { noun: 'text', example: '"…"', sql: 'text', columns: TEXT },
   uuid: { noun: 'a UUID', example: '"0190163d-8694-739b-aea5-966c26f8ad91"', sql: 'uuid', columns: ['uuid'] },
@@ -74,7 +77,9 @@ type Indexing =
 /** The primary key needs no further index. */
 type KeyIndexing = { readonly indexes?: never; readonly unindexed?: never };
 
-/** Filter fields of an entity: properties with a matching type, `nullable` and indexes, and the creation time in its `id`. */
+/**
+ * Filter fields of an entity: properties with a matching type, `nullable` and indexes, and the creation time in its `id`.
+ */
 export type FieldsOf<Entity, Name extends PropertyKey> = {
   readonly [Field in Name]: Field extends keyof Entity
     ? Declaration<Entity[Field]> & (Field extends 'id' ? KeyIndexing : Indexing)

@@ -53,7 +53,8 @@ function unsupported(node: Node): FilterError {
   const called = node.op === 'call' || node.op === 'rcall' ? node.args[0] : undefined;
   const message =
     called === undefined || FUNCTIONS.includes(called)
-      ? 'uses CEL that filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in `name.contains("…")`'
+      ? 'uses CEL that filters do not support: compare a field with a value, as in `name == "…"`, or search it, as in ' +
+        '`name.contains("…")`'
       : `calls ${called}, which is not supported${adviceFor(called, FUNCTIONS)}`;
   return new FilterError('unsupported', node, message);
 }

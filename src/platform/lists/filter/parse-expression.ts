@@ -21,7 +21,9 @@ export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNo
 /** Whether a node is a literal value, of any type. */
 export function isLiteral(node: Node): boolean {
   return (
-    node.op === 'value' || (node.op === '-_' && node.args.op === 'value') || (node.op === 'call' && node.args[0] === 'timestamp')
+    node.op === 'value' ||
+    (node.op === '-_' && node.args.op === 'value') ||
+    (node.op === 'call' && node.args[0] === 'timestamp')
   );
 }
 
@@ -103,7 +105,10 @@ function filterErrorOf({ code, summary, range }: ParseError, expression: string)
   }
 }
 
-/** Whether valid CEL that the parser does not know begins here: messages, `.name`, `.5`, raw bytes, raw texts that end in a backslash. */
+/**
+ * Whether valid CEL that the parser does not know begins here: messages, `.name`, `.5`, raw bytes, raw texts that end in a
+ * backslash.
+ */
 function isUnread(expression: string, { start }: Span): boolean {
   const unread = /(?<=[a-z_]\w*\s*)\{|(?<!\.)\.\w|(?<=\bbr)["']|(?<=\br)(["']).*\\\1|\f|(?:__proto__|prototype)\b/isy;
   unread.lastIndex = start;
