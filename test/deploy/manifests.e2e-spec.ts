@@ -250,7 +250,8 @@ it('each image has its own migration Job, with a valid name for any tag, digest 
   const path = join(directory, 'overlays', 'production', 'kustomization.yaml');
   const original = readFileSync(path, 'utf8');
   const digest = `digest: sha256:${'0123456789abcdef'.repeat(4)}`;
-  const tags = ['1.0.0', '1.0.1', 'v1_RC', 'x'.repeat(128), `1.0.0\n    ${digest}`].map((tag) => `newTag: ${tag}`);
+  const [released = ''] = /(?<=newTag: ).*/.exec(original) ?? [];
+  const tags = [released, '0.0.1', 'v1_RC', 'x'.repeat(128), `${released}\n    ${digest}`].map((tag) => `newTag: ${tag}`);
   const pinned = [...tags, digest].map((pin) => original.replace(/newTag: .*/, pin));
   const edited = [...pinned, original.replace('registry.example.com/', 'registry.example.com:5000/')];
   const names = edited.map((content) => {
