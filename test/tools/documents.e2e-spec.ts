@@ -112,7 +112,7 @@ it('the last version of CHANGELOG.md is that of the package, of the API and of t
     read('package.json', /"version": "(.*?)"/),
     read('package-lock.json', /"version": "(.*?)"/),
     read('openapi.json', /^ {4}"version": "(.*?)"/m),
-    read('deploy/kubernetes/overlays/production/kustomization.yaml', /newTag: (.*)/),
+    read('deploy/kubernetes/overlays/production/kustomization.yaml', /&version (.*)/),
   ]).toEqual(Array.from({ length: 4 }, () => released));
 });
 

@@ -38,7 +38,7 @@ const OF_THE_FEATURE = [
   /["'\\]items\\?["']:|(?<![=/\w])items:(?= )|(?<!span)\.items\b/g,
   /[{,] ?items ?(?:=|\?|[,}])|\bitems\??(?:\.(?:map|length|push|rows|every|at)\b|\[)/g,
   /\b(?:all|an?|are|as|by|concurrent|creates?|existing|finds?|has|have|in|its|lists?|makes|million|more|Named|no|of|oneOf|other|page|same|share|that|the|these|two|whose|without|NTP:|-- |\d+) items\b/gi,
-  /(?<=[%,}\]] )items\b|\[items …\]|(?<=--from )items\b|(?:npm test --|jest --) items\b|\bITEMS\b|\bmaxItems\b|\bminItems\b|`items`/g,
+  /(?<=[%,}\]] )items\b|\(items\)|\[items …\]|(?<=--from )items\b|(?:npm test --|jest --) items\b|\bITEMS\b|\bmaxItems\b|\bminItems\b|`items`/g,
 ];
 
 /** The code in a file: of a program its texts, of a document what is set as code. */

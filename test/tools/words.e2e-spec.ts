@@ -29,7 +29,7 @@ function textsOf(value: unknown): string[] {
 
 /** Words that are not the field's own, or that have two meanings, and what to write instead. */
 const UNUSED: Readonly<Record<string, RegExp>> = {
-  'service, hand-written Node server, Nest as in its documentation': /\b(?:ours|base|textbook)\b/gi,
+  'service, hand-written Node server, Nest as in its documentation': /\b(?:ours|base(?! (?:image|URL|backup))|textbook)\b/gi,
   'what, where or when it is': /\b(?:rooms?|doors?|lanes?)\b/gi,
   guarantee: /\bpromis(?:e|es|ed|ing)\b/gi,
   response: /\b(?:un)?answer(?:s|ed|ing)?\b/gi,

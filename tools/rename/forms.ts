@@ -21,10 +21,10 @@ const FORMS = [
   String.raw`(?<=\brealm=\\?")%(?=\\?")`,
   // PostgreSQL and Redis.
   String.raw`(?<=\b(?:postgres(?:ql)?|mysql):\/\/(?:\$\{[^}]*\}|[^\s'"\x60])*)%\b`,
-  String.raw`(?<=\b(?:ROLE|DATABASE|OWNER) |\\connect |application_name = '|--username=|\bPOSTGRES_\w+: |@\$1)%\b(?!:)`,
+  String.raw`(?<=\b(?:ROLE|DATABASE|OWNER) |\\connect |application_name ?= ?'?|--username=|\bPOSTGRES_\w+: |@\$1)%\b(?!:)`,
   String.raw`\b%(?=@\$1|:rate-limit)|(?<= name=)%(?= )|(?<=\bREDIS_KEY_PREFIX\b[^\n]*[=\x60'])%(?=:)`,
   // Kubernetes, Docker, proxies.
-  String.raw`(?<= -n | namespace |\bnamespace: |/run/secrets/|proxy_pass http://)%\b(?!:)`,
+  String.raw`(?<=[ :]-n | namespace |part-of: |\bnamespace: |/run/secrets/|proxy_pass http://)%\b(?!:)`,
   String.raw`(?<=\bexec )%(?= node)|(?<=-v )%(?=:\/data)|(?<=^name: )%$|(?<=^  )%(?=:$)`,
   // Labels of Prometheus and OpenTelemetry, and the audience of JWTs.
   String.raw`(?<=\bjob_name: |\bjob="|\bservice: '?|\bservice=\\?"|'service\.name': '|_AUDIENCE: ')%\b(?!:)`,
