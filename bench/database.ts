@@ -20,7 +20,7 @@ const LAST_RESERVED = 970_000;
 /** Milliseconds since 1970 at which item 0 would have been created. */
 const FIRST = Date.UTC(2026, 0, 1);
 
-const COLOURS = 'red blue green black white yellow purple orange silver brown';
+const COLORS = 'red blue green black white yellow purple orange silver brown';
 const NOUNS = 'bicycle lamp kettle table ladder guitar camera blanket hammer mirror';
 /** 64, so that descriptions differ in their words and trigrams as much as real ones. */
 const WORDS =
@@ -123,11 +123,11 @@ function itemsSql(first: number, last: number): string {
   return `
     SELECT (lpad(to_hex(${FIRST} + n::bigint * 1000), 12, '0') || '7' || left(md5(n::text), 3) || to_hex(8 + n % 4)
              || right(md5(n::text), 15))::uuid AS id,
-           concat_ws(' ', colours[1 + n % 10], nouns[1 + n / 10 % 10], n,
+           concat_ws(' ', colors[1 + n % 10], nouns[1 + n / 10 % 10], n,
              CASE WHEN n <= 20000 THEN 'retired' END, CASE WHEN n <= 20 THEN 'ancient' END,
              CASE WHEN n % 10 = 3 AND n <= ${LAST_RESERVED} THEN 'reserved' END) AS name,
            CASE WHEN n % 3 > 0 THEN concat_ws(' ', ${descriptionWords}) END AS description
     FROM (SELECT n, decode(md5(n::text), 'hex') AS hash FROM generate_series(${first}, ${last}) n) numbers,
-         (SELECT string_to_array('${COLOURS}', ' ') AS colours, string_to_array('${NOUNS}', ' ') AS nouns,
+         (SELECT string_to_array('${COLORS}', ' ') AS colors, string_to_array('${NOUNS}', ' ') AS nouns,
                  string_to_array('${WORDS}', ' ') AS words) texts`;
 }

@@ -11,17 +11,17 @@ import { sendCheckedLoad } from './wrk.ts';
 const [, , ...given] = process.argv;
 const SIZES = given.length > 0 ? given.map(Number) : [10_000, 1_000_000, 10_000_000];
 
-/** Seconds of a block, after which processor time is read, and blocks of each page; V8 compiles anew in the first ones. */
+/** Seconds of a block, after which CPU time is read, and blocks of each page; V8 compiles anew in the first ones. */
 const SECONDS = 1;
 const WARM_UP = 10;
 const BLOCKS = 12;
 
 const PAGE = 20;
 
-/** How many times the first page a deep one may cost at the same size, in processor time of the service and in time. */
+/** How many times the first page a deep one may cost at the same size, in CPU time of the service and in time. */
 const DEEP = 1.1;
 
-/** Microseconds of a request: processor time of the service and of PostgreSQL, and from the request to its response. */
+/** Microseconds of a request: CPU time of the service and of PostgreSQL, and from the request to its response. */
 type Block = readonly [service: number, postgresql: number, latency: number];
 
 interface Page {

@@ -1,4 +1,4 @@
-/** What refused filters and hostile bodies cost: milliseconds to read a filter, and the service's processor time for a body. */
+/** What refused filters and hostile bodies cost: milliseconds to read a filter, and the service's CPU time for a body. */
 import * as fc from 'fast-check';
 import { itemFilter } from '#service/items/item.filter';
 import { type Cost, findCostliest } from '../test/support/fuzz/costliest.ts';

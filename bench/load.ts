@@ -59,7 +59,7 @@ export function checked(load: Load, outcome: Outcome): Outcome {
   return outcome;
 }
 
-/** Sends a load, and adds the microseconds of processor time that a process takes for each request. */
+/** Sends a load, and adds the microseconds of CPU time that a process takes for each request. */
 export async function withProcessorTime(
   pid: number,
   send: () => Promise<Outcome>,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Client } from 'pg';
 
-/** Notes what processes have used so far. @returns gives the microseconds of processor time used since, all threads together */
+/** Notes what processes have used so far. @returns gives the microseconds of CPU time used since, all threads together */
 export function countProcessorTime(pids: readonly number[]): () => number {
   const before = pids.map((pid) => ({ pid, used: processorTime(pid) }));
   return () => before.reduce((sum, { pid, used }) => sum + Math.max(0, processorTime(pid) - used), 0);

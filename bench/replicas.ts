@@ -1,4 +1,4 @@
-/** How the processor time of a request divides among the service, PostgreSQL and Redis. */
+/** How the CPU time of a request divides among the service, PostgreSQL and Redis. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
@@ -10,7 +10,7 @@ import { HIGH_LIMIT, SERVICE, startServer } from './server.ts';
 import { requestsOf } from './load.ts';
 import { sendCheckedLoad } from './wrk.ts';
 
-/** Seconds of each load whose processor time is measured, and of the one before. */
+/** Seconds of each load whose CPU time is measured, and of the one before. */
 const SECONDS = 5;
 
 const port = await freePort();
@@ -25,7 +25,7 @@ try {
   await database.drop();
 }
 
-/** Divides the processor time of each kind of request. */
+/** Divides the CPU time of each kind of request. */
 async function measureShares(): Promise<void> {
   const tokens = await database.issueTokens(1);
   const service = await startServer(SERVICE, database.url, tokens[0] ?? '', { ...HIGH_LIMIT, REDIS_URL });
@@ -43,7 +43,7 @@ async function measureShares(): Promise<void> {
       const ratios = others.map((other) => (other / own).toFixed(2));
       rows.push([name, ...[own, ...others].map((time) => time.toFixed(0)), ...ratios]);
     }
-    const head = ['processor time', 'service µs', 'PostgreSQL µs', 'Redis µs'];
+    const head = ['CPU time', 'service µs', 'PostgreSQL µs', 'Redis µs'];
     printTable([...head, 'PostgreSQL ÷ service', 'Redis ÷ service'], rows);
   } finally {
     await service.stop();

@@ -60,11 +60,11 @@ describe('an ordinary module', () => {
     [
       'POST',
       '/clothed',
-      { name: 'x', age: 3, collar: { colour: 7, a: 1 } },
-      ['/collar/a unknown', '/collar/colour is_lowercase', '/collar/colour is_string'],
+      { name: 'x', age: 3, collar: { color: 7, a: 1 } },
+      ['/collar/a unknown', '/collar/color is_lowercase', '/collar/color is_string'],
     ],
     ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
-    ['GET', '?colour=red&colour=blue', undefined, ['colour repeated']],
+    ['GET', '?color=red&color=blue', undefined, ['color repeated']],
   ])('reports every error of %s %s %j [all-errors] [pipe-whitelist]', async (method, path, body, faults) => {
     const { status, body: problem } = await call(method, path, body);
     const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);
@@ -94,7 +94,7 @@ describe('an ordinary module', () => {
   });
 
   it('accepts valid objects and arrays', async () => {
-    const { status, body } = await call<Cat>('POST', '/clothed', { name: 'Puss', age: 3, collar: { colour: 'red' } });
+    const { status, body } = await call<Cat>('POST', '/clothed', { name: 'Puss', age: 3, collar: { color: 'red' } });
     expect([status, body.name]).toEqual([201, 'Puss in red']);
   });
 

@@ -206,7 +206,7 @@ describe('a key', () => {
   it.each(['', 'x'.repeat(256), 'a b', 'é'])(
     'is refused when it is empty, too long, or not visible ASCII: %j [key-form]',
     async (key) => {
-      const { status, body } = await service.api.post('{"colour":1}', { 'Idempotency-Key': key });
+      const { status, body } = await service.api.post('{"color":1}', { 'Idempotency-Key': key });
       expect([status, body.errors]).toEqual([400, [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'key' })]]);
     },
   );

@@ -136,7 +136,7 @@ describe('POST /v1/items', () => {
     ['/description', 'type', [{ name: 'x', description: {} }]],
     ['/description', 'too_long', [{ name: 'x', description: 'x'.repeat(4097) }]],
     ['/description', 'character', [{ name: 'x', description: '\0' }]],
-    ['/colour', 'unknown', [{ name: 'x', colour: 'red' }]],
+    ['/color', 'unknown', [{ name: 'x', color: 'red' }]],
     ['/id', 'unknown', [{ name: 'x', id: 'y' }]],
     ['/a~1b~0c', 'unknown', [{ name: 'x', 'a/b~c': 1 }]],
   ])('responds 400 for %s: %s [unknown-property] [text-lengths] [text-characters]', async (pointer, code, items) => {

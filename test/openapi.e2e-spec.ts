@@ -89,7 +89,7 @@ describe('openapi.json', () => {
     const listed = [...page.matchAll(/<dt><code>(\w+)<\/code><\/dt><dd>(.+)\.<\/dd>/g)].map(([, code]) => code);
     expect(listed).toEqual(contract.errorCodes);
     expect(listed).not.toContain('is_optional');
-    const { errors } = (await service.api.create({ name: 5, colour: 'red' })).body as unknown as ProblemBody;
+    const { errors } = (await service.api.create({ name: 5, color: 'red' })).body as unknown as ProblemBody;
     expect(errors?.map(({ code }) => code).toSorted()).toEqual(['type', 'unknown']);
     for (const { code } of errors ?? []) expect(listed).toContain(code);
   });

@@ -110,9 +110,9 @@ it.each<[string, string, FormData | string, number, string]>([
   [
     'a property that is unknown',
     '/v1/pictures',
-    form({ picture: 1 }, { caption: 'x', colour: 'y' }),
+    form({ picture: 1 }, { caption: 'x', color: 'y' }),
     400,
-    '/colour is unknown',
+    '/color is unknown',
   ],
   ['another media type', '/v1/pictures', '{}', 400, 'must be sent with Content-Type: multipart/form-data'],
 ])('responds to %s with a problem', async (_case, path, body, expected, detail) => {

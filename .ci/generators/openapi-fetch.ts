@@ -41,8 +41,8 @@ const outcomes: Outcomes = {
   walked: await walk(client),
   problems: [
     // @ts-expect-error -- No such property.
-    await problem(create(client, { name: '', colour: 'blue' })),
-    await problem(client.GET('/v1/items', { params: { query: { limit: 0, filter: 'colour == "blue"' } } })),
+    await problem(create(client, { name: '', color: 'blue' })),
+    await problem(client.GET('/v1/items', { params: { query: { limit: 0, filter: 'color == "blue"' } } })),
     await problem(create(connect(origin, 'wrong'), { name: 'x' }), 'WWW-Authenticate'),
     await problem(create(connect(origin, readerToken), { name: 'x' }), 'WWW-Authenticate'),
     await problem(create(connect(`${origin}/none`, token), { name: 'x' })),

@@ -52,8 +52,8 @@ const outcomes: Outcomes = {
   walked: await walk(),
   problems: [
     // @ts-expect-error -- No such property.
-    await problem(create({ name: '', colour: 'blue' })),
-    await problem(list(origin, { limit: 0, filter: 'colour == "blue"' })),
+    await problem(create({ name: '', color: 'blue' })),
+    await problem(list(origin, { limit: 0, filter: 'color == "blue"' })),
     await problem(create({ name: 'x' }, { bearer: 'wrong' }), 'WWW-Authenticate'),
     await problem(create({ name: 'x' }, { bearer: readerToken }), 'WWW-Authenticate'),
     await problem(create({ name: 'x' }, { base: `${origin}/none` })),

@@ -31,7 +31,7 @@ export interface Slice {
   /** Microseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** Microseconds of the server's processor time for one request. */
+  /** Microseconds of the server's CPU time for one request. */
   readonly processor: number;
   /** The same of PostgreSQL. */
   readonly postgresql: number;

@@ -3,7 +3,7 @@ import { inOrder, type Summary } from './summary.ts';
 
 const MEBIBYTE = 2 ** 20;
 
-/** The least processor time of the base, and of the textbook, in ratio to that of the service, by the workload. */
+/** The least CPU time of the base, and of the textbook, in ratio to that of the service, by the workload. */
 const FLOORS: Readonly<Record<string, Floors | undefined>> = {
   mixed: { toBase: 0.85, throughput: 0.9, toTextbook: 4 },
   'mixed, a fifth of capacity': { toBase: 0.85, p99: 2 },
@@ -35,7 +35,7 @@ interface Floors {
 /** What a create with a key may cost, in ratio to one without. */
 const MOST_KEYED = { processor: 2.2, postgresql: 4 };
 
-/** Megabytes under load, milliseconds from the start to the first response, and processor time after a change ÷ when settled. */
+/** Megabytes under load, milliseconds from the start to the first response, and CPU time after a change ÷ when settled. */
 const MOST = { memory: 256, start: 300, afterChange: 1.3 };
 
 export function printSummary({ workloads, servers }: Summary): void {

@@ -17,9 +17,9 @@ const CHANGED = 5;
 
 /** How a server gets used to a load. */
 export interface Settling {
-  /** Seconds of first pages after the start until each second takes as much processor time as later ones. */
+  /** Seconds of first pages after the start until each second takes as much CPU time as later ones. */
   readonly seconds: number;
-  /** The most processor time of a first page, in one of five seconds after other requests, ÷ when settled. */
+  /** The most CPU time of a first page, in one of five seconds after other requests, ÷ when settled. */
   readonly afterChange: number;
 }
 
@@ -34,7 +34,7 @@ export async function measureSettling(server: Server, data: Data): Promise<Settl
   return { seconds, afterChange };
 }
 
-/** Microseconds of processor time of a request, in each second of a load. */
+/** Microseconds of CPU time of a request, in each second of a load. */
 async function timesOf(name: string, server: Server, data: Data, seconds: number): Promise<number[]> {
   const [workload] = choose('workloads', workloads, name);
   const load = workload && (await loadOf(workload, server, data));

@@ -14,7 +14,7 @@ export interface Figures extends Pick<Slice, (typeof FIGURES)[number]> {
 
 /** How one server compares with another: above 1 it is better. Of each round, as slices of one round are neighbours. */
 export interface Ratios {
-  /** The other one's processor time ÷ its own. */
+  /** The other one's CPU time ÷ its own. */
   readonly processor: number;
   /** Its own time in PostgreSQL ÷ the other one's: less is better. */
   readonly postgresql: number;

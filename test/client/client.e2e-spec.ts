@@ -59,13 +59,13 @@ it('creates items, each with a key and a token of its own, and lists them', asyn
 
 describe('a ProblemError', () => {
   it('names every fault of the request', async () => {
-    const body = { name: '', colour: 'blue' } as { name: string };
+    const body = { name: '', color: 'blue' } as { name: string };
     const { message, name, problem, response } = await problemOf(createItem({ client: connect(), body }));
     expect(problem).toMatchObject({
       type: '/docs/problems#invalid-body',
       status: 400,
       requestId: response.headers.get('X-Request-Id'),
-      errors: [{ pointer: '/colour', code: 'unknown' }, { pointer: '/name' }],
+      errors: [{ pointer: '/color', code: 'unknown' }, { pointer: '/name' }],
     });
     expect([name, message]).toEqual(['ProblemError', `400 Invalid body: ${problem.detail}`]);
   });
@@ -95,7 +95,7 @@ it('has the types of the document: what an operation takes, what it returns, and
     // @ts-expect-error -- a limit is a number.
     listItems({ client, query: { limit: 'all' } }),
     // @ts-expect-error -- no such parameter.
-    listItems({ client, query: { colour: 'blue' } }),
+    listItems({ client, query: { color: 'blue' } }),
     // @ts-expect-error -- one that knows no token is none.
     listItems({ client: createItemsClient({ baseUrl: service.api.origin }) }),
     // @ts-expect-error -- a limit is a number.
@@ -112,7 +112,7 @@ it('has the types of the document: what an operation takes, what it returns, and
   const { value } = await walk(listItems, { client }).next();
   for (const item of [data, value] satisfies (Item | void)[]) {
     // @ts-expect-error -- no such property.
-    expect(item?.colour).toBeUndefined();
+    expect(item?.color).toBeUndefined();
   }
   // @ts-expect-error -- not every item has one.
   expect(() => data.description.length).toThrow(TypeError);

@@ -137,10 +137,10 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'other migrations',
     async () => ({
-      DATABASE_URL: await create('behind', `UPDATE migrations SET name = 'AddColours1' WHERE name LIKE 'AddTokenR%'`),
+      DATABASE_URL: await create('behind', `UPDATE migrations SET name = 'AddColors1' WHERE name LIKE 'AddTokenR%'`),
       MIGRATE_ON_START: 'false',
     }),
-    /^warn database\.migrations: pending: AddTokenRotation\d+; of a newer version: AddColours1 → Run migrate\.$/,
+    /^warn database\.migrations: pending: AddTokenRotation\d+; of a newer version: AddColors1 → Run migrate\.$/,
   ],
   [
     'Redis away',

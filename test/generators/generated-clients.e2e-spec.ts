@@ -59,7 +59,7 @@ it.each(['openapi-fetch', 'orval'])('create, read all pages, and receive each er
         '/docs/problems#invalid-body',
         id,
         [
-          ['/colour', 'unknown'],
+          ['/color', 'unknown'],
           ['/name', expect.any(String)],
         ],
       ],

@@ -13,8 +13,8 @@ export function tokenLimitFault(
   limit: number | null | undefined,
   settings: Pick<Configuration, 'RATE_LIMIT_REPLICAS' | 'REDIS_URL'>,
 ) {
-  const { RATE_LIMIT_REPLICAS: replicas, REDIS_URL } = settings;
-  const fault = 'has a limit below RATE_LIMIT_REPLICAS, of which a replica has no part without REDIS_URL';
-  const isFine = REDIS_URL !== undefined || (limit ?? Infinity) >= replicas;
-  return isFine ? undefined : `${fault}: write ${replicas} or more, or set REDIS_URL`;
+  const { RATE_LIMIT_REPLICAS: instances, REDIS_URL } = settings;
+  const fault = 'has a limit below RATE_LIMIT_REPLICAS, of which an instance has no part without REDIS_URL';
+  const isFine = REDIS_URL !== undefined || (limit ?? Infinity) >= instances;
+  return isFine ? undefined : `${fault}: write ${instances} or more, or set REDIS_URL`;
 }

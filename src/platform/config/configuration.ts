@@ -66,7 +66,7 @@ export class Configuration {
   @DecimalInteger(1, 10_000)
   @Rule(
     'order',
-    'must not exceed RATE_LIMIT, of which each replica has a part',
+    'must not exceed RATE_LIMIT, of which each instance has a part',
     (value, configuration) => !(Number(value) > (configuration as Configuration).RATE_LIMIT),
   )
   readonly RATE_LIMIT_REPLICAS: number = 1;

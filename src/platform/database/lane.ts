@@ -15,7 +15,7 @@ interface SharedConnection {
 
 /**
  * Connections with pipelined statements, which are short: each waits for those before it. Statements of one event loop turn
- * are one write, which halves the processor time.
+ * are one write, which halves the CPU time.
  */
 export class Lane {
   private readonly connections = new Set<SharedConnection>();

@@ -94,7 +94,7 @@ export abstract class IndexMigration extends ForwardMigration {
   }
 }
 
-/** Key of the advisory lock that serializes migrations of replicas that start at once. */
+/** Key of the advisory lock that serializes migrations of instances that start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
 /** Tries to get that lock, and names the session that has it. */

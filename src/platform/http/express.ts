@@ -64,7 +64,7 @@ export function configureExpress(
   Object.assign(adapter, { registerParserMiddleware: () => undefined, setNotFoundHandler, beforeClose });
 }
 
-/** Express with a faster JSON response: `response.json` takes 6 % more processor time for a first page, 8 % for a create. */
+/** Express with a faster JSON response: `response.json` takes 6 % more CPU time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
     const isBodiless = status >= 204 || response.req.method === 'HEAD';
@@ -113,7 +113,7 @@ function closeBehindUnreadBody(response: ServerResponse): void {
 const ending: Parameters<typeof endLater>[] = [];
 
 /**
- * Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the processor time.
+ * Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the CPU time.
  */
 function endLater(...given: [response: Response, text: string, encoding: BufferEncoding]): void {
   if (ending.push(given) === 1) {

@@ -79,7 +79,7 @@ export class StoredResponses implements OnApplicationShutdown {
 
   /**
    * Runs `handle` in the transaction that stores its response, or returns the stored response. Concurrent requests with one
-   * key wait for the first one, on any replica; if that fails, nothing is stored and the next one runs.
+   * key wait for the first one, in any instance; if that fails, nothing is stored and the next one runs.
    *
    * @throws Problem if the key belongs to another request
    */

@@ -190,6 +190,6 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
 function exampleRefusal({ requestBody }: Operation, schemas: Schemas): Problem {
   const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
   return required === undefined
-    ? invalidRequest([{ parameter: 'colour', code: 'unknown', detail: UNKNOWN_NAME }])
+    ? invalidRequest([{ parameter: 'color', code: 'unknown', detail: UNKNOWN_NAME }])
     : invalidRequest([{ pointer: jsonPointer([required]), code: 'required', detail: 'is required' }]);
 }
