@@ -11,8 +11,8 @@ import { DocsController } from './platform/docs/docs.controller.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { beginRequest, configureExpress, JsonAdapter, requireHost } from './platform/http/express.js';
 import { Drain } from './platform/http/drain.js';
-import { HttpServer } from './platform/http/http-server.js';
-import { filterProblems } from './platform/http/problem.filter.js';
+import { HttpConnections } from './platform/http/http-connections.js';
+import { addMessageFilter } from './platform/http/problem.filter.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { NestLogger } from './platform/observability/nest-logger.js';
 import { observeRequests } from './platform/observability/observe-requests.js';
@@ -42,7 +42,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const messageHandlers = messageHandlersOf(app);
   checkModules(routes, messageHandlers);
   confineEnhancers(app, PlatformModule);
-  filterProblems(messageHandlers, configuration);
+  addMessageFilter(messageHandlers, configuration);
   buildDocument(app, apiDescription, routes);
   checkPaths(app.get(OpenApiDocument).get());
   announceDeprecations(app, routes);
@@ -61,7 +61,7 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
   const metrics = app.get(Metrics);
   const drain = app.get(Drain);
   configureExpress(app, configuration.TRUSTED_PROXIES, () => drain.complete());
-  const httpServer = new HttpServer(app.getHttpServer(), configuration, metrics);
+  const httpServer = new HttpConnections(app.getHttpServer(), configuration, metrics);
   drain.httpServer = httpServer;
   app.use(httpServer.track, beginRequest, observeRequests(metrics), requireHost);
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
@@ -74,15 +74,15 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
  * Creates the configured application, without opening a port or the database.
  *
  * @param root - the module with the platform and the features
- * @param given - a log of its own by default
+ * @param logger - by default, one that writes to standard output
  * @throws OperatorError if modules are invalid, with all errors
  */
 export async function createApp(
   configuration: Configuration,
   root: Type = AppModule,
-  given?: NestLogger,
+  logger?: NestLogger,
 ): Promise<NestExpressApplication> {
-  const logger = given ?? (await NestLogger.create(configuration, process.stdout));
+  logger ??= await NestLogger.create(configuration, process.stdout);
   const app = await withConfiguration(configuration, () =>
     NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), { logger, abortOnError: false }),
   );

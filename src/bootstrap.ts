@@ -17,7 +17,7 @@ import type { Quickstart } from './platform/observability/terminal-format.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { sampleCalls } from './platform/openapi/sample-calls.js';
 
-/** Runs the service, as the environment configures it, until the process ends. */
+/** Starts the service as the environment configures it, and reports a failure. Resolves when the database is ready. */
 export async function bootstrap(): Promise<void> {
   try {
     const app = await startApp(readConfiguration(loadEnvironment()));
@@ -42,13 +42,14 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     const metricsPort = await listenOn('METRICS_PORT', configuration.METRICS_PORT, (port) =>
       app.get(MetricsServer).listen(port),
     );
-    // A start that fails must not create the embedded database first. Behind a proxy, requests would reach the port that is
-    // tried.
+    // If the port is taken, fail before the embedded database is created. Not with `DATABASE_URL`: a proxy could send
+    // requests to the port that is tried.
     const { DATABASE_URL, HOST, PORT } = configuration;
     if (DATABASE_URL === undefined) {
       await listenOn('PORT', PORT, (port) => tryToListen(port, HOST));
     }
     await app.init();
+    // A signal came during `init()`.
     if (app.get(Drain).hasBegun) {
       return app;
     }
@@ -88,7 +89,7 @@ async function announce(app: NestExpressApplication, { API_DOCS, HOST }: Configu
   }
 }
 
-/** Shuts down gracefully after an unhandled error, as on SIGTERM, with exit code 1. */
+/** Shuts down gracefully after an unhandled rejection, as on SIGTERM, with exit code 1. */
 function endAfterRejection(error: unknown): void {
   new Logger('Process').fatal({ msg: 'unhandled rejection: the service ends', err: error });
   process.once('exit', () => {

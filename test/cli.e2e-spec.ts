@@ -184,7 +184,7 @@ describe('token', () => {
     const refused = await issue('3', {});
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toBe(
-      'The token has a limit below RATE_LIMIT_REPLICAS, of which an instance has no part without REDIS_URL: write 4 or more, or set REDIS_URL.\n',
+      'The token has a limit below RATE_LIMIT_REPLICAS: without REDIS_URL, instances share the limit, and each would admit none: write 4 or more, or set REDIS_URL.\n',
     );
     expect(await issue('4', {})).toMatchObject(PRINTED);
     expect(await issue('3', { REDIS_URL: 'redis://127.0.0.1:1' })).toMatchObject(PRINTED);

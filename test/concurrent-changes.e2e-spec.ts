@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { Body, Controller, Delete, Get, HttpStatus, Module, Param, Patch, Post, Put } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { Column, Entity, PrimaryColumn, Repository, UpdateDateColumn, VersionColumn } from 'typeorm';
+import { Column, DeleteDateColumn, Entity, PrimaryColumn, Repository, UpdateDateColumn, VersionColumn } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import {
@@ -49,6 +49,7 @@ class Essay {
   @Column('text', { select: false }) declare secret: string;
   @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' }) declare updatedAt: Date;
   @VersionColumn({ name: 'essay_version' }) declare version: number;
+  @DeleteDateColumn({ name: 'withdrawn_at', type: 'timestamptz' }) declare withdrawnAt: Date | null;
 }
 
 @Entity('plain_essays')
@@ -61,7 +62,7 @@ class CreateEssays1767225700009 extends SqlMigration {
   readonly statements = [
     `CREATE TABLE essays (
       id uuid PRIMARY KEY, essay_title text NOT NULL, "authorFull_name" text NOT NULL, secret text NOT NULL,
-      updated_at timestamptz NOT NULL DEFAULT now(), essay_version integer NOT NULL
+      updated_at timestamptz NOT NULL DEFAULT now(), essay_version integer NOT NULL, withdrawn_at timestamptz
     )`,
     'CREATE TABLE plain_essays (id uuid PRIMARY KEY, version integer NOT NULL)',
   ];
@@ -388,6 +389,17 @@ it('needs a version column: says so, whatever the client sends', async () => {
   const repository = service.app.get<Repository<PlainEssay>>('PlainEssayRepository');
   await expect(async () => lists.update(repository, id, {})).rejects.toThrow('PlainEssay.version is not a @VersionColumn()');
   expect(() => Etag()(EssayDto.prototype, 'tag')).toThrow('EssayDto.tag has @Etag(): name the property etag.');
+});
+
+it('neither changes nor removes a row that is soft-deleted', async () => {
+  const { body } = await service.api.callWith<EssayDto>('POST', '/v1/essays', { title: 'Withdrawn' });
+  const { id } = await essaysOf().findOneByOrFail({ title: 'Withdrawn' });
+  await essaysOf().softDelete({ id });
+  const rename = (headers?: Record<string, string>) =>
+    service.api.callWith('PATCH', `/v1/essays/${id}`, { title: 'Back' }, headers);
+  expect([(await rename()).status, (await rename({ 'If-Match': body.etag })).status]).toEqual([404, 412]);
+  await expect(service.app.get(Lists).remove(essaysOf(), id)).rejects.toMatchObject({ type: { name: 'not-found' } });
+  expect(await essaysOf().findOne({ where: { id }, withDeleted: true })).toMatchObject({ title: 'Withdrawn' });
 });
 
 it('documents the tag, the conditions and their responses [etag-documented]', async () => {

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
-import { ListReads } from '../src/platform/lists/list-reads.js';
+import { PageReader } from '../src/platform/lists/page-reader.js';
 import { startService, TESTER } from './support/service.js';
 import { useService } from './support/use-service.js';
 
@@ -78,7 +78,7 @@ it('sends none of them [distributed-statements]', async () => {
   };
   await walkAll();
   // As if each filter were slow.
-  const reads = service.app.get(ListReads);
+  const reads = service.app.get(PageReader);
   reads.paths.clear();
   jest.spyOn(reads, 'quickly').mockResolvedValue(undefined);
   await walkAll();

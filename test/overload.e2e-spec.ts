@@ -98,7 +98,7 @@ it('sheds what waits behind a turn of the event loop that takes too long, before
     expect(head).toMatch(/^Retry-After: 1$/im);
     expect(JSON.parse(body) as ProblemBody).toMatchObject({
       type: '/docs/problems#service-unavailable',
-      detail: 'The service is overloaded.',
+      detail: 'The service is overloaded. Retry in 1 s.',
     });
   }
   // That of the route that is deprecated.

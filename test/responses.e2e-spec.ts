@@ -158,7 +158,7 @@ describe('with CHECK_RESPONSES', () => {
       [`The body must have required property 'id'. ${mismatch}`, `/name must be string. ${mismatch}`],
     ],
     ['showUndocumented', '/undocumented', [`The body must be null. ${mismatch}`]],
-    ['showLater', '/accepted', ['Its status is not documented.']],
+    ['showLater', '/accepted', ['Its status is not documented: set `status` in @Operation().']],
   ])(
     'are 500 if they do not match the documentation, and the log names the property: %s [responses-checked]',
     async (name, path, faults) => {

@@ -1,9 +1,9 @@
 /**
  * Everything that features may import from the platform. All other files may change at any time.
  *
- * A feature is a Nest module. Each route declares its scopes (`@RequireScopes`), its input (classes with rules) and its
- * response (`@Operation`); otherwise the application does not start. The platform adds authentication, rate limiting,
- * validation, problem responses and the OpenAPI document.
+ * A feature is a Nest module. Each route declares who may call it (`@RequireScopes` or `@Public`) and its input (classes
+ * with rules); otherwise the application does not start. `@Operation` documents its response, and limits what is sent to
+ * that. The platform adds authentication, rate limiting, validation, problem responses and the OpenAPI document.
  */
 export { ResponseOf } from './responses/response-of.js';
 export { VersionedResponseOf } from './responses/versioned-response-of.js';

@@ -20,7 +20,7 @@ import { ProblemFilter } from './http/problem.filter.js';
 import { CreateIdempotencyKeys1767225600004 } from './idempotency/migrations/1767225600004-create-idempotency-keys.js';
 import { StoredResponse } from './idempotency/stored-response.entity.js';
 import { StoredResponses } from './idempotency/stored-responses.js';
-import { ListReads } from './lists/list-reads.js';
+import { PageReader } from './lists/page-reader.js';
 import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
@@ -30,7 +30,7 @@ import { throttlerOptions } from './throttling/rate-limit.storage.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
-/** The platform's global providers, in the order in which a request passes them. */
+/** The platform's global providers: those with a token `APP_…` in the order in which a request passes them. */
 @Global()
 @Module({
   imports: [
@@ -51,11 +51,11 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     Drain,
     OpenApiDocument,
     Startup,
-    ListReads,
+    PageReader,
     Lists,
     StoredResponses,
     { provide: Reflector, useClass: RememberingReflector },
-    // Before these runs the guard of `openapi/deprecation.ts`, if an operation is deprecated.
+    // If an operation is deprecated, the guard of `openapi/deprecation.ts` runs before these.
     { provide: APP_GUARD, useClass: OverloadGuard },
     { provide: APP_GUARD, useExisting: BearerAuthGuard },
     { provide: APP_GUARD, useClass: RateLimitGuard },

@@ -201,8 +201,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'problem-in-log',
     file: 'src/platform/observability/observe-requests.ts',
-    search: `problem: problem?.type.name,
-`,
+    search: 'problem: problem?.type.name, ',
     replace: '',
   },
   {

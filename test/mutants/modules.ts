@@ -42,8 +42,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'start-paths',
     file: 'src/platform/boot/boot-checks.ts',
-    search: 'filter(({ length }) => length > 1)',
-    replace: 'filter(({ length }) => length > 2)',
+    search: '({ length }) => length > 1',
+    replace: '({ length }) => length > 2',
     tests: ['test/wrong-modules.e2e-spec.ts'],
   },
   {
@@ -75,19 +75,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'where-undefined',
-    file: 'src/platform/lists/list-scope.ts',
+    file: 'src/platform/lists/list-restriction.ts',
     search: 'if (value === undefined) {',
     replace: 'if (value === name) {',
   },
   {
     guarantee: 'where-in',
-    file: 'src/platform/lists/list-scope.ts',
+    file: 'src/platform/lists/list-restriction.ts',
     search: "if (type !== 'in' || child ||",
     replace: 'if (child ||',
   },
   {
     guarantee: 'cursor-one-list',
-    file: 'src/platform/lists/list-scope.ts',
+    file: 'src/platform/lists/list-restriction.ts',
     search: 'JSON.stringify([metadata.tablePath, values, order',
     replace: 'JSON.stringify([metadata.tablePath, [], order',
   },

@@ -73,8 +73,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'rotated-own-limit',
     file: 'src/platform/auth/access-tokens.service.ts',
-    search: 'principal = { id, familyId:',
-    replace: 'principal = { id: familyId ?? id, familyId:',
+    search: '      id,\n      familyId: familyId ?? id,',
+    replace: '      id: familyId ?? id,\n      familyId: familyId ?? id,',
     tests: ['test/rate-limit.e2e-spec.ts'],
   },
   {

@@ -8,7 +8,7 @@ import { Item } from '../../src/items/item.entity.js';
 import { ItemDto, ItemPage, ItemsQuery } from '../../src/items/items.dto.js';
 import { DatabaseMetrics } from '../../src/platform/database/database-metrics.js';
 import { Lists, mapPage, Operation, type Page, Public } from '../../src/platform/index.js';
-import { ListReads } from '../../src/platform/lists/list-reads.js';
+import { PageReader } from '../../src/platform/lists/page-reader.js';
 import { connectTo } from '../support/connect.js';
 import { startService } from '../support/service.js';
 import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';
@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 it('get another plan once a page is not quick any more, as the first one was', async () => {
   for (let count = 0; count < 50; count += 1) await service.api.create({ name: `lamp ${count}` });
-  const reads = service.app.get(ListReads);
+  const reads = service.app.get(PageReader);
   const sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
   const plans = () => sent.mock.calls.filter(([text]) => text.startsWith('EXPLAIN')).length;
   const page = { filter: 'name.contains("lamp")', limit: '20' };

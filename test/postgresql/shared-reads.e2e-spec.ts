@@ -6,7 +6,7 @@ import { itemFilter } from '../../src/items/item.filter.js';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
 import { Database, Lists } from '../../src/platform/index.js';
-import { ListReads } from '../../src/platform/lists/list-reads.js';
+import { PageReader } from '../../src/platform/lists/page-reader.js';
 import { LibraryModule } from '../fixtures/library/library.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { connectTo } from '../support/connect.js';
@@ -53,7 +53,7 @@ it('reads on shared connections do not wait for one that waits for a lock', asyn
   expect((await blocked).status).toBe(200);
   // Once a page was quick again, the next ones share a connection with others.
   expect((await service.api.call('GET', '/v1/widgets')).status).toBe(200);
-  expect([...service.app.get(ListReads).paths.keys()]).toEqual([]);
+  expect([...service.app.get(PageReader).paths.keys()]).toEqual([]);
 });
 
 it('filters do not wait for those of another table that wait for a lock', async () => {

@@ -47,7 +47,7 @@ export class AccessToken {
 }
 
 /** The reason why a token is not valid now; undefined for a valid token. */
-export function endOf({ revokedAt, expiresAt, replacedBy }: AccessToken) {
+export function invalidityOf({ revokedAt, expiresAt, replacedBy }: AccessToken) {
   if (revokedAt) {
     return 'revoked';
   }

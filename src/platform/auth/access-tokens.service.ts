@@ -11,14 +11,14 @@ import { Database } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { runStatement } from '../database/run-statement.js';
 import { dateIn } from '../time/duration.js';
-import { AccessToken, endOf } from './access-token.entity.js';
+import { AccessToken, invalidityOf } from './access-token.entity.js';
 import { type Attribution, audit } from './audit-log.js';
 import type { Verdict } from './principal.js';
 import { tokenDigest, generateToken } from './token-format.js';
 
 type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt' | 'scopes' | 'rateLimit' | 'familyId'>>;
 
-/** Milliseconds without look-ups on the connections of pages after one that was too slow for them. */
+/** Milliseconds for which look-ups use TypeORM's pool after one was too slow for the connections of pages. */
 const PAUSE = 1000;
 
 /** Issues, verifies, lists, rotates and revokes access tokens. */
@@ -66,7 +66,7 @@ export class AccessTokensService {
   async rotate(id: string, times: { overlap: number; lifetime?: number | undefined }, by: Attribution) {
     const rotated = await this.database.transaction(async () => {
       const old = await this.tokens.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-      const fault = old?.replacedBy ? `already replaced by ${old.replacedBy}` : old && endOf(old);
+      const fault = old?.replacedBy ? `already replaced by ${old.replacedBy}` : old && invalidityOf(old);
       if (!old || fault) {
         throw new OperatorError(
           `The token ${id} is ${fault ?? 'unknown'}. Rotate a token that is in use, see \`token list\`, or issue a new one.`,
@@ -105,9 +105,12 @@ export class AccessTokensService {
   /** Verifies a token and records the day of its last use. */
   async verify(token: string): Promise<Verdict> {
     const row = await this.found.load(tokenDigest(token));
-    const refused = row ? endOf(row) : 'unknown';
-    if (!row || refused) {
-      return { refused: refused ?? 'unknown', tokenId: row?.id };
+    if (!row) {
+      return { refused: 'unknown' };
+    }
+    const refused = invalidityOf(row);
+    if (refused) {
+      return { refused, tokenId: row.id };
     }
     const { id, familyId, scopes, rateLimit, expiresAt } = row;
     const principal = {
@@ -135,7 +138,7 @@ export class AccessTokensService {
       return row;
     });
     const today = new Date().toISOString().slice(0, 10);
-    const used = rows.filter((row) => !endOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
+    const used = rows.filter((row) => !invalidityOf(row) && row.lastUsedOn !== today).map(({ id }) => id);
     if (used.length > 0) {
       // Not awaited, because a row may be locked.
       void this.tokens.update({ id: In(used) }, { lastUsedOn: today }).catch((err: unknown) => {

@@ -4,7 +4,7 @@ import { SERVICE_NAME } from '../service/service.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { isHidden } from '../routes/operation.js';
-import { nameOf, type Route } from '../routes/route.js';
+import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { hasScope, isScope, type Principal } from './principal.js';
 
 /** Access to a route: public, or any token with all of these scopes (possibly none). */
@@ -16,14 +16,14 @@ const TOKEN_POLICY = 'token-policy';
  * Makes a controller or route public: it needs no token and has no rate limit. A route's policy overrides its controller's.
  */
 export function Public(): ClassDecorator & MethodDecorator {
-  return state('public');
+  return setTokenPolicy('public');
 }
 
 /**
  * Requires a token with all of these scopes; a token without one of them gets 403. A route's policy overrides its
  * controller's.
  *
- * @param scopes - such as `widgets:write`
+ * @param scopes - at least one, such as `widgets:write`
  * @throws Error if one is not a valid scope (RFC 6749, section 3.3)
  */
 export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecorator {
@@ -31,10 +31,10 @@ export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecor
   if (wrong !== undefined) {
     throw new Error(`"${wrong}" is not a valid scope: use visible ASCII characters without spaces, such as widgets:write.`);
   }
-  return state(scopes);
+  return setTokenPolicy(scopes);
 }
 
-function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
+function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {
   return (target: object, method?: string | symbol, descriptor?: PropertyDescriptor) => {
     const owner = (descriptor?.value ?? target) as { readonly name: string };
     if (Reflect.hasOwnMetadata(TOKEN_POLICY, owner)) {
@@ -49,9 +49,8 @@ function state(policy: TokenPolicy): ClassDecorator & MethodDecorator {
 }
 
 /** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
-export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
-  const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
-  return policy as TokenPolicy | undefined;
+export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
 }
 
 /** The scopes that a route requires. */

@@ -15,7 +15,7 @@ export function tokenName(text: string): string {
     throw new InvalidArgumentError(`Write ${TOKEN_NAME_RULE}.`);
   }
   if (hideCredentials(text) !== text) {
-    throw new InvalidArgumentError('This is a token, and names are listed and logged.');
+    throw new InvalidArgumentError('This is a token, and names are listed and logged: choose another name.');
   }
   return text;
 }
@@ -29,7 +29,7 @@ export function tokenLimit(text: string): number {
   return limit;
 }
 
-/** Parses a duration to milliseconds, `never` to `Infinity`. */
+/** Makes a parser of durations to milliseconds, `never` to `Infinity`. @param special - what else is valid, in messages */
 export function durationParser(special: string, isAllowed: (milliseconds: number) => boolean): (text: string) => number {
   return (text) => {
     const milliseconds = text === 'never' ? Infinity : parseDuration(text);

@@ -57,7 +57,7 @@ function addIssue(token: Command, withTokens: WithTokens): void {
       command.error("error: required option '--name <name>' not specified");
     }
     await withTokens(async (tokens, app) => {
-      await checkScopes(scope ?? [], app);
+      await requireKnownScopes(scope ?? [], app);
       const limitFault = tokenLimitFault(rateLimit, app.get(Configuration));
       if (limitFault !== undefined) {
         throw new OperatorError(`The token ${limitFault}.`);
@@ -71,7 +71,7 @@ function addIssue(token: Command, withTokens: WithTokens): void {
 }
 
 /** @throws OperatorError if no route requires one of the scopes */
-async function checkScopes(scopes: readonly string[], app: INestApplicationContext): Promise<void> {
+async function requireKnownScopes(scopes: readonly string[], app: INestApplicationContext): Promise<void> {
   const [{ routesOf }, { scopesOf }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
   const known = new Set(routesOf(app).flatMap(scopesOf));
   const unknown = scopes.find((each) => !known.has(each));

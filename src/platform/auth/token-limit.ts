@@ -14,7 +14,8 @@ export function tokenLimitFault(
   settings: Pick<Configuration, 'RATE_LIMIT_REPLICAS' | 'REDIS_URL'>,
 ) {
   const { RATE_LIMIT_REPLICAS: instances, REDIS_URL } = settings;
-  const fault = 'has a limit below RATE_LIMIT_REPLICAS, of which an instance has no part without REDIS_URL';
+  const fault =
+    'has a limit below RATE_LIMIT_REPLICAS: without REDIS_URL, instances share the limit, and each would admit none';
   const isFine = REDIS_URL !== undefined || (limit ?? Infinity) >= instances;
   return isFine ? undefined : `${fault}: write ${instances} or more, or set REDIS_URL`;
 }

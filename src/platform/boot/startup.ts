@@ -8,7 +8,7 @@ import { StoredResponses } from '../idempotency/stored-responses.js';
 import { RateLimitStorage } from '../throttling/rate-limit.storage.js';
 import { Tracing } from '../tracing/tracing.js';
 
-/** Starts the background work of a server when Nest initializes. Commands do not run it. */
+/** Starts the background work of a server when Nest initializes. In commands, which have no server, it does nothing. */
 @Injectable()
 export class Startup implements OnApplicationBootstrap {
   constructor(

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
-import type { HttpServer } from './http-server.js';
+import type { HttpConnections } from './http-connections.js';
 
 /**
  * Graceful shutdown, before Nest destroys the modules: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that
@@ -12,7 +12,7 @@ import type { HttpServer } from './http-server.js';
 @Injectable()
 export class Drain {
   /** Undefined in commands, which have no server. */
-  httpServer: HttpServer | undefined;
+  httpServer: HttpConnections | undefined;
   private readonly logger = new Logger('Drain');
   private readonly beginning = new AbortController();
   private delay = 0;
@@ -43,7 +43,10 @@ export class Drain {
     this.beginning.abort();
     httpServer.closeAfterResponses();
     const deadline = setTimeout(() => {
-      this.logger.error('Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted.');
+      this.logger.error(
+        'Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted. ' +
+          'If they should have ended, raise SHUTDOWN_TIMEOUT.',
+      );
       httpServer.server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
     httpServer.server.once('close', () => clearTimeout(deadline));

@@ -37,7 +37,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 /** HTTP/1.1 requires one valid `Host` header (RFC 9112, section 3.2); several are joined with a comma and a space. */
 export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
   if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
-    throw new Problem(badRequest, 'The Host header is missing, repeated or invalid.');
+    throw new Problem(badRequest, 'The Host header is missing, repeated or invalid: send one that is valid.');
   }
   next();
 }
@@ -67,9 +67,9 @@ export function configureExpress(
 /** Express with a faster JSON response: `response.json` takes 6 % more CPU time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
-    const isBodiless = status >= 204 || response.req.method === 'HEAD';
+    const mayHaveNoBody = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
-    if (!isJson(body) || isBodiless || isConditional) {
+    if (!isJson(body) || mayHaveNoBody || isConditional) {
       closeBehindUnreadBody(response);
       return super.reply(response, body, status) as unknown;
     }

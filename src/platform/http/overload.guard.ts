@@ -33,7 +33,7 @@ export class OverloadGuard implements CanActivate {
     const isBehind = now - this.first > this.longest && context.getType() === 'http';
     if (isBehind && !isHidden({ controller: context.getClass(), handler: context.getHandler() })) {
       this.shed.inc();
-      throw new Problem(serviceUnavailable, 'The service is overloaded.', { headers: { 'Retry-After': '1' } });
+      throw new Problem(serviceUnavailable, 'The service is overloaded. Retry in 1 s.', { headers: { 'Retry-After': '1' } });
     }
     return true;
   }

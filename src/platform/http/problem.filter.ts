@@ -22,6 +22,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   constructor(
     { PUBLIC_URL }: Configuration,
+    /** Not given to `MessageFilter`, which is made without Nest. */
     private readonly dataSource?: DataSource,
   ) {
     this.prefix = pathPrefixOf(PUBLIC_URL);
@@ -70,7 +71,7 @@ export class ProblemFilter implements ExceptionFilter {
 class MessageFilter extends ProblemFilter {}
 
 /** Adds the filter for problems to the classes of handlers of messages, after the filters of their own. */
-export function filterProblems(handlers: readonly Pick<Route, 'controller'>[], configuration: Configuration): void {
+export function addMessageFilter(handlers: readonly Pick<Route, 'controller'>[], configuration: Configuration): void {
   const filter = new MessageFilter(configuration);
   for (const { controller } of handlers) {
     const filters = (Reflect.getMetadata(EXCEPTION_FILTERS_METADATA, controller) ?? []) as unknown[];

@@ -1,6 +1,7 @@
 import {
   type EntityMetadata,
   type FindOptionsWhere,
+  IsNull,
   type ObjectLiteral,
   type QueryDeepPartialEntity,
   Raw,
@@ -54,8 +55,10 @@ function rowWith<Entity extends Versioned>(
     ...(excluded === '*' ? ['FALSE'] : excluded.length > 0 ? [`${version} <> ALL(:excluded)`] : []),
   ];
   const versions = { demanded: versionsOf(ifMatch, id), excluded: versionsOf(excluded, id) };
-  const isDemanded = conditions.length > 0 && { version: Raw(() => conditions.join(' AND '), versions) };
-  return { id, ...isDemanded } as FindOptionsWhere<Entity>;
+  const versionCondition = conditions.length > 0 && { version: Raw(() => conditions.join(' AND '), versions) };
+  // TypeORM hides soft-deleted rows only from reads.
+  const presence = metadata.deleteDateColumn && { [metadata.deleteDateColumn.propertyName]: IsNull() };
+  return { id, ...versionCondition, ...presence } as FindOptionsWhere<Entity>;
 }
 
 /** An entity as TypeORM reads it. */

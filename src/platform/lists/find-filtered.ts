@@ -1,7 +1,7 @@
 import { QUICK } from '../database/reader.js';
 import type { Send, Statement } from '../database/database-client.js';
-import type { ListRead } from './list-read.js';
-import type { AccessPath, ListReads } from './list-reads.js';
+import type { PageRead } from './page-read.js';
+import type { AccessPath, PageReader } from './page-reader.js';
 import { statementForFirst } from './rows.js';
 import type { Sources } from './sources.js';
 
@@ -12,16 +12,17 @@ import type { Sources } from './sources.js';
  * planner decides, within the time limit. What was found out is cached.
  */
 export async function findFiltered<Entity extends { id: string }>(
-  list: ListRead<Entity>,
+  list: PageRead<Entity>,
   sources: Sources,
   expression: string,
-  reads: ListReads,
+  reads: PageReader,
 ): Promise<unknown[][]> {
   const { repository, name } = list;
   const { limit } = sources.planned;
   const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   const wasQuick = known?.isQuick;
+  // `quickly` clears `isQuick` if it took too long.
   let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
   if (found && isComplete(found, limit, known)) {
     if (!known) {

@@ -4,12 +4,12 @@ import { type ColumnOptions, type FindOperator, getMetadataArgsStorage } from 't
 /** The column options of a property, as declared in the entity or a class that it extends. */
 export function columnOptionsOf(entity: Type, property: string): ColumnOptions | undefined {
   return getMetadataArgsStorage().columns.findLast(
-    ({ target, propertyName }) => propertyName === property && isOf(entity, target),
+    ({ target, propertyName }) => propertyName === property && appliesTo(entity, target),
   )?.options;
 }
 
 /** Whether a declaration for `target` applies to an entity. */
-export function isOf(entity: Type, target: unknown): boolean {
+export function appliesTo(entity: Type, target: unknown): boolean {
   return typeof target === 'function' && (target === entity || entity.prototype instanceof target);
 }
 
@@ -58,8 +58,7 @@ export function disclosureOf({ entity, column }: Order): string {
  * the column (text with `COLLATE "C"`) and `id`, in this order.
  *
  * @param column - a property that is never null, with values of at most 2,700 bytes. If a row's value changes while a client
- * reads
- *   the pages, the client may see the row twice or not at all
+ *   reads the pages, the client may see the row twice or not at all
  * @param within - properties that `where` always contains for this order
  * @throws Error if the property cannot be a sort column
  */

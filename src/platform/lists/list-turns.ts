@@ -17,7 +17,7 @@ const MOST_QUICK_OF_TOKEN = 4;
 export class ListTurns {
   readonly budget: FilterBudget;
   private readonly slow: Bulkhead;
-  /** Those of {@link slow} without a filter, of a table that is locked. */
+  /** Limits the lists without a filter in {@link slow}, so that a locked table leaves room for others. */
   private readonly slowPages: Bulkhead;
   private readonly quick: Bulkhead;
   private readonly rejections;
@@ -37,14 +37,14 @@ export class ListTurns {
     this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: MOST_QUICK_OF_TOKEN, wait, rank });
     this.rejections = metrics.counter({
       name: 'filter_rejections_total',
-      help: 'Lists rejected with 503 because earlier lists with a filter took too long',
+      help: 'Lists rejected with 503 because earlier slow or filtered lists took too long',
     });
     metrics.gauge(
-      { name: 'filters_running', help: 'Lists with a filter that run on a separate connection' },
+      { name: 'filters_running', help: 'Slow lists that run on a connection of their own' },
       () => this.slow.running,
     );
     metrics.gauge(
-      { name: 'filters_waiting', help: 'Lists with a filter in the queue' },
+      { name: 'filters_waiting', help: 'Lists that wait for a turn, except unfiltered ones behind a locked table' },
       () => this.slow.queued + this.quick.queued,
     );
   }
@@ -66,6 +66,6 @@ export class ListTurns {
 }
 
 /** The token that a list counts for; on public routes, the address, or its network of IPv6. */
-export function tokenOf(request: Request | undefined): string {
+export function budgetKeyOf(request: Request | undefined): string {
   return request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
 }

@@ -5,16 +5,15 @@ import { Database } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { invalidRequest } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
-import { SERVICE_NAME } from '../service/service.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import type { Precondition } from '../preconditions/precondition.js';
 import { removeRow, updateRow } from './change-row.js';
 import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
-import { ALL_ROWS, type ListScope, scopeOf } from './list-scope.js';
-import type { ListRead } from './list-read.js';
-import { ListReads } from './list-reads.js';
+import { ALL_ROWS, type ListRestriction, restrictionOf } from './list-restriction.js';
+import type { PageRead } from './page-read.js';
+import { PageReader } from './page-reader.js';
 import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
@@ -28,25 +27,21 @@ export class Lists {
 
   constructor(
     private readonly database: Database,
-    private readonly reads: ListReads,
+    private readonly reads: PageReader,
     metrics: Metrics,
   ) {
     database.addCheck(checkIndexes);
     database.addCheck(findIndependentTables);
-    this.created = new Counter({
-      name: `${SERVICE_NAME}_rows_created_total`,
-      help: 'Rows added to a list and committed, by table',
-      labelNames: ['table'],
-      registers: [metrics.registry],
-    });
+    const help = 'Rows added to a list and committed, by table';
+    this.created = metrics.counter({ name: 'rows_created_total', help, labels: { table: [] } });
   }
 
   /**
    * One page of an entity whose `id` is a UUIDv7, newest first or in another order. Reading all pages returns each row that
    * existed at the start exactly once, unless its sort value changes. Deep pages cost as much as the first one.
    *
-   * @throws Problem 400 for a cursor of other options, or if the filter exceeds `FILTER_TIMEOUT`; 503 if the database is
-   * unavailable
+   * @throws Problem 400 for a cursor of other options, or if the filter exceeds `FILTER_TIMEOUT`; 429 if the slow filters of
+   * the token have used up `FILTER_BUDGET`; 503 if the database is unavailable
    */
   async findPage<Entity extends { id: string }>(
     repository: Repository<Entity>,
@@ -60,7 +55,7 @@ export class Lists {
         `The list of ${metadata.name} has a filter of ${filter.entity.name}: use a PageQueryOf a ${metadata.name} filter.`,
       );
     }
-    const scope = options ? scopeOf(metadata, options) : ALL_ROWS;
+    const scope = options ? restrictionOf(metadata, options) : ALL_ROWS;
     if (after && after.scope !== scope.id) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
@@ -72,9 +67,10 @@ export class Lists {
   }
 
   /**
-   * Inserts a row as the newest one, and returns it as stored. Nullable columns are optional.
+   * Inserts a row as the newest one. Nullable columns are optional.
    *
-   * @throws Problem 503 if the database is unavailable
+   * @returns the row as it was given, with its `id` and version: omitted columns stay undefined
+   * @throws the error of the database, which clients get as a problem
    */
   async insert<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
     const { tableName, versionColumn } = repository.metadata;
@@ -114,7 +110,7 @@ export class Lists {
   private async find<Entity extends { id: string }>(
     repository: Repository<Entity>,
     { limit, cursor: after, filter }: PageQuery<Entity>,
-    scope: ListScope,
+    scope: ListRestriction,
   ): Promise<Found<Entity>> {
     const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, scope);
@@ -122,7 +118,7 @@ export class Lists {
     // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have
     // changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
-    const list: ListRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
+    const list: PageRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
       : await this.reads.page(list, scope === ALL_ROWS, (send) => send(statementForFirst(repository, sources.planned)));

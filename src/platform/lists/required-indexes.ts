@@ -68,6 +68,7 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
   for (const order of orders.filter(({ entity }) => entity === target)) {
     const columns = [...order.within.map((each) => comparedColumn(metadata, each)), ...sortedColumns(metadata, order)];
     const list = columns.map(({ sql }) => sql).join(', ');
+    // Throws if the list cannot be sorted by a column of this type.
     sortingOf(metadata, order);
     // An index may leave out soft-deleted rows.
     const where = deleteDateColumn ? `WHERE ${columnOf(metadata, deleteDateColumn.propertyName)} IS NULL` : '';

@@ -6,7 +6,7 @@ import type { Position } from './cursor.js';
 import { columnOf, quotedTable, type Source } from './sources.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
-const TEXTS: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
+const TEXT_TYPES: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
 /** Maximum prepared reads, and inserts, of an entity: they differ in the number of rows and columns. */
 const MOST_NAMES = 256;
@@ -116,7 +116,7 @@ function rowStatements(metadata: EntityMetadata) {
   const { driver } = metadata.dataSource;
   const entity = metadata.target as Type<Record<string, unknown>>;
   const quoted = columns.map(({ databaseName }) => driver.escape(databaseName));
-  const isText = columns.every((column) => TEXTS.has(driver.normalizeType(column)) && !column.isArray);
+  const isText = columns.every((column) => TEXT_TYPES.has(driver.normalizeType(column)) && !column.isArray);
   const nameOfInsert = naming();
 
   return {

@@ -10,8 +10,8 @@ import { currentRequest } from '../requests/request.js';
 import { badRequest } from '../problems/problem-types.js';
 import { invalidRequest, Problem } from '../problems/problem.js';
 import type { Metrics } from '../observability/metrics.js';
-import { type ListRead, onReplicaOrPrimary, type Read, withoutNames } from './list-read.js';
-import { type ListTurns, tokenOf } from './list-turns.js';
+import { type PageRead, onReplicaOrPrimary, type Read, withoutNames } from './page-read.js';
+import { type ListTurns, budgetKeyOf } from './list-turns.js';
 
 /** Reads lists on connections of their own, in turns, and those with a filter within the time of their token. */
 export class SlowReads {
@@ -34,9 +34,9 @@ export class SlowReads {
   }
 
   /** Reads a page without a filter from the primary. */
-  page<T>(list: ListRead, read: Read<T>): Promise<T> {
+  page<T>(list: PageRead, read: Read<T>): Promise<T> {
     const task = () => this.inTurn({ ...list, replica: undefined }, read);
-    return this.turns.run('slowPages', tokenOf(currentRequest()), task);
+    return this.turns.run('slowPages', budgetKeyOf(currentRequest()), task);
   }
 
   /**
@@ -44,12 +44,11 @@ export class SlowReads {
    *
    * @param isQuick - for one that needs no time of the token
    * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited
-   * too long for a
-   *   connection
+   *   too long for a connection
    */
-  filter<T>(list: ListRead, expression: string, isQuick: () => boolean, read: Read<T>): Promise<T> {
+  filter<T>(list: PageRead, expression: string, isQuick: () => boolean, read: Read<T>): Promise<T> {
     const { manager, metadata } = list.repository;
-    const token = tokenOf(currentRequest());
+    const token = budgetKeyOf(currentRequest());
     const bounded: Read<T> = async (send) => {
       try {
         return await read(send);
@@ -74,7 +73,7 @@ export class SlowReads {
    *
    * @param requireTime - throws if the token has no time left
    */
-  private async inTurn<T>(list: ListRead, read: Read<T>, requireTime?: () => void): Promise<T> {
+  private async inTurn<T>(list: PageRead, read: Read<T>, requireTime?: () => void): Promise<T> {
     const request = currentRequest();
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
     const signal = this.isEmbedded ? undefined : request?.signal;
@@ -86,7 +85,7 @@ export class SlowReads {
     };
     try {
       requireTime?.();
-      return await this.turns.run('slow', tokenOf(request), task);
+      return await this.turns.run('slow', budgetKeyOf(request), task);
     } catch (error) {
       throw signal?.aborted ? new Problem(badRequest, 'The client closed its connection before the response.') : error;
     }

@@ -34,7 +34,7 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
 }
 
 /** Types whose text depends on settings of the session, such as `DateStyle`, and a form that does not. */
-const TEXTS: Readonly<Record<string, (sql: string) => string>> = {
+const STABLE_TEXTS: Readonly<Record<string, (sql: string) => string>> = {
   date: (sql) => `to_json(${sql}) #>> '{}'`,
   'timestamp without time zone': (sql) => `to_json(${sql}) #>> '{}'`,
   'timestamp with time zone': (sql) => {
@@ -58,7 +58,7 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
     const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
     throw new Error(`${fault}: sort by a number, text or time.`);
   }
-  return TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
+  return STABLE_TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
 }
 
 /** A sort property, and its direction. */
@@ -95,7 +95,7 @@ export function sortingOf(metadata: EntityMetadata, order: Sorted | undefined): 
 }
 
 /** What a list is restricted to and sorted by. */
-export interface Scope {
+export interface Restriction {
   readonly where: readonly Condition[];
   /** The same for TypeORM. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
@@ -103,7 +103,7 @@ export interface Scope {
   readonly order: Sorted | undefined;
 }
 
-const WHOLE: Scope = { where: [], base: {}, order: undefined };
+const WHOLE: Restriction = { where: [], base: {}, order: undefined };
 
 export interface Source {
   /** The SQL after FROM, with the rows as `r`. */
@@ -127,7 +127,7 @@ export function sourcesOf(
   condition: Condition | undefined,
   after: Position | undefined,
   limit: number,
-  scope: Scope = WHOLE,
+  scope: Restriction = WHOLE,
 ) {
   const values: unknown[] = [];
   const column = (property: string) => `r.${columnOf(metadata, property)}`;

@@ -10,7 +10,7 @@ import { hideCredentials } from '../errors/redaction.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { Metrics } from '../observability/metrics.js';
 import { nameOf, pathParametersOf, type Route } from '../routes/route.js';
-import { OpenApiDocument, type Operation, operationsOf } from './openapi-document.js';
+import { OpenApiDocument, type DocumentedOperation, operationsOf } from './openapi-document.js';
 import { type Deprecation, operationIdOf, operationOf } from '../routes/operation.js';
 
 /** A path (RFC 3986, section 3.3), in which `{name}` is a path parameter of the deprecated route. */
@@ -75,7 +75,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 /** Adds the deprecation of a route, if any, to its operation and to all responses that this documents. */
-export function describeDeprecation(operation: Operation, route: Route, prefix: string): void {
+export function describeDeprecation(operation: DocumentedOperation, route: Route, prefix: string): void {
   const { deprecated } = operationOf(route) ?? {};
   if (!deprecated) {
     return;

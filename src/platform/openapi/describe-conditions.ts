@@ -1,10 +1,10 @@
 import { RequestMethod } from '@nestjs/common';
 import type { Problem } from '../problems/problem.js';
 import { CONDITION } from '../preconditions/entity-tags.js';
-import { isTagged } from '../preconditions/etag.interceptor.js';
+import { hasEtag } from '../preconditions/etag.interceptor.js';
 import { preconditionFailedProblem, hasPrecondition } from '../preconditions/precondition.js';
 import { methodOf, nameOf, type Route } from '../routes/route.js';
-import type { Operation } from './openapi-document.js';
+import type { DocumentedOperation } from './openapi-document.js';
 import { operationOf } from '../routes/operation.js';
 
 const EXAMPLE = '"1-Ze-_OBVxzGTLGYrB"';
@@ -21,8 +21,8 @@ const PURPOSES = {
 };
 
 /** Documents the `ETag` of an operation and the headers that refer to it. @returns the problems that these cause */
-export function describeConditions(operation: Operation, route: Route): Problem[] {
-  const hasTag = isTagged(operationOf(route)?.response);
+export function describeConditions(operation: DocumentedOperation, route: Route): Problem[] {
+  const hasTag = hasEtag(operationOf(route)?.response);
   const isRead = hasTag && methodOf(route) === RequestMethod.GET;
   for (const response of hasTag ? Object.values(operation.responses) : []) {
     Object.assign(response ?? {}, { headers: { ETag: ETAG } });
@@ -48,7 +48,7 @@ export function describeConditions(operation: Operation, route: Route): Problem[
 export function conditionFaults(route: Route): string[] {
   const isUpdate = [RequestMethod.PATCH, RequestMethod.PUT].includes(methodOf(route));
   const remedy = 'take it with @IfMatch(), and pass it to lists.update().';
-  return isUpdate && isTagged(operationOf(route)?.response) && !hasPrecondition(route)
+  return isUpdate && hasEtag(operationOf(route)?.response) && !hasPrecondition(route)
     ? [`${nameOf(route)} sends an ETag and ignores If-Match: ${remedy}`]
     : [];
 }

@@ -16,7 +16,7 @@ import { methodOf, nameOf, type Route, RouteParamtypes, hasParameter } from '../
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
-import { mediaTypesOf, type Operation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
+import { mediaTypesOf, type DocumentedOperation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
 import { operationIdOf, operationOf } from '../routes/operation.js';
 import { headerReferences } from './platform-components.js';
 
@@ -38,9 +38,12 @@ const LIMIT_HEADERS = [...REQUEST_HEADERS, 'RateLimit', 'RateLimit-Policy'] as c
  * @returns the operations by handler
  * @throws OperatorError if operations share a handler or its name, which is the operation id
  */
-export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Operation> {
+export function describeOperations(
+  document: OpenAPIObject,
+  routes: readonly Route[],
+): Map<Route['handler'], DocumentedOperation> {
   const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
-  const described = new Map<Route['handler'], Operation>();
+  const described = new Map<Route['handler'], DocumentedOperation>();
   const calls: { scope: string; call: string }[] = [];
   const prefix = pathPrefixOf(document.servers?.[0]?.url);
   for (const { call, path, operation } of operationsOf(document)) {
@@ -79,7 +82,7 @@ function unknownId(call: string, id: string, routes: readonly Route[]): string {
 }
 
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
-function describeSecurity(operation: Operation, route: Route): void {
+function describeSecurity(operation: DocumentedOperation, route: Route): void {
   const scopes = scopesOf(route);
   if (tokenPolicyOf(route) === 'public') {
     operation.security = [];
@@ -91,7 +94,7 @@ function describeSecurity(operation: Operation, route: Route): void {
   }
 }
 
-function describeBody(operation: Operation, rules: BodyRules | undefined): void {
+function describeBody(operation: DocumentedOperation, rules: BodyRules | undefined): void {
   if (rules) {
     const [media = { schema: {} }] = mediaTypesOf(operation.requestBody);
     const { description = '' } = Object(operation.requestBody) as { description?: string };
@@ -102,7 +105,7 @@ function describeBody(operation: Operation, rules: BodyRules | undefined): void 
 
 /** The problems that an operation responds with, each with the headers of its own. */
 function problemsOf(
-  operation: Operation,
+  operation: DocumentedOperation,
   path: string,
   route: Route,
   rules: BodyRules | undefined,
@@ -131,7 +134,7 @@ function problemsOf(
 }
 
 function describeResponses(
-  operation: Operation,
+  operation: DocumentedOperation,
   path: string,
   prefix: string,
   route: Route,
@@ -187,7 +190,7 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
 }
 
 /** An example of an invalid request: without a required property, if the body has one. */
-function exampleRefusal({ requestBody }: Operation, schemas: Schemas): Problem {
+function exampleRefusal({ requestBody }: DocumentedOperation, schemas: Schemas): Problem {
   const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
   return required === undefined
     ? invalidRequest([{ parameter: 'color', code: 'unknown', detail: UNKNOWN_NAME }])

@@ -3,17 +3,17 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Route } from '../routes/route.js';
 
 /** One operation of an OpenAPI document: a method on a path. */
-export type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+export type DocumentedOperation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 
 export type Schema = Schemas[string];
 
 /** Every operation of a document, with its path and `call`: `GET /v1/items`. */
-export function operationsOf({ paths }: OpenAPIObject): { call: string; path: string; operation: Operation }[] {
+export function operationsOf({ paths }: OpenAPIObject): { call: string; path: string; operation: DocumentedOperation }[] {
   // Nest's documents have only operations in a path.
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
+    Object.entries(item as Record<string, DocumentedOperation>).map(([method, operation]) => ({
       call: `${method.toUpperCase()} ${path}`,
       path,
       operation,
@@ -22,7 +22,7 @@ export function operationsOf({ paths }: OpenAPIObject): { call: string; path: st
 }
 
 /** The media types of a request body or response. */
-export function mediaTypesOf(body: Operation['requestBody'] | Operation['responses'][string]) {
+export function mediaTypesOf(body: DocumentedOperation['requestBody'] | DocumentedOperation['responses'][string]) {
   return body && 'content' in body ? Object.values(body.content ?? {}) : [];
 }
 
@@ -36,10 +36,10 @@ export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Exc
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
-  private operations: ReadonlyMap<Route['handler'], Operation> = new Map();
+  private operations: ReadonlyMap<Route['handler'], DocumentedOperation> = new Map();
 
   /** @param operations - of the document, by handler */
-  set(document: OpenAPIObject, operations: ReadonlyMap<Route['handler'], Operation>): void {
+  set(document: OpenAPIObject, operations: ReadonlyMap<Route['handler'], DocumentedOperation>): void {
     this.document = document;
     this.operations = operations;
   }
@@ -52,7 +52,7 @@ export class OpenApiDocument {
   }
 
   /** The documented responses of a handler by status; empty for a hidden handler. */
-  responsesOf(handler: Route['handler']): Operation['responses'] {
+  responsesOf(handler: Route['handler']): DocumentedOperation['responses'] {
     return this.operations.get(handler)?.responses ?? {};
   }
 }

@@ -30,7 +30,7 @@ export function Etag(): PropertyDecorator {
 }
 
 /** Whether a response class has an {@link Etag}. An array has none. */
-export function isTagged(response: unknown): boolean {
+export function hasEtag(response: unknown): boolean {
   return typeof response === 'function' && Reflect.hasMetadata(TAGGED, (response as Type<object>).prototype as object);
 }
 

@@ -2,14 +2,14 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, HttpCode, HttpStatus, SetMetadata, UseInterceptors } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { isWhitelisted } from '../openapi/documented-properties.js';
-import { EtagInterceptor, isTagged } from '../preconditions/etag.interceptor.js';
+import { EtagInterceptor, hasEtag } from '../preconditions/etag.interceptor.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
 import { useOutermost } from '../routes/use-outermost.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
- * Documents a route. The operation id is the name of the method, which must be unique in the service. `OpenApiDocument` adds
- * the platform's responses (400, 401, 403, 413, 422, 429, 503) and headers.
+ * Documents a route. The operation id is the name of the method, which must be unique in the service. `describeOperations`
+ * adds the platform's responses (400, 401, 403, 404, 408, 412, 413, 422, 429 and 503, as far as they apply) and headers.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;
@@ -21,6 +21,6 @@ export function Operation(options: OperationOptions): MethodDecorator {
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
     ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
-    ...(isTagged(response) ? [useOutermost(EtagInterceptor)] : []),
+    ...(hasEtag(response) ? [useOutermost(EtagInterceptor)] : []),
   );
 }

@@ -23,7 +23,9 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
     const validate = validators.get(schema) ?? (await compile(schema, document));
     const isValid = isFile(body) || validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
     if (!success || !isValid) {
-      const faults = success ? new Set(validate.errors?.map(describeMismatch)) : ['Its status is not documented.'];
+      const faults = success
+        ? new Set(validate.errors?.map(describeMismatch))
+        : ['Its status is not documented: set `status` in @Operation().'];
       const message = [`${controller.name}.${handler.name} responds ${status}, not as documented:`, ...faults].join('\n- ');
       wrongResponses.add(message);
       throw new Error(message);

@@ -28,8 +28,8 @@ const RULES: ReadonlySet<string> = new Set(['minimum', 'maximum', 'minLength', '
 
 /**
  * Makes the class of a response from the class of a request body: `class WidgetDto extends ResponseOf(CreateWidgetDto)`,
- * which then declares the properties for its readers. `WidgetDto.from(row)` maps a row to it. Write your own class for other
- * responses.
+ * which then declares the properties for its readers. `WidgetDto.from(row)` maps a row to it. Every property of the body is
+ * sent: pass `OmitType(CreateUserDto, ['password'])` for one that must not be. Write your own class for other responses.
  */
 export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body> {
   const properties = documentedProperties(body);

@@ -5,7 +5,10 @@ import { metadataOf, type Route } from './route.js';
 
 export const HIDDEN = 'hidden';
 
-/** Excludes a controller from the OpenAPI document, and accepts any query. For operators and browsers. */
+/**
+ * For operators and browsers: a controller that is not in the OpenAPI document, takes any query and body, is served during
+ * overload, and is skipped by global guards and interceptors of features.
+ */
 export function Hidden(): ClassDecorator {
   return applyDecorators(ApiExcludeController(), SetMetadata(HIDDEN, true));
 }

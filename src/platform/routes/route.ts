@@ -65,9 +65,8 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
 /**
  * The handler parameters that take a part of the request, such as `@Body() body: CreateItemDto`.
  *
- * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with `import
- * type`;
- *   `schema` is a Standard Schema, as in `@Param('id', { schema })`
+ * @returns `data` is the name of the part, `id` in `@Param('id')`; `type` is undefined for a class imported with
+ *   `import type`; `schema` is a Standard Schema, as in `@Param('id', { schema })`
  */
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<

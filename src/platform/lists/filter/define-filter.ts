@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
-import { columnOptionsOf, isOf } from '../list-options.js';
+import { columnOptionsOf, appliesTo } from '../list-options.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
 import { type FieldsOf, type FilterField, type FilterFields, notationOf, TYPES } from './filter-fields.js';
@@ -61,7 +61,7 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
 
 /** Checks that the columns of an entity fit the fields, which the types of `FieldsOf` cannot. @throws Error with the fix */
 function checkFields(entity: Type, fields: FilterFields): void {
-  if (getMetadataArgsStorage().inheritances.some(({ target }) => isOf(entity, target))) {
+  if (getMetadataArgsStorage().inheritances.some(({ target }) => appliesTo(entity, target))) {
     throw new Error(`${entity.name} shares its table with other entities: use an entity with its own table.`);
   }
   for (const [name, { type, nullable = false }] of Object.entries(fields)) {

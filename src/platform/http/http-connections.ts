@@ -30,11 +30,11 @@ const TIMES = {
   linger: 1000,
 };
 
-/** Times {@link TIMES}.accept that the port waits at most. */
+/** Maximum {@link TIMES}.accept intervals before the port closes anyway. */
 const MAX_PAUSES = 10;
 
 /** Limits each connection, and sends problems for errors that Node and Express would handle themselves, before any guard. */
-export class HttpServer {
+export class HttpConnections {
   /** Open connections with their responses that are not complete. */
   private readonly connections = new Map<Socket, Set<Response>>();
   private readonly cut;

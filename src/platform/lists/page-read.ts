@@ -5,7 +5,7 @@ import type { ReadReplica } from '../database/read-replica.js';
 import type { Reader } from '../database/reader.js';
 
 /** A page to read. */
-export interface ListRead<Entity extends ObjectLiteral = ObjectLiteral> {
+export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
   readonly repository: Repository<Entity>;
   /** Of the list, with its filter. */
   readonly name: string;
@@ -21,7 +21,7 @@ export type Read<T> = (send: Send) => Promise<T>;
  * reader.
  */
 export function onReplicaOrPrimary<T>(
-  { repository, replica }: ListRead,
+  { repository, replica }: PageRead,
   read: (reader: Reader | undefined) => Promise<T>,
 ): Promise<T> {
   const onPrimary = () => read(readerOf(repository.manager.dataSource));

@@ -9,8 +9,8 @@ import { runStatement } from '../database/run-statement.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
-import { type ListRead, onReplicaOrPrimary, type Read, withoutNames } from './list-read.js';
-import { ListTurns, tokenOf } from './list-turns.js';
+import { type PageRead, onReplicaOrPrimary, type Read, withoutNames } from './page-read.js';
+import { ListTurns, budgetKeyOf } from './list-turns.js';
 import { SlowReads } from './slow-reads.js';
 
 /** SQLSTATE of a statement that took too long, and of one that waited too long for a lock. */
@@ -29,11 +29,11 @@ export interface AccessPath {
 const SLOW: AccessPath = { first: 'planned', isQuick: false };
 
 /**
- * Reads lists on the connections of `Reader`: together with others as long as they are quick, and otherwise on connections
- * for slow statements, in turns, and for each token a limited time. In a transaction, they are statements of that.
+ * Reads quick lists on shared connections, and slow ones on separate connections, in turns and with a limited time for the
+ * filters of each token. In a transaction, uses its connection.
  */
 @Injectable()
-export class ListReads {
+export class PageReader {
   /** Access paths of the last minute, by table, base condition and expression. */
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   readonly slow: SlowReads;
@@ -49,7 +49,7 @@ export class ListReads {
    *
    * @param isWhole - whether one plan fits all pages, because the list has no base condition
    */
-  async page<T>(list: ListRead, isWhole: boolean, read: Read<T>): Promise<T> {
+  async page<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
     const sendHere = sendInTransaction(list.repository.manager);
     if (sendHere) {
       return read(withoutNames(sendHere));
@@ -70,10 +70,10 @@ export class ListReads {
    * @param path - undefined for a new filter
    * @returns undefined if it took too long, or such a connection is not available
    */
-  async quickly<T>(list: ListRead, path: AccessPath | undefined, read: Read<T>): Promise<T | undefined> {
+  async quickly<T>(list: PageRead, path: AccessPath | undefined, read: Read<T>): Promise<T | undefined> {
     const { manager } = list.repository;
     const request = currentRequest();
-    const token = tokenOf(request);
+    const token = budgetKeyOf(request);
     const mayTry = () => !request?.signal.aborted && (path?.isQuick ?? this.turns.mayTry(token));
     const hasReader = readerOf(manager.dataSource) ?? list.replica;
     if (!hasReader || runnerOf(manager) || !mayTry()) {
@@ -86,7 +86,7 @@ export class ListReads {
         if (sqlState(error) !== CANCELED) {
           throw error;
         }
-        Object.assign(path ?? {}, { isQuick: false });
+        if (path) path.isQuick = false;
         this.turns.budget.charge(token, QUICK);
         return undefined;
       }
@@ -102,7 +102,7 @@ export class ListReads {
     }
   }
 
-  private async pageOfPrimary<T>(list: ListRead, isWhole: boolean, read: Read<T>): Promise<T> {
+  private async pageOfPrimary<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
     const { name, repository } = list;
     const { manager } = repository;
     const reader = readerOf(manager.dataSource);

@@ -2,21 +2,21 @@ import { hash } from 'node:crypto';
 import { type EntityMetadata, FindOperator, In, IsNull } from 'typeorm';
 import { absence, type Condition, constant } from './filter/condition.js';
 import { disclosureOf, documentedOrders, type ListOptions } from './list-options.js';
-import { comparedColumn, type Scope } from './sources.js';
+import { comparedColumn, type Restriction } from './sources.js';
 
 /** Compiled {@link ListOptions}. */
-export interface ListScope extends Scope {
+export interface ListRestriction extends Restriction {
   /** Digest in cursors; empty without options. */
   readonly id: string;
 }
 
-export const ALL_ROWS: ListScope = { id: '', where: [], base: {}, order: undefined };
+export const ALL_ROWS: ListRestriction = { id: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */
-export function scopeOf<Entity extends object>(
+export function restrictionOf<Entity extends object>(
   metadata: EntityMetadata,
   { where = {}, order }: ListOptions<Entity>,
-): ListScope {
+): ListRestriction {
   const values = Object.entries<unknown>(where)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, value instanceof FindOperator ? listed(metadata, name, value) : value] as const);
