@@ -22,7 +22,6 @@ export async function findFiltered<Entity extends { id: string }>(
   const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
   const wasQuick = known?.isQuick;
-  // `quickly` clears `isQuick` if it took too long.
   let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
   if (found && isComplete(found, limit, known)) {
     if (!known) {
@@ -30,7 +29,7 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     return found;
   }
-  // Once a filter is not quick any more, for example on a later page, it may need another path.
+  // `quickly` clears `isQuick` of what took too long, for example on a later page: it may need another path.
   let path = known?.isQuick === wasQuick ? known : undefined;
   const read = async (send: Send) => {
     if (!path) {
