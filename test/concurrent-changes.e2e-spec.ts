@@ -49,7 +49,7 @@ class Essay {
   @Column('text', { select: false }) declare secret: string;
   @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' }) declare updatedAt: Date;
   @VersionColumn({ name: 'essay_version' }) declare version: number;
-  @DeleteDateColumn({ name: 'withdrawn_at', type: 'timestamptz' }) declare withdrawnAt?: Date | null;
+  @DeleteDateColumn({ name: 'withdrawn_at', type: 'timestamptz' }) declare withdrawnAt?: Date | null | undefined;
 }
 
 @Entity('plain_essays')
