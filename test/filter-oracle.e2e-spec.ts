@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { constant } from '../src/platform/lists/filter/condition.js';
+import { ALL_ROWS } from '../src/platform/lists/list-restriction.js';
 import { sourcesOf } from '../src/platform/lists/sources.js';
 import { statementForFirst } from '../src/platform/lists/rows.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
@@ -68,7 +69,13 @@ it(
       const { condition, expression } = sampleFilter.parse(filter);
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
       const position = after === undefined ? after : { id: after, scope: '', value: '' };
-      const { planned, recent, fenced, keyed } = sourcesOf(repository.metadata, condition ?? constant(true), position, 6);
+      const { planned, recent, fenced, keyed } = sourcesOf(
+        repository.metadata,
+        condition ?? constant(true),
+        position,
+        6,
+        ALL_ROWS,
+      );
       for (const source of [planned, recent, fenced, keyed]) {
         const { text, values } = statementForFirst(repository, source);
         const ids = (await dataSource.query<{ id: string }[]>(text, values)).map(({ id }) => id);

@@ -5,6 +5,7 @@ import { constant } from '../src/platform/lists/filter/condition.js';
 import { runStatement } from '../src/platform/database/run-statement.js';
 import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
 import { explain } from '../src/platform/lists/find-filtered.js';
+import { ALL_ROWS } from '../src/platform/lists/list-restriction.js';
 import { sourcesOf } from '../src/platform/lists/sources.js';
 import type { Answer, PageBody, ProblemBody } from './support/api.js';
 import { NODES_311, REFUSED_FILTERS } from './support/refused-filters.js';
@@ -223,7 +224,7 @@ it('finds fields of every type by their indexes, for any value', async () => {
   const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);
-    const { all } = sourcesOf(samples.metadata, condition ?? constant(true), undefined, 20);
+    const { all } = sourcesOf(samples.metadata, condition ?? constant(true), undefined, 20, ALL_ROWS);
     return (await explain((statement) => runStatement(samples.manager, statement), all)).readsTable;
   };
   const indexed = [

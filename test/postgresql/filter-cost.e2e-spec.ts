@@ -6,6 +6,7 @@ import { runStatement } from '../../src/platform/database/run-statement.js';
 import { constant } from '../../src/platform/lists/filter/condition.js';
 import { explain } from '../../src/platform/lists/find-filtered.js';
 import { statementForFirst } from '../../src/platform/lists/rows.js';
+import { ALL_ROWS } from '../../src/platform/lists/list-restriction.js';
 import { type Source, sourcesOf, WINDOW } from '../../src/platform/lists/sources.js';
 import type { ProblemBody } from '../support/api.js';
 import { connectTo } from '../support/connect.js';
@@ -106,7 +107,7 @@ it('does not read the whole table when the planner misjudges the number or the a
     ['name.contains("kettle")', 20],
   ] as const) {
     const { condition } = itemFilter.parse(filter);
-    const statements = sourcesOf(items.metadata, condition ?? constant(true), undefined, 20);
+    const statements = sourcesOf(items.metadata, condition ?? constant(true), undefined, 20, ALL_ROWS);
     expect(await explain((statement) => runStatement(items.manager, statement), statements.all)).toMatchObject({
       readsTable: false,
     });

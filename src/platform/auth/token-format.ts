@@ -43,6 +43,7 @@ function checksum(text: string): string {
 /** Describes valid names in messages, after "write". */
 export const TOKEN_NAME_RULE = '1 to 100 printable characters';
 
+/** Whether a text can be the name of a token. */
 export function isTokenName(text: string): boolean {
   return isPrintableLine(text, 100) && text.trim() !== '';
 }

@@ -31,6 +31,7 @@ export function tableOf(tokens: readonly Description[]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
+/** A time to the minute, in UTC. */
 export function minuteOf(time: Date): string {
   return `${time.toISOString().slice(0, 16)}Z`;
 }

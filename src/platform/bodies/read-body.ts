@@ -13,6 +13,7 @@ import { invalidBodyProblem, missingBody } from '../requests/request-body.js';
 
 export type BodyParser = keyof typeof MEDIA_TYPES;
 
+/** Options of `@UseBodyParser()`. */
 export interface BodyParserOptions {
   /** Maximum size in bytes: 64 KiB by default, and 1 MiB for `multipart`. */
   limit?: number;
@@ -51,7 +52,6 @@ const MULTIPART_LIMIT = 1024 * 1024;
 
 /** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
 export const BODY_TIME = 15_000;
-
 /** Requests whose time for the body depends on its limit, instead of Node's `requestTimeout`. */
 export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 

@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 
+/** Whether a response is one of `@Sse()` that has begun. */
 export function isEventStream(response: Response): boolean {
   return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
 }

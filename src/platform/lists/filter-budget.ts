@@ -37,10 +37,12 @@ export class FilterBudget {
     this.uses.set(token, [...this.recentOf(token), { at: this.now(), time }]);
   }
 
+  /** The time that the filters of a token have taken in the window, in milliseconds. */
   usedBy(token: string): number {
     return sumOf(this.recentOf(token));
   }
 
+  /** Whether a token has time left for slow filters. */
   hasTime(token: string): boolean {
     return this.usedBy(token) < this.budget;
   }

@@ -47,6 +47,7 @@ export function orderFaults(): string[] {
   return orders.filter((order) => !documentedOrders.get(order)).map(disclosureOf);
 }
 
+/** The error of an order by a column that its page does not document, and its fix. */
 export function disclosureOf({ entity, column }: Order): string {
   const fix = `pass it to PageOf, with an item class that documents ${column}, or sort by a documented property.`;
   return `nextCursor of ${entity.name} sorted by ${column} would disclose ${column}: ${fix}`;

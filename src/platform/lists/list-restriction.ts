@@ -10,6 +10,7 @@ export interface ListRestriction extends Restriction {
   readonly id: string;
 }
 
+/** Of a list without options. */
 export const ALL_ROWS: ListRestriction = { id: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */

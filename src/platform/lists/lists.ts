@@ -55,15 +55,15 @@ export class Lists {
         `The list of ${metadata.name} has a filter of ${filter.entity.name}: use a PageQueryOf a ${metadata.name} filter.`,
       );
     }
-    const scope = options ? restrictionOf(metadata, options) : ALL_ROWS;
-    if (after && after.scope !== scope.id) {
+    const restriction = options ? restrictionOf(metadata, options) : ALL_ROWS;
+    if (after && after.scope !== restriction.id) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const { items, last } = await this.find(repository, query, scope);
+    const { items, last } = await this.find(repository, query, restriction);
     if (!last) {
       return { items };
     }
-    return { items, nextCursor: encodeCursor({ ...last, scope: scope.id }, filter?.expression ?? '') };
+    return { items, nextCursor: encodeCursor({ ...last, scope: restriction.id }, filter?.expression ?? '') };
   }
 
   /**
@@ -110,18 +110,20 @@ export class Lists {
   private async find<Entity extends { id: string }>(
     repository: Repository<Entity>,
     { limit, cursor: after, filter }: PageQuery<Entity>,
-    scope: ListRestriction,
+    restriction: ListRestriction,
   ): Promise<Found<Entity>> {
     const { metadata } = repository;
-    const sources = sourcesOf(metadata, filter?.condition, after, limit, scope);
-    const name = `${metadata.tablePath} ${scope.id} ${filter?.expression ?? ''}`;
+    const sources = sourcesOf(metadata, filter?.condition, after, limit, restriction);
+    const name = `${metadata.tablePath} ${restriction.id} ${filter?.expression ?? ''}`;
     // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have
     // changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
     const list: PageRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
-      : await this.reads.page(list, scope === ALL_ROWS, (send) => send(statementForFirst(repository, sources.planned)));
+      : await this.reads.page(list, restriction === ALL_ROWS, (send) =>
+          send(statementForFirst(repository, sources.planned)),
+        );
     return pageOf(repository, found, sources.planned);
   }
 }

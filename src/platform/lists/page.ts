@@ -15,6 +15,7 @@ import { describeFilter, type Filter, type FilterDefinition, isBlank } from './f
 import { FilterError, MAXIMUM_LENGTH } from './filter/parse-expression.js';
 import { documentedOrders, type Order } from './list-options.js';
 
+/** The error of a cursor that is not of this list. */
 export const CURSOR_FAULT = { code: 'cursor', detail: 'must be an unchanged nextCursor of a list with the same filter' };
 
 const LIMIT_DEFAULT = 20;

@@ -77,6 +77,7 @@ export interface Sorting {
   readonly value: string;
 }
 
+/** The columns by which an order sorts; `id` is the last. */
 export function sortedColumns(metadata: EntityMetadata, order: Sorted | undefined) {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
@@ -103,8 +104,7 @@ export interface Restriction {
   readonly order: Sorted | undefined;
 }
 
-const WHOLE: Restriction = { where: [], base: {}, order: undefined };
-
+/** Rows to select a page from, and how. */
 export interface Source {
   /** The SQL after FROM, with the rows as `r`. */
   readonly from: string;
@@ -115,6 +115,7 @@ export interface Source {
   readonly isFiltered: boolean;
 }
 
+/** The alternatives for one page, by name. */
 export type Sources = ReturnType<typeof sourcesOf>;
 
 /**
@@ -127,16 +128,16 @@ export function sourcesOf(
   condition: Condition | undefined,
   after: Position | undefined,
   limit: number,
-  scope: Restriction = WHOLE,
+  restriction: Restriction,
 ) {
   const values: unknown[] = [];
   const column = (property: string) => `r.${columnOf(metadata, property)}`;
   const writer: SqlWriter = { column, parameter: (value) => `$${values.push(value)}` };
   const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
-  const sorting = sortingOf(metadata, scope.order);
+  const sorting = sortingOf(metadata, restriction.order);
   const parts = condition ? conjunctsOf(condition) : [];
-  const boundsWalk = ({ bounds }: Condition) => bounds === (scope.order?.column ?? 'id');
-  const base = write(scope.where);
+  const boundsWalk = ({ bounds }: Condition) => bounds === (restriction.order?.column ?? 'id');
+  const base = write(restriction.where);
   // Conditions that the list's index does not serve, and those that limit the walk along it.
   const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presenceIn(metadata)]);
   const valuesOfAll = [...values];
@@ -145,7 +146,7 @@ export function sourcesOf(
   const matches = `${table} ${where([...bounds, ...rest])}`;
   const key = column('id');
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const common = { values, limit, sorting, base: scope.base, isFiltered: condition !== undefined };
+  const common = { values, limit, sorting, base: restriction.base, isFiltered: condition !== undefined };
   const source = (from: string): Source => ({ from, ...common });
   return {
     /** Whether the list's index is enough. */

@@ -76,6 +76,7 @@ export const invalidParameters = defineProblemType({
     'characters (`start`, and `end`, exclusive). Percent-encode `&`, `+`, `#` and spaces in values.',
 });
 
+/** 404, for a row that does not exist: `throw new Problem(notFound, 'The book does not exist.')`. */
 export const notFound = defineProblemType({
   name: 'not-found',
   status: 404,

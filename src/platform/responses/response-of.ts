@@ -15,6 +15,7 @@ export type RowOf<Body> = { readonly id: string } & {
   readonly [Name in keyof Body]: Body[Name] | (object extends Pick<Body, Name> ? null | undefined : never);
 };
 
+/** The class that {@link ResponseOf} makes. */
 export interface ResponseClass<Body> extends Type<ResponseBody<Body>> {
   /** Maps a row to a response. Columns that the request body does not have are left out. */
   from(this: void, row: RowOf<Body>): ResponseBody<Body>;

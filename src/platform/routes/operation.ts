@@ -53,13 +53,16 @@ export interface Deprecation {
 
 /** Documentation of an operation that cannot be derived from the route. */
 export interface OperationOptions {
+  /** A few words, imperative: `Create an item`. */
   summary: string;
+  /** In Markdown. */
   description?: string;
   /**
    * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for
    * no body.
    */
   response?: Type<object> | [Type<object>];
+  /** By default the name of the status, such as `Created`. */
   responseDescription?: string;
   /** Status of the successful response, which this also sets; 200 by default. */
   status?: HttpStatus;

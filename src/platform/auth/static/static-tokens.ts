@@ -19,6 +19,7 @@ const INTERVAL = 2000;
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all static tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
+/** How to fix a tokens file. */
 export const FILE_REMEDY =
   'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
 
