@@ -72,7 +72,7 @@ it('every alert has a severity, a link to its part of the handbook, and a unit t
 });
 
 it('every part of the handbook has the severity of its alert, and how long its condition holds', () => {
-  const parts = [...handbook.matchAll(/^### (Items\w+)\n\n_(Critical|Warning), (\d+) (s|min): [^_]+_ /gm)];
+  const parts = [...handbook.matchAll(/^### (Items\w+)\n\n_(Critical|Warning), (\d+) (s|min): [^_]+_(?: |$)/gm)];
   const stated = parts.map(([, alert, severity = '', time, unit]) => [
     alert,
     severity.toLowerCase(),
