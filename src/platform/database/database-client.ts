@@ -4,7 +4,7 @@ import { QueryFailedError } from 'typeorm';
 import type { PasswordFile } from '../config/password-file.js';
 import { traceStatement } from '../tracing/tracing.js';
 import { isPasswordRefused, NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
-import { isSubmittable, submitAlone } from './submittable.js';
+import { type LongSubmittable, submitAlone } from './submittable.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
@@ -83,6 +83,11 @@ export class DatabaseClient extends Client {
       super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
   }
+}
+
+/** Whether what `Client.query` was given is a stream or cursor. */
+function isSubmittable(statement: unknown): statement is LongSubmittable {
+  return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
 /** A statement that bypasses TypeORM, whose overhead is as large as the database's time. */

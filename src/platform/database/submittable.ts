@@ -1,6 +1,6 @@
 import { type EventEmitter, once } from 'node:events';
 import { Duplex } from 'node:stream';
-import { type Client, type Connection, Query, type Submittable } from 'pg';
+import type { Client, Connection, Submittable } from 'pg';
 
 /** A stream or cursor that uses a connection until its end: of `pg-copy-streams`, `pg-query-stream` or `pg-cursor`. */
 export interface LongSubmittable extends Submittable, EventEmitter {
@@ -9,11 +9,6 @@ export interface LongSubmittable extends Submittable, EventEmitter {
   callback?: () => void;
   handleError(error: unknown, connection: Connection): void;
   handleReadyForQuery(...given: unknown[]): void;
-}
-
-/** Whether what `Client.query` was given is a stream or cursor. */
-export function isSubmittable(statement: unknown): statement is LongSubmittable {
-  return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
 
 /**
