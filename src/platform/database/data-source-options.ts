@@ -27,8 +27,8 @@ const FEWEST = 5;
 /** Seconds after which a connection is replaced, so that none outlives its password for long. */
 const LIFETIME = 1800;
 
-/** One for the primary and its replicas. */
-const passwordFiles = new WeakMap<Configuration, PasswordFile>();
+/** By URL: a read replica takes a new password later than the primary, and must not speak for it. */
+const passwordFiles = new WeakMap<Configuration, Map<string, PasswordFile>>();
 
 const logger = new Logger('Database');
 
@@ -38,7 +38,8 @@ export function dataSourceOptions(
   metrics: DatabaseMetrics,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
-  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location.isPooled) : location;
+  const extra: PoolConfig & PoolExtra =
+    'url' in location ? serverOptions(configuration, location.url, location.isPooled) : location;
   return {
     type: 'postgres',
     ...('url' in location && { url: location.url }),
@@ -64,7 +65,7 @@ export function dataSourceOptions(
 export function replicaOptions(configuration: Configuration, metrics: DatabaseMetrics): PoolConfig & DatabaseClientConfig {
   const wait = configuration.DATABASE_CONNECTION_TIMEOUT * REPLICA_SHARE * 1000;
   return {
-    ...serverOptions(configuration),
+    ...serverOptions(configuration, configuration.DATABASE_READ_URL ?? ''),
     connectionString: configuration.DATABASE_READ_URL,
     application_name: SERVICE_NAME,
     connectionTimeoutMillis: wait,
@@ -74,12 +75,13 @@ export function replicaOptions(configuration: Configuration, metrics: DatabaseMe
   };
 }
 
-function serverOptions(configuration: Configuration, isPooled = false): PoolConfig & PoolExtra & DatabaseClientConfig {
-  const { DATABASE_STATEMENT_TIMEOUT: timeout, DATABASE_PASSWORD_FILE: path } = configuration;
-  const passwords =
-    path === undefined
-      ? undefined
-      : passwordFiles.getOrInsertComputed(configuration, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
+function serverOptions(
+  configuration: Configuration,
+  url: string,
+  isPooled = false,
+): PoolConfig & PoolExtra & DatabaseClientConfig {
+  const { DATABASE_STATEMENT_TIMEOUT: timeout } = configuration;
+  const passwords = passwordsOf(configuration, url);
   return {
     keepAlive: true,
     maxLifetimeSeconds: LIFETIME,
@@ -93,6 +95,15 @@ function serverOptions(configuration: Configuration, isPooled = false): PoolConf
     // Poolers reject startup parameters: set them on the role there.
     ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
   };
+}
+
+function passwordsOf(configuration: Configuration, url: string): PasswordFile | undefined {
+  const { DATABASE_PASSWORD_FILE: path } = configuration;
+  if (path === undefined) {
+    return undefined;
+  }
+  const files = passwordFiles.getOrInsertComputed(configuration, () => new Map());
+  return files.getOrInsertComputed(url, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
 }
 
 /** How lists are read from the primary. */
