@@ -110,6 +110,8 @@ it('a password is replaced under load, first in the file, then in the server, an
   expect(service.has(REFUSED)).toBe(true);
   await set(second);
   await opensSessions(Date.now());
+  // With their reason.
+  expect(service.log.filter(({ msg }) => msg === 'The database is not available.')).toEqual([]);
   expect(outcomesOf(failed(load.calls))).toEqual({});
 
   // Both at once, while connections are killed: only what was under way on these may fail.

@@ -1,9 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Pool } from 'pg';
 import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
+import { DatabasePool } from './database-pool.js';
 import { ExclusiveWork } from './exclusive-work.js';
 import { MigrationsModule } from './migrations.js';
 import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add-migration-digests.js';
@@ -14,7 +14,12 @@ import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add
   imports: [
     TypeOrmModule.forRootAsync({
       // `Database` sets the other options and connects in the background with retries.
-      useFactory: () => ({ type: 'postgres', driver: { Pool }, autoLoadEntities: true, manualInitialization: true }),
+      useFactory: () => ({
+        type: 'postgres',
+        driver: { Pool: DatabasePool },
+        autoLoadEntities: true,
+        manualInitialization: true,
+      }),
       dataSourceFactory: (options) => Promise.resolve(new AppDataSource(options as PostgresDataSourceOptions)),
     }),
     MigrationsModule.forFeature([AddMigrationDigests1767225600010]),
