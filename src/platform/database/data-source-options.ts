@@ -6,7 +6,7 @@ import { PasswordFile } from '../config/password-file.js';
 import type { PostgresDataSourceOptions } from './app-data-source.js';
 import { DatabaseClient, type DatabaseClientConfig } from './database-client.js';
 import type { DatabaseMetrics } from './database-metrics.js';
-import { DatabasePool } from './database-pool.js';
+import { POSTGRES_DRIVER } from './database-pool.js';
 import { type PoolExtra, QUICK, type ReadOptions, sharesOf } from './reader.js';
 
 /** A server, or a pooler in front of it (PgBouncer in transaction mode). */
@@ -46,8 +46,7 @@ export function dataSourceOptions(
     applicationName: SERVICE_NAME,
     poolSize: extra.reads?.shares?.others ?? DATABASE_POOL_SIZE,
     connectTimeoutMS: DATABASE_CONNECTION_TIMEOUT * 1000,
-    // TypeORM needs nothing else of `pg`.
-    driver: { Pool: DatabasePool },
+    driver: POSTGRES_DRIVER,
     poolErrorHandler: (error: unknown) => {
       logger.warn({ msg: 'database connection lost', err: error });
     },

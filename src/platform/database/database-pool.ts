@@ -43,3 +43,6 @@ export class DatabasePool extends Pool {
     return undefined;
   }
 }
+
+/** What TypeORM needs of `pg`. A data source takes it when it is made: `setOptions` comes too late. */
+export const POSTGRES_DRIVER = { Pool: DatabasePool };

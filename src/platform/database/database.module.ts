@@ -3,7 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { Database } from './database.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import { DatabasePool } from './database-pool.js';
+import { POSTGRES_DRIVER } from './database-pool.js';
 import { ExclusiveWork } from './exclusive-work.js';
 import { MigrationsModule } from './migrations.js';
 import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add-migration-digests.js';
@@ -16,7 +16,7 @@ import { AddMigrationDigests1767225600010 } from './migrations/1767225600010-add
       // `Database` sets the other options and connects in the background with retries.
       useFactory: () => ({
         type: 'postgres',
-        driver: { Pool: DatabasePool },
+        driver: POSTGRES_DRIVER,
         autoLoadEntities: true,
         manualInitialization: true,
       }),
