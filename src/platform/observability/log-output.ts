@@ -2,11 +2,14 @@ import { writeSync } from 'node:fs';
 import { Counter } from 'prom-client';
 import { SERVICE_NAME } from '../service/service.js';
 
-/** Milliseconds to wait for a slow reader of the log, and between two attempts. */
-const TIMES = { reader: 1000, retry: 5 };
+/** Milliseconds between two attempts with a slow reader, and for which the end of the process waits for it. */
+const TIMES = { retry: 5, end: 1000 };
 
 /** Lines that are written together at most. */
 const MOST_LINES = 100;
+
+/** Characters of lines that wait for a slow reader. */
+const MOST_WAITING = 1_048_576;
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
@@ -18,58 +21,91 @@ export const droppedLines = new Counter({
 });
 
 /**
- * Writes log lines to a file descriptor. Lines that cannot be written (full disk, no reader for a second) are dropped and
- * counted.
+ * Writes log lines to a file descriptor. Those for which a pipe has no room wait for its reader, without blocking the event
+ * loop. Lines beyond 1 MiB of these, and lines that cannot be written (full disk), are dropped and counted.
+ *
+ * `pino.destination`, which does most of this, does not let a process end while the disk is full.
  */
 export class LogOutput {
-  /** Whether the latest lines were dropped: the next ones then do not wait. */
+  /** Whether lines were dropped since all could be written: that has been reported. */
   private isFailing = false;
-  /** Of this turn. */
-  private readonly lines: string[] = [];
+  /** Whether the latest line may have been written in part. */
+  private isCut = false;
+  /** Not yet written. */
+  private lines: string[] = [];
+  private length = 0;
+  /** Of lines that have been written in part, and their number. */
+  private rest = Buffer.alloc(0);
+  private restLines = 0;
+  private retryTimer: NodeJS.Timeout | undefined;
 
-  /** @param isBatched - whether the lines of an event loop turn are written together */
+  /** @param isBatched - whether the lines of an event loop turn are written together, and the reader is waited for */
   constructor(
     private readonly fd: number,
     private readonly isBatched = false,
   ) {}
 
   write(line: string): void {
+    if (this.rest.length + this.length > MOST_WAITING) {
+      this.drop(1, 'their reader is too slow');
+      return;
+    }
+    this.length += line.length;
     const count = this.lines.push(line);
-    if (!this.isBatched || count === MOST_LINES) {
-      this.flush();
-    } else if (count === 1) {
-      setImmediate(this.flush);
-      process.once('exit', this.flush);
+    if (!this.isBatched) {
+      this.flushUntil(this.retryTimer === undefined ? performance.now() + TIMES.end : 0);
+    } else if (this.retryTimer === undefined) {
+      if (count === MOST_LINES) {
+        this.flush();
+      } else if (count === 1) {
+        setImmediate(this.flush);
+        process.once('exit', this.flushAtExit);
+      }
     }
   }
 
-  private readonly flush = (): void => {
-    process.off('exit', this.flush);
-    const lines = this.lines.splice(0);
-    if (lines.length === 0) {
-      return;
-    }
-    const deadline = performance.now() + (this.isFailing ? 0 : TIMES.reader);
-    // A dropped line may have been written in part.
-    let rest = Buffer.from((this.isFailing ? '\n' : '') + lines.join(''));
-    while (rest.length > 0) {
-      try {
-        rest = rest.subarray(writeSync(this.fd, rest));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= deadline) {
-          this.drop(lines.length, error);
-          return;
-        }
+  private readonly flush = (): void => this.flushUntil(0);
+
+  private readonly flushAtExit = (): void => this.flushUntil(performance.now() + TIMES.end);
+
+  /** @param deadline - of `performance`, until which it blocks */
+  private flushUntil(deadline: number): void {
+    clearTimeout(this.retryTimer);
+    this.retryTimer = undefined;
+    process.off('exit', this.flushAtExit);
+    try {
+      while (this.rest.length > 0 || this.lines.length > 0) {
+        if (this.rest.length === 0) this.takeLines();
+        this.rest = this.rest.subarray(writeSync(this.fd, this.rest));
+        this.isCut = false;
+      }
+      this.isFailing = false;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') {
+        this.drop(this.restLines + this.lines.length, error);
+        this.rest = Buffer.alloc(0);
+        [this.lines, this.restLines, this.length, this.isCut] = [[], 0, 0, true];
+      } else if (performance.now() < deadline) {
         Atomics.wait(neverNotified, 0, 0, TIMES.retry);
+        this.flushUntil(deadline);
+      } else {
+        this.retryTimer = setTimeout(this.flush, TIMES.retry).unref();
+        process.once('exit', this.flushAtExit);
       }
     }
-    this.isFailing = false;
-  };
+  }
 
-  private drop(count: number, error: unknown): void {
+  private takeLines(): void {
+    this.rest = Buffer.from((this.isCut ? '\n' : '') + this.lines.join(''));
+    this.restLines = this.lines.length;
+    this.lines = [];
+    this.length = 0;
+  }
+
+  private drop(count: number, reason: unknown): void {
     droppedLines.inc(count);
     try {
-      if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(error)}\n`);
+      if (!this.isFailing) writeSync(process.stderr.fd, `Log lines are dropped: ${String(reason)}\n`);
     } catch {
       // stderr fails as well.
     }

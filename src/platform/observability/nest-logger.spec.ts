@@ -50,33 +50,96 @@ it('writes the lines of an event loop turn together, at its end or when the proc
   rmSync(directory, { recursive: true });
 });
 
-it('waits for a slow reader of a pipe, and drops and counts lines that are not read', async () => {
+it('waits for a slow reader of a pipe without blocking, and drops and counts what is more than 1 MiB of lines', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
+  const output = new LogOutput(fd, true);
+  // Long enough to be written in part: a pipe holds 64 KiB.
+  const lineOf = (number: number) => `${number}${'a'.repeat(9990)}\n`;
+  const linesOf = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => lineOf(from + index));
+  const dropped = async () => (await droppedLines.get()).values[0]?.value;
+  const read = async (path: string, command: string) => {
+    await once(spawn('sh', ['-c', `${command} > "$1"`, pipe, join(directory, path)]), 'close');
+    return readFileSync(join(directory, path), 'utf8');
+  };
+
+  const waited = jest.spyOn(Atomics, 'wait');
+  linesOf(0, 50).forEach((line) => output.write(line));
+  await new Promise(setImmediate);
+  const first = linesOf(0, 50).join('');
+  expect(await read('first', `head -c ${first.length} "$0"`)).toBe(first);
+  expect([await dropped(), waited.mock.calls.length]).toEqual([0, 0]);
+
+  const stderr = jest.replaceProperty(process.stderr, 'fd', openSync(join(directory, 'stderr'), 'w'));
+  linesOf(50, 250).forEach((line) => output.write(line));
+  await new Promise(setImmediate);
+  expect(await dropped()).toBeGreaterThan(80);
+  expect(readFileSync(join(directory, 'stderr'), 'utf8')).toBe('Log lines are dropped: their reader is too slow\n');
+  const rest = linesOf(50, 250 - Number(await dropped())).join('');
+  expect(rest.length).toBeGreaterThan(1_048_576);
+  expect(await read('rest', `head -c ${rest.length} "$0"`)).toBe(rest);
+  output.write('next\n');
+  expect(await read('next', 'head -n 1 "$0"')).toBe('next\n');
+  stderr.restore();
+  closeSync(fd);
+  rmSync(directory, { recursive: true });
+});
+
+it('begins a line of its own after one that was written in part', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const openReader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+  const reader = openReader();
+  const fd = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  const dropped = async () => (await droppedLines.get()).values[0]?.value ?? 0;
+  const before = await dropped();
+  const output = new LogOutput(fd, true);
+  output.write(`${'a'.repeat(99_999)}\n`);
+  await new Promise(setImmediate);
+  closeSync(reader);
+  while ((await dropped()) === before) await new Promise((resolve) => setTimeout(resolve, 5));
+  const next = openReader();
+  const received = Buffer.alloc(100_000);
+  // The pipe still has what was written of the line.
+  expect(received.toString('utf8', 0, readSync(next, received))).toMatch(/^a+$/);
+  output.write('next\n');
+  await new Promise(setImmediate);
+  expect(received.toString('utf8', 0, readSync(next, received))).toBe('\nnext\n');
+  [fd, next].forEach((each) => closeSync(each));
+  rmSync(directory, { recursive: true });
+});
+
+it('waits at most a second for a slow reader when the process ends, and before a line of a command', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'items-log-'));
   const [pipe, path] = [join(directory, 'pipe'), join(directory, 'log')];
   execFileSync('mkfifo', [pipe]);
   const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-  const output = new LogOutput(fd);
-  // Long enough to be written in part.
   const line = `${'a'.repeat(9999)}\n`;
-  const dropped = async () => (await droppedLines.get()).values[0]?.value;
-  const write = (count: number) => {
-    for (let index = 0; index < count; index += 1) output.write(line);
-  };
+  const readLater = (lines = 50) =>
+    once(spawn('sh', ['-c', `sleep 0.3; head -c ${lines * line.length} "$0" > "$1"`, pipe, path]), 'close');
 
-  const reader = spawn('sh', ['-c', 'sleep 0.3; head -c 500000 "$0" > "$1"', pipe, path]);
-  const ended = once(reader, 'close');
-  write(50);
+  const output = new LogOutput(fd, true);
+  let ended = readLater();
+  for (let count = 0; count < 50; count += 1) output.write(line);
+  process.listeners('exit').at(-1)?.(0);
   await ended;
-  expect([readFileSync(path, 'utf8') === line.repeat(50), await dropped()]).toEqual([true, 0]);
+  expect(readFileSync(path, 'utf8')).toBe(line.repeat(50));
 
-  // A pipe holds 64 KiB.
-  write(50);
-  expect(await dropped()).toBeGreaterThan(40);
-  const received = Buffer.alloc(100_000);
-  const rest = received.toString('utf8', 0, readSync(fd, received));
-  output.write('next\n');
-  expect(rest.endsWith('a')).toBe(true);
-  expect(received.toString('utf8', 0, readSync(fd, received))).toBe('\nnext\n');
+  ended = readLater();
+  const ofCommand = new LogOutput(fd);
+  for (let count = 0; count < 50; count += 1) ofCommand.write(line);
+  await ended;
+  expect(readFileSync(path, 'utf8')).toBe(line.repeat(50));
+
+  const waited = jest.spyOn(Atomics, 'wait');
+  for (let count = 0; count < 20; count += 1) ofCommand.write(line);
+  const attempts = waited.mock.calls.length;
+  ofCommand.write(line);
+  expect([attempts > 0, waited.mock.calls.length]).toEqual([true, attempts]);
+  await readLater(21);
   closeSync(fd);
   rmSync(directory, { recursive: true });
 });
