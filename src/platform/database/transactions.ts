@@ -140,7 +140,7 @@ function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: Transacti
   const sendHere: Send = (statement) => sendOn(client, own.dataSource, statement);
   const original = own.query.bind(own);
   const query = (text: string, parameters?: unknown[], isStructured?: boolean) => {
-    const itself = () => sendHere({ text, values: [] });
+    const itself = () => sendHere({ text, values: [], isText: true });
     switch (text) {
       case 'START TRANSACTION':
         return sendTogether(client, itself, () => begin?.(sendHere));

@@ -137,7 +137,7 @@ export class StoredResponses implements OnApplicationShutdown {
       const response = await this.database.transaction(handle, {
         begin: claim,
         end: (send, { status, body }) =>
-          send({ text: STORE, values: [ownerId, key, digest, status, body], name: 'idempotency-store' }),
+          send({ text: STORE, values: [ownerId, key, digest, status, body], name: 'idempotency-store', isText: true }),
       });
       this.requests.inc({ outcome: 'carried-out' });
       return { ...response, isReplay: false };
