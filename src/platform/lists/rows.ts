@@ -32,7 +32,7 @@ export async function pageOf<Entity extends { id: string }>(
   const idOf = (row: readonly unknown[]) => row[keyIndex] as string;
   const last = found.length > limit ? rows.at(-1) : undefined;
   return {
-    items: statements ? (statements.rows(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), base),
+    items: statements ? (statements.hydrate(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), base),
     ...(last && { last: { id: idOf(last), value: last.at(-1) as string } }),
   };
 }
@@ -133,7 +133,7 @@ function rowStatements(metadata: EntityMetadata) {
       return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
     },
 
-    rows(found: readonly (readonly unknown[])[]): object[] {
+    hydrate(found: readonly (readonly unknown[])[]): object[] {
       return found.map((values) => {
         const row = new entity();
         columns.forEach((column, index) => {
