@@ -1,6 +1,9 @@
+import { createServer } from 'node:net';
+import { listen } from '../support/listen.js';
 import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
-import { ServiceProcess } from '../support/process.js';
+import { runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
+import { createTestDatabase } from '../support/test-database.js';
 import { declareToken } from '../support/tokens.js';
 
 it('logs why the database is unavailable once, not for each request, and when it is available again [outage-logged-once]', async () => {
@@ -53,4 +56,12 @@ it('logs why the database is unavailable once, not for each request, and when it
   });
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stdout + service.output.stderr).not.toContain('canary');
+});
+
+it('does not say that the database is not ready when the start ends for another reason', async () => {
+  const { environment } = await createTestDatabase();
+  const PORT = String(await listen(createServer()));
+  const { code, stdout, stderr } = await runServiceToEnd({ ...environment, PORT, LOG_LEVEL: 'debug' });
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`Port ${PORT} is in use.`)]);
+  expect(stdout).not.toContain('database not ready');
 });

@@ -185,9 +185,8 @@ export class Database implements OnApplicationShutdown {
   private async connectWithRetries(signal: AbortSignal): Promise<void> {
     const onFailure = (error: unknown, retryInMs: number) => {
       const isTemporary = isUnavailable(error) || error instanceof MigrationsPendingError || signal.aborted;
-      if (this.isEmbedded || !isTemporary) {
-        throw error;
-      }
+      if (this.isEmbedded || !isTemporary) throw error;
+      if (signal.aborted) return;
       this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint: 'run "doctor" for details' });
       this.logger.debug({ msg: 'database not ready', err: error });
     };

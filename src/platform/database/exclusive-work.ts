@@ -109,7 +109,7 @@ export class ExclusiveWork implements OnModuleDestroy {
   }
 
   private async runAlone<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
-    // A lock of the server does not keep a process from itself.
+    // The embedded database has no lock, and a server is spared a connection.
     if (this.running.has(name) || this.stopping.signal.aborted) {
       return { ran: false };
     }

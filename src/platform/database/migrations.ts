@@ -134,6 +134,8 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   const extra = { ...(options.extra as object), ...LIMITS };
   // The session of the migrations, which has their lock, and one that reports the progress.
   const dataSource = await new DataSource({ ...options, poolSize: 2, extra }).initialize();
+  // TypeORM would print the errors that it throws between the lines of the log.
+  dataSource.logger.logMigration = () => undefined;
   let timer: NodeJS.Timeout | undefined;
   try {
     const runner = dataSource.createQueryRunner();

@@ -22,8 +22,8 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   const connection = (name: string, severity: Severity, more: typeof migrations, url?: string): Check => ({
     name: `database.${name}`,
     advice:
-      'Correct the URL (host, database, user, sslmode), start the server, or see its log. Behind PgBouncer, set ' +
-      'DATABASE_DIRECT_URL.',
+      `Correct the URL (host, database, user, sslmode)${name === 'replica' ? ' in DATABASE_READ_URL' : ''}, start the ` +
+      `server, or see its log.${name === 'replica' ? '' : ' Behind PgBouncer, set DATABASE_DIRECT_URL.'}`,
     severity,
     run: async () => {
       const dataSource = await open(url);
