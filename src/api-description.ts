@@ -10,11 +10,11 @@ export const apiDescription: ApiDescription = {
   license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
   description: `## First steps
 
-1. **Authorize.** Press _Authorize_ and paste an access token, \`${TOKEN_PREFIX}…\`. The operator of the service issues
+1. **Authorize.** Press *Authorize* and paste an access token, \`${TOKEN_PREFIX}…\`. The operator of the service issues
    tokens; the first start on the embedded database prints one.
-2. **Create.** Open _Create an item_ and press _Execute_.
-3. **List.** Open _List items_ and press _Execute_.
-4. **Filter.** Choose an example at \`filter\` and press _Execute_. Then write your own.
+2. **Create.** Open *Create an item* and press *Execute*.
+3. **List.** Open *List items* and press *Execute*.
+4. **Filter.** Choose an example at \`filter\` and press *Execute*. Then write your own.
 
 ## All operations
 

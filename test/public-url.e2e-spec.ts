@@ -11,7 +11,7 @@ import { useService } from './support/use-service.js';
 
 // Below the path of a proxy, which strips it.
 
-const PUBLIC_URL = 'https://api.example.com/catalogue';
+const PUBLIC_URL = 'https://api.example.com/catalog';
 
 const service = useService(() => startService({ PUBLIC_URL }));
 const plain = useService(() => startService());
@@ -28,15 +28,15 @@ it('the document names the server, and examples and types of problems have its p
   expect(document.servers).toEqual([{ url: PUBLIC_URL }]);
   expect(Object.keys(document.paths)).toEqual(['/v1/items']);
   const text = JSON.stringify(document.paths);
-  expect(text).toContain('(`/catalogue/docs/problems#unauthorized`)');
-  expect(text).toContain('"type":"/catalogue/docs/problems#unauthorized"');
-  expect(text).toContain('"instance":"/catalogue/v1/items"');
+  expect(text).toContain('(`/catalog/docs/problems#unauthorized`)');
+  expect(text).toContain('"type":"/catalog/docs/problems#unauthorized"');
+  expect(text).toContain('"instance":"/catalog/v1/items"');
   expect(text).not.toMatch(/[`"]\/docs\/problems|"instance":"\/v1/);
   const contract = await Contract.read(service.api.origin);
   expect(contract.operations.length).toBe(2);
   const page = await (await fetch(`${service.api.origin}/docs/problems`)).text();
   const examples = [...page.matchAll(/"type": "([^#"]*)#[\w-]+"/g)].map(([, path]) => path);
-  expect([examples.length > 10, new Set(examples)]).toEqual([true, new Set(['/catalogue/docs/problems'])]);
+  expect([examples.length > 10, new Set(examples)]).toEqual([true, new Set(['/catalog/docs/problems'])]);
 });
 
 it('without PUBLIC_URL, the document is the one of the repository', async () => {
@@ -48,27 +48,27 @@ it('without PUBLIC_URL, the document is the one of the repository', async () => 
 });
 
 it('the type of a problem leads to its explanation, and its instance to the request [public-url-problems]', async () => {
-  const proxy = await Gateway.start(service.port, '/catalogue');
+  const proxy = await Gateway.start(service.port, '/catalog');
   const requests: [path: string, headers: Record<string, string>, name: string][] = [
-    ['/catalogue/v1/items', {}, 'unauthorized'],
-    ['/catalogue/v1/items?limit=0', service.api.authorization, 'invalid-parameters'],
-    ['/catalogue/v1/nothing', service.api.authorization, 'not-found'],
-    ['/catalogue/docs/assets/nothing', {}, 'not-found'],
+    ['/catalog/v1/items', {}, 'unauthorized'],
+    ['/catalog/v1/items?limit=0', service.api.authorization, 'invalid-parameters'],
+    ['/catalog/v1/nothing', service.api.authorization, 'not-found'],
+    ['/catalog/docs/assets/nothing', {}, 'not-found'],
   ];
   for (const [path, headers, name] of requests) {
     const response = await fetch(proxy.origin + path, { headers });
     const { type, instance } = (await response.json()) as ProblemBody;
     expect(new URL(instance, response.url).href).toBe(response.url.replace(/\?.*/, ''));
     const explanation = await fetch(new URL(type, response.url));
-    expect([type, explanation.status]).toEqual([`/catalogue/docs/problems#${name}`, 200]);
+    expect([type, explanation.status]).toEqual([`/catalog/docs/problems#${name}`, 200]);
     expect(await explanation.text()).toContain(`<section id="${name}">`);
   }
   await proxy.stop();
   // Node's parser rejects this before any middleware.
   const unreadable = await sendRaw(service.port, 'GET / HTTP/1.1\r\nHost: x\r\nX-Bad\r\n\r\n');
   expect(JSON.parse(unreadable.body)).toMatchObject({
-    type: '/catalogue/docs/problems#bad-request',
-    instance: '/catalogue/',
+    type: '/catalog/docs/problems#bad-request',
+    instance: '/catalog/',
   });
 });
 
@@ -78,8 +78,8 @@ class WithPartsModule {}
 it('the link to what replaces a deprecated operation has the path, in responses and in the document [public-url-problems]', async () => {
   const parts = await startService({ PUBLIC_URL }, undefined, WithPartsModule);
   const { headers } = await parts.api.send('GET', '/v1/parts/a');
-  expect(headers.get('Link')).toBe('</catalogue/v1/widgets/a>; rel="successor-version"');
-  expect(JSON.stringify((await documentOf(parts)).paths)).toMatch(/"example":"<\/catalogue\/v1\/widgets\//);
+  expect(headers.get('Link')).toBe('</catalog/v1/widgets/a>; rel="successor-version"');
+  expect(JSON.stringify((await documentOf(parts)).paths)).toMatch(/"example":"<\/catalog\/v1\/widgets\//);
   await parts.stop();
 });
 

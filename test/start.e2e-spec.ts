@@ -215,7 +215,7 @@ describe('a start that cannot succeed', () => {
   it.each([
     ['HOST', 'localhost', 'must be an IP address of this machine like 127.0.0.1 or ::1'],
     ['CORS_ORIGINS', '*', 'must be a comma-separated list, each part an origin like https://shop.example'],
-    ['PUBLIC_URL', '/catalogue', 'must be a URL like https://api.example.com/catalogue'],
+    ['PUBLIC_URL', '/catalog', 'must be a URL like https://api.example.com/catalog'],
     ['API_DOCS', 'no', 'must be true or false'],
   ])('says what %s=%s has to be', async (name, value, fix) => {
     const { code, stdout, stderr } = await runServiceToEnd({ [name]: value });

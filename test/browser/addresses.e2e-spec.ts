@@ -21,7 +21,7 @@ beforeAll(async () => {
     [page(), page()].map(async (each) => `http://127.0.0.1:${await listen(each)}`),
   );
   const port = await freePort();
-  root = `http://127.0.0.1:${port}/catalogue/`;
+  root = `http://127.0.0.1:${port}/catalog/`;
   service = await startService({ PUBLIC_URL: root.slice(0, -1), CORS_ORIGINS: shop, RATE_LIMIT: '3' });
   await startNginx([service.port], port);
   browser = await startBrowser();
@@ -46,7 +46,7 @@ it('the console works below the path of nginx, and links to the explanations of 
   await (await reader.execute('createItem')).explanation.click();
   await page.waitForURL(`${root}docs/problems#invalid-body`);
   expect(await page.locator('section:target h2').innerText()).toBe('Invalid body');
-  expect([reader.complaints, reader.refusals]).toEqual([[], ['400 /catalogue/v1/items']]);
+  expect([reader.complaints, reader.refusals]).toEqual([[], ['400 /catalog/v1/items']]);
   await page.context().close();
 });
 
@@ -93,7 +93,7 @@ async function sendFrom(origin: string, token: string) {
 }
 
 it('a page of an origin in CORS_ORIGINS sends requests with a token, and reads errors and headers [cors-errors]', async () => {
-  const type = (name: string) => `/catalogue/docs/problems#${name}`;
+  const type = (name: string) => `/catalog/docs/problems#${name}`;
   expect(await sendFrom(shop, (await service.newClient()).token)).toEqual([
     [201, undefined, ['X-Request-Id', 'RateLimit']],
     [401, type('unauthorized'), ['X-Request-Id', 'WWW-Authenticate']],

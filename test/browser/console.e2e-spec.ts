@@ -275,11 +275,11 @@ it('the landing page has a button beside each command that copies it', async () 
 });
 
 it('all pages lead to each other, and calls arrive, below a path of a proxy [pages-below-path]', async () => {
-  const proxy = await Gateway.start(service.port, '/catalogue/items');
+  const proxy = await Gateway.start(service.port, '/catalog/items');
   const reader = await Visitor.come(browser, proxy.origin);
   const { page } = reader;
   const { token } = await service.newClient();
-  const root = `${proxy.origin}/catalogue/items/`;
+  const root = `${proxy.origin}/catalog/items/`;
   await page.goto(root);
   const [create = '', list = ''] = await page.locator('.command code').allInnerTexts();
   const run = async (line: string) => {
@@ -303,6 +303,6 @@ it('all pages lead to each other, and calls arrive, below a path of a proxy [pag
   expect(await page.locator('section:target h2').innerText()).toBe('Rate limited');
   await page.locator('.wordmark').click();
   await page.waitForURL(root);
-  expect([reader.complaints, reader.refusals]).toEqual([[], ['400 /catalogue/items/v1/items']]);
+  expect([reader.complaints, reader.refusals]).toEqual([[], ['400 /catalog/items/v1/items']]);
   await proxy.stop();
 });

@@ -3,14 +3,14 @@ import { freePort } from '../support/free-port.js';
 import { startNginx } from '../support/nginx.js';
 import { type Service, startService } from '../support/service.js';
 
-// Behind nginx, which strips /catalogue, as docs/configuration.md says.
+// Behind nginx, which strips /catalog, as docs/configuration.md says.
 
 let service: Service;
 let root: string;
 
 beforeAll(async () => {
   const port = await freePort();
-  const PUBLIC_URL = `http://127.0.0.1:${port}/catalogue`;
+  const PUBLIC_URL = `http://127.0.0.1:${port}/catalog`;
   service = await startService({ PUBLIC_URL });
   await startNginx([service.port], port);
   root = `${PUBLIC_URL}/`;

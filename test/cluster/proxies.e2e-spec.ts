@@ -196,7 +196,7 @@ it('HAProxy sends almost all requests on connections that it has', async () => {
 
 describe.each(['haproxy', 'nginx'] as const)('below a path of %s', (name) => {
   it('the pages, their files and redirects stay below it', async () => {
-    const base = `${origins.service[name]}/catalogue`;
+    const base = `${origins.service[name]}/catalog`;
     expect((await fetch(base)).url).toBe(`${base}/`);
     for (const path of ['/', '/docs', '/docs/problems']) {
       const html = await (await fetch(base + path)).text();

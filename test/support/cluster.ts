@@ -9,7 +9,7 @@ import { query } from './query.js';
 import { ServiceProcess } from './process.js';
 
 /**
- * Starts HAProxy, set so that it hides no failure: no retries, and any idle connection for any request. It strips `/catalogue/`.
+ * Starts HAProxy, set so that it hides no failure: no retries, and any idle connection for any request. It strips `/catalog/`.
  *
  * @param ports - of its servers
  */
@@ -36,8 +36,8 @@ listen service
   bind 127.0.0.1:${port}
   balance roundrobin
   option forwardfor
-  http-request redirect code 301 location /catalogue/ if { path /catalogue }
-  http-request set-path %[path,regsub(^/catalogue/,/)]
+  http-request redirect code 301 location /catalog/ if { path /catalog }
+  http-request set-path %[path,regsub(^/catalog/,/)]
   option httpchk
   http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host service
   http-check expect status 200

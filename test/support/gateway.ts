@@ -20,7 +20,7 @@ export class Gateway {
     private readonly path: string,
   ) {}
 
-  /** @param path - which it has the service below, such as `/catalogue`, and takes off before it passes requests on */
+  /** @param path - which it has the service below, such as `/catalog`, and takes off before it passes requests on */
   static async start(servicePort: number, path = ''): Promise<Gateway> {
     const gateway = new Gateway(servicePort, path);
     gateway.origin = `http://127.0.0.1:${await listen(gateway.server)}`;

@@ -4,7 +4,7 @@ import { Child, serverDirectory } from './child.js';
 import { freePort } from './free-port.js';
 
 /**
- * Starts nginx with idle connections to its servers. It strips `/catalogue/`, and `/streamed/`, below which it passes bodies on as they
+ * Starts nginx with idle connections to its servers. It strips `/catalog/`, and `/streamed/`, below which it passes bodies on as they
  * arrive instead of whole.
  *
  * @param servers - their ports; a request goes to another one if its connection is refused
@@ -46,9 +46,9 @@ ${servers.map((server) => `    server 127.0.0.1:${server} max_fails=0;`).join('\
   server {
     listen 127.0.0.1:${port};
     location / { proxy_pass http://service; }
-    location /catalogue/ { proxy_pass http://service/; }
+    location /catalog/ { proxy_pass http://service/; }
     location /streamed/ { proxy_pass http://service/; proxy_request_buffering off; }
-    location = /catalogue { return 301 /catalogue/; }
+    location = /catalog { return 301 /catalog/; }
   }
 }
 `;

@@ -45,7 +45,7 @@ function rename(to: string, from: string, isMerged: boolean): string {
   });
   // Names of another length: lines break elsewhere.
   execFileSync('node_modules/.bin/prettier', ['--write', '--log-level', 'warn', '--ignore-unknown', ...changed]);
-  return `The service is ${to} instead of ${from} now, at ${places} places of ${changed.length} files: see \`git diff\`.
+  return `The service is ${to} instead of ${from} now, at ${places} places of ${changed.length} files: see \`git diff HEAD\`.
 
 Clients need tokens of the new form, and Prometheus, Redis, the database and Kubernetes what the new names name. Next:
 

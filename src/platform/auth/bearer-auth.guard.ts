@@ -19,7 +19,7 @@ const unauthorized = defineProblemType({
   remedy:
     'Send a valid access token: `Authorization: Bearer <token>`. The token is missing, mistyped, expired or revoked; ' +
     'the operator issues new ones. After many failures from your network, a valid token can be refused as well: wait ' +
-    'some seconds before you retry.',
+    'a second before you retry once.',
 });
 
 /** The 401 problem. It reveals no more about the reason than RFC 6750 does. */

@@ -51,7 +51,7 @@ describe('the configuration', () => {
   it('reads every variable as its type', () => {
     const texts = { DATABASE_URL: 'postgresql://user:secret@db/items?sslmode=verify-full', LOG_FORMAT: 'json' };
     const TRUSTED_PROXIES = '10.0.0.0/8, fd00::/8,::1,192.0.2.1,::ffff:10.0.0.0/104';
-    const front = { HOST: 'fe80::1%eth0', PUBLIC_URL: 'https://api.example.com/catalogue' };
+    const front = { HOST: 'fe80::1%eth0', PUBLIC_URL: 'https://api.example.com/catalog' };
     const CORS_ORIGINS = 'https://a.example, http://localhost:5173';
     const numbers = { PORT: 8080, DATABASE_CONNECTION_TIMEOUT: 0.5, OTEL_TRACES_SAMPLER_ARG: 0.05 };
     const given = {
@@ -99,6 +99,10 @@ describe('the configuration', () => {
     expect(() => readConfiguration(environment)).toThrow(message);
   });
 
+  it('does not compare with a value that is not valid itself', () => {
+    expect(() => readConfiguration({ RATE_LIMIT: '-1' })).toThrow(/^(?!.*RATE_LIMIT_REPLICAS)(?=.*RATE_LIMIT )/s);
+  });
+
   it.each([
     ['TRUSTED_PROXIES', '0.0.0.0/0 ::/0 10/8 010.0.0.0/8 0x7f.1/8 10.0.0.0/33 fe80::1%eth0 10.0.0.0/8,'],
     [
@@ -133,7 +137,7 @@ describe('the configuration', () => {
     ['CORS_ORIGINS', 'https://a.example,* https://a.example, https://a.example/path a.example https://hunter2@a.example'],
     [
       'PUBLIC_URL',
-      '/catalogue https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x',
+      '/catalog https://a.example/ https://a.example//docs https://a.example/x?y https://u:hunter2@a.example/x',
     ],
     ['API_DOCS', 'no 0 FALSE'],
   ])(

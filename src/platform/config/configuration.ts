@@ -67,7 +67,7 @@ export class Configuration {
   @Rule(
     'order',
     'must not exceed RATE_LIMIT, of which each instance has a part',
-    (value, configuration) => !(Number(value) > (configuration as Configuration).RATE_LIMIT),
+    (value, configuration) => !(Number(value) > Math.max(1, (configuration as Configuration).RATE_LIMIT)),
   )
   readonly RATE_LIMIT_REPLICAS: number = 1;
   @Seconds(1, 2_592_000) readonly IDEMPOTENCY_TTL: number = 86_400;

@@ -46,7 +46,7 @@ it.each([
 
 it.each([
   ['https://api.example.com', ''],
-  ['http://localhost:8080/catalogue', '/catalogue'],
+  ['http://localhost:8080/catalog', '/catalog'],
   ['https://[::1]/a/b-c_d.e~f/..g', '/a/b-c_d.e~f/..g'],
 ])('%s is a public URL with the path prefix %j', (url, prefix) => {
   expect([isPublicUrl(url), pathPrefixOf(url)]).toEqual([true, prefix]);
@@ -57,9 +57,9 @@ it.each([
   'null',
   'https://*.example.com/a',
   'javascript:alert(1)',
-  '/catalogue',
-  'https://api.example.com/catalogue/',
-  'https://api.example.com//catalogue',
+  '/catalog',
+  'https://api.example.com/catalog/',
+  'https://api.example.com//catalog',
   'https://api.example.com/a//b',
   'https://api.example.com/a/../b',
   'https://api.example.com/.',

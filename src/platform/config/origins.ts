@@ -11,7 +11,7 @@ export function isPublicUrl(text: string): boolean {
   return isOrigin(origin) && text.startsWith(origin) && /^(?:\/[\w.~-]+)*$/.test(path) && pathname === (path || '/');
 }
 
-/** The path of a public URL, which precedes all paths of the service: `/catalogue`, or nothing. */
+/** The path of a public URL, which precedes all paths of the service: `/catalog`, or nothing. */
 export function pathPrefixOf(url = '/'): string {
   return new URL(url, 'http://localhost').pathname.replace(/\/$/, '');
 }

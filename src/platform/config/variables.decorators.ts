@@ -35,7 +35,7 @@ const FORMS = {
     isOrigin,
   ],
   publicUrl: [
-    'a URL like https://api.example.com/catalogue, in lower case before the path, without default port, trailing slash, ' +
+    'a URL like https://api.example.com/catalog, in lower case before the path, without default port, trailing slash, ' +
       'query and percent-encoding',
     isPublicUrl,
   ],

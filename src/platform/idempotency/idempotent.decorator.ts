@@ -52,7 +52,7 @@ function keyOf(request: Request): string | undefined {
   // Node joins repeated headers with a comma and a space, which are no valid key.
   const key = request.get(IDEMPOTENCY_KEY);
   if (key !== undefined && !/^[!-~]{1,255}$/.test(key)) {
-    const detail = 'must have 1 to 255 visible ASCII characters without spaces';
+    const detail = 'must be given once, with 1 to 255 visible ASCII characters without spaces';
     throw invalidRequest([{ parameter: IDEMPOTENCY_KEY, code: 'key', detail }]);
   }
   if (key !== undefined && request.is('multipart')) {

@@ -72,7 +72,7 @@ it('waits for a slow reader of a pipe without blocking, and drops and counts wha
   expect(await read('first', `head -c ${first.length} "$0"`)).toBe(first);
   expect([await dropped(), waited.mock.calls.length]).toEqual([0, 0]);
 
-  const stderr = jest.replaceProperty(process.stderr, 'fd', openSync(join(directory, 'stderr'), 'w'));
+  const stderr = jest.replaceProperty<{ fd: number }, 'fd'>(process.stderr, 'fd', openSync(join(directory, 'stderr'), 'w'));
   linesOf(50, 250).forEach((line) => output.write(line));
   await new Promise(setImmediate);
   expect(await dropped()).toBeGreaterThan(80);

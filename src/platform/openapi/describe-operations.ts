@@ -118,7 +118,7 @@ function problemsOf(
   // A route without `@Operation` cannot declare the database's problems.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const found = [
-    exampleRefusal(operation, schemas),
+    ...exampleRefusals(operation, schemas),
     isIdempotent(route) && idempotencyKeyReusedProblem(),
     takesBody && contentTooLargeProblem(rules?.limit),
     rules && rules.limit > BODY_LIMIT && exampleProblem(requestTimeout),
@@ -189,10 +189,12 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   );
 }
 
-/** An example of an invalid request: without a required property, if the body has one. */
-function exampleRefusal({ requestBody }: DocumentedOperation, schemas: Schemas): Problem {
+/** Examples of invalid requests: of the body, if there is one, without a required property or with an unknown one. */
+function exampleRefusals({ requestBody }: DocumentedOperation, schemas: Schemas): Problem[] {
+  const unknown = { code: 'unknown', detail: UNKNOWN_NAME };
+  const ofParameters = invalidRequest([{ parameter: 'color', ...unknown }]);
+  if (!requestBody) return [ofParameters];
   const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
-  return required === undefined
-    ? invalidRequest([{ parameter: 'color', code: 'unknown', detail: UNKNOWN_NAME }])
-    : invalidRequest([{ pointer: jsonPointer([required]), code: 'required', detail: 'is required' }]);
+  const fault = required === undefined ? unknown : { code: 'required', detail: 'is required' };
+  return [invalidRequest([{ pointer: jsonPointer([required ?? 'color']), ...fault }]), ofParameters];
 }

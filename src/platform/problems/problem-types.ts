@@ -92,7 +92,7 @@ export const methodNotAllowed = defineProblemType({
   status: 405,
   title: 'Method not allowed',
   remedy: 'The path does not support this method. The `Allow` header lists the methods that it supports.',
-  example: 'The path /v1/items/1 allows GET, HEAD.',
+  example: 'The path allows GET, HEAD.',
 });
 
 export const requestTimeout = defineProblemType({

@@ -117,9 +117,9 @@ describe('the body of a problem', () => {
     const common = { type, title, status, detail: 'No.', errors: [parameter('limit')] };
     expect(problemBody(problem, '/v1/items', 'id')).toEqual({ ...common, instance: '/v1/items', requestId: 'id' });
     expect(problemBody(problem)).toEqual(common);
-    const below = { type: '/catalogue/docs/problems#invalid-body', instance: '/catalogue/v1/items' };
-    expect(problemBody(problem, '/v1/items', 'id', '/catalogue')).toEqual({ ...common, ...below, requestId: 'id' });
-    expect(JSON.parse(problemJson(problem, '/v1/items', 'id', '/catalogue'))).toMatchObject(below);
+    const below = { type: '/catalog/docs/problems#invalid-body', instance: '/catalog/v1/items' };
+    expect(problemBody(problem, '/v1/items', 'id', '/catalog')).toEqual({ ...common, ...below, requestId: 'id' });
+    expect(JSON.parse(problemJson(problem, '/v1/items', 'id', '/catalog'))).toMatchObject(below);
   });
 
   it.each([

@@ -190,7 +190,7 @@ export type CreateItemData = {
 
 export type CreateItemErrors = {
     /**
-     * Invalid body (`/docs/problems#invalid-body`)
+     * Invalid body (`/docs/problems#invalid-body`), or Invalid parameters (`/docs/problems#invalid-parameters`)
      */
     400: Problem;
     /**

@@ -152,7 +152,7 @@ class Compiler {
       throw new FilterError(
         'limit',
         node,
-        `has more than ${MAXIMUM_CONDITIONS} conditions: use \`in\`, or several requests`,
+        `has more than ${MAXIMUM_CONDITIONS} conditions: use \`in\` with texts, a range of times, or several requests`,
       );
     }
   }
