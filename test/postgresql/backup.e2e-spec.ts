@@ -11,7 +11,11 @@ import { createTestDatabase, databaseUrlOf, type TestDatabase, testDirectory } f
 import { issueToken, issueTokens } from '../support/tokens.js';
 
 let database: TestDatabase;
+let superuserUrl: string;
+/** Role that owns the database. */
+let owner: string;
 let url: string;
+let environment: NodeJS.ProcessEnv;
 let restoredUrl: string;
 /** Where the dump is written. */
 let directory: string;
@@ -19,10 +23,22 @@ let token: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  url = databaseUrlOf(database);
+  superuserUrl = databaseUrlOf(database);
+  owner = `owner_${process.pid}`;
+  await query(superuserUrl, `CREATE ROLE ${owner} LOGIN`);
+  await query(superuserUrl, `ALTER DATABASE ${nameOf(superuserUrl)} OWNER TO ${owner}`);
+  url = Object.assign(new URL(superuserUrl), { username: owner }).href;
   restoredUrl = `${url}_restored`;
+  environment = { ...database.environment, DATABASE_URL: url };
   directory = await mkdtemp(join(testDirectory(), 'backup-'));
-  token = await issueToken(database.environment);
+  token = await issueToken(environment);
+});
+
+afterAll(async () => {
+  await query(superuserUrl, `DROP DATABASE IF EXISTS ${nameOf(restoredUrl)} WITH (FORCE)`);
+  for (const statement of [`REASSIGN OWNED BY ${owner} TO postgres`, `DROP OWNED BY ${owner}`, `DROP ROLE ${owner}`]) {
+    await query(superuserUrl, statement);
+  }
 });
 
 const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
@@ -32,9 +48,13 @@ async function follow(section: string): Promise<string> {
   const handbook = await readFile('docs/operations.md', 'utf8');
   const [text = ''] = (handbook.split(`\n### ${section}\n`)[1] ?? '').split(/\n##/);
   const script = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('');
-  const here = script.replaceAll('dist/cli.js', resolve('dist/cli.js')).replaceAll('items_restored', nameOf(restoredUrl));
+  const here = script
+    .replaceAll('dist/cli.js', resolve('dist/cli.js'))
+    .replaceAll('items_restored', nameOf(restoredUrl))
+    .replaceAll('items_owner', owner);
   const PATH = `${resolve('node_modules/.bin')}:${process.env['PATH']}`;
-  const env = { PATH, DATABASE_URL: url, RESTORED_URL: restoredUrl, PORT: '0', METRICS_PORT: '0' };
+  const urls = { OWNER_URL: url, SUPERUSER_URL: superuserUrl, RESTORED_URL: restoredUrl };
+  const env = { PATH, ...urls, PORT: '0', METRICS_PORT: '0' };
   return (await promisify(execFile)('sh', ['-euc', here], { cwd: directory, env })).stdout;
 }
 
@@ -42,7 +62,7 @@ async function follow(section: string): Promise<string> {
 const create = (client: HttpClient, name: string) => client.create(name, { 'Idempotency-Key': name });
 
 it('a restored dump of a database under load has all that was there before, each item with its key, and nothing later [dump-consistent] [restore-keeps-keys]', async () => {
-  const service = await ServiceProcess.startReady(database.environment);
+  const service = await ServiceProcess.startReady(environment);
   const client = new HttpClient(service.origin, token, true);
   const [revoked = ''] = await issueTokens(url, 1);
   const before = await create(client, 'before');
@@ -54,7 +74,7 @@ it('a restored dump of a database under load has all that was there before, each
   await follow('Dump');
   expect(new Set((await load.stop()).map(({ status }) => status))).toEqual(new Set([201]));
   const after = await create(client, 'after');
-  expect((await runCli(['token', 'revoke', revoked], database.environment)).code).toBe(0);
+  expect((await runCli(['token', 'revoke', revoked], environment)).code).toBe(0);
 
   const doctor = await follow('Restore');
   expect(doctor).toMatch(/\nok {4}database\.migrations +nothing to apply\n/);
