@@ -21,7 +21,7 @@ beforeAll(() => {
   directory = mkdtempSync(join(testDirectory(), 'commands-'));
   symlinkSync(resolve('deploy'), join(directory, 'deploy'));
   copyFileSync('deploy/kubernetes/overlays/production/secret.example.yaml', join(directory, 'my-secret.yaml'));
-  writeFileSync(join(directory, 'tokens'), '');
+  for (const file of ['tokens', 'ca.crt']) writeFileSync(join(directory, file), '');
 });
 
 function run(command: string): string {

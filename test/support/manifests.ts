@@ -118,6 +118,9 @@ export function expectKnown(document: Manifest): void {
 /** Fields that the profile forbids, or that would bypass the checks of the only container. */
 const FORBIDDEN = ['hostNetwork', 'hostPID', 'hostIPC', 'initContainers', 'ephemeralContainers'] as const;
 
+/** Of the kinds that it allows, those that are in use. */
+const VOLUMES = ['configMap', 'emptyDir', 'persistentVolumeClaim', 'secret'];
+
 /**
  * Expects the pods of a template to have exactly the settings with which they are admitted by the profile "restricted" of the Pod
  * Security Standards (https://kubernetes.io/docs/concepts/security/pod-security-standards/), and no writable root.
@@ -136,7 +139,7 @@ export function expectRestricted({ spec }: kubernetes.V1PodTemplateSpec): void {
   });
   expect(FORBIDDEN.filter((name) => name in Object(spec))).toEqual([]);
   for (const { name: _name, ...source } of volumes) {
-    expect(['persistentVolumeClaim', 'secret']).toEqual(expect.arrayContaining(Object.keys(source)));
+    expect(VOLUMES).toEqual(expect.arrayContaining(Object.keys(source)));
   }
   // Ports of the node, and hosts of probes and hooks.
   expect(JSON.stringify(container)).not.toMatch(/"host(?:Port|IP)?":/);
