@@ -6,7 +6,9 @@ import { All, Controller, Get, Headers, Module, Put, ServiceUnavailableException
 import { ApiExcludeEndpoint, ApiHeader, ApiResponse } from '@nestjs/swagger';
 import { NEVER } from 'rxjs';
 import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
 import { RequireScopes } from '../src/platform/index.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { WebModule } from './fixtures/web/web.module.js';
 import { eventually } from './support/eventually.js';
 import { ServiceProcess } from './support/process.js';
@@ -38,7 +40,7 @@ class VisitsController {
   }
 }
 
-@Module({ imports: [AppModule, WebModule], controllers: [VisitsController] })
+@Module({ imports: [PlatformModule, ItemsModule, WebModule], controllers: [VisitsController] })
 class OtherTeamsModule {}
 
 @Controller('parcels')

@@ -53,7 +53,7 @@ beforeAll(async () => {
     ([folder, [file, name]]) => `import { ${name} } from './${folder}/${file}.js';\n`,
   );
   const names = Object.values(FEATURES).map(([, name]) => name);
-  const text = readFileSync(appModule, 'utf8').replace('ItemsModule]', `ItemsModule, ${names.join(', ')}]`);
+  const text = readFileSync(appModule, 'utf8').replace('PlatformModule,', `PlatformModule, ${names.join(', ')},`);
   writeFileSync(appModule, imports.join('') + text);
   // As in the guide.
   const app = join(directory, 'src/app.ts');

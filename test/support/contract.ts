@@ -85,7 +85,7 @@ export class Contract {
   operation(method: string, path: string): Operation {
     const operation = this.document.paths[path]?.[method];
     if (!operation) {
-      throw new Error(`There is no ${method} ${path} in the document.`);
+      throw new Error(`There is no ${method} ${path} in the document: is its module imported in src/app.module.ts?`);
     }
     return operation;
   }

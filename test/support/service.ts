@@ -81,7 +81,7 @@ async function startOverridden(
   return app;
 }
 
-/** Statuses that operations responded with and do not document, as `GET /v1/items 409`: filled while the application runs. */
+/** Statuses that operations responded with and do not document, each with the fix: filled while the application runs. */
 function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> {
   const found = new Set<string>();
   const { paths } = app.get(OpenApiDocument).get();
@@ -95,7 +95,8 @@ function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> 
         !(response.statusCode in operation.responses) &&
         response.statusCode !== 500
       ) {
-        found.add(`${request.method} ${path} ${response.statusCode}`);
+        const remedy = 'name the problem type in the problems of @Operation';
+        found.add(`${request.method} ${path} responded ${response.statusCode}, which it does not document: ${remedy}`);
       }
     });
   });
