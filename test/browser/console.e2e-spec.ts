@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 import { Module } from '@nestjs/common';
 import type { Browser } from 'playwright-core';
 import { DataSource } from 'typeorm';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
 import { Widget } from '../fixtures/widgets/widget.entity.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { differenceOf, startBrowser, Visitor } from '../support/browser.js';
 import { Contract } from '../support/contract.js';
@@ -13,7 +14,7 @@ import { Gateway } from '../support/gateway.js';
 import { type Service, startService } from '../support/service.js';
 
 // What the console promises, it promises to every module.
-@Module({ imports: [AppModule, WidgetsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
 class TwoFeaturesModule {}
 
 /** The colors of statuses. */
