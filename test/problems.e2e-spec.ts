@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 
 // An operation whose status no document names fails the tests: but this one, which is about that.
-afterAll(() => expect(service.stop()).rejects.toThrow('GET /v1/failing/{kind} 502'));
+afterAll(() => expect(service.stop()).rejects.toThrow('GET /v1/failing/{kind} responded 502'));
 
 /** One way to every problem type that a client can meet, as raw bytes after the request line and Host. */
 const ways: Record<string, () => Promise<{ status: number; body: ProblemBody; headers: Headers | string }>> = {
