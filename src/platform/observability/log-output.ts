@@ -52,27 +52,27 @@ export class LogOutput {
     }
     this.length += line.length;
     const count = this.lines.push(line);
+    const isWaiting = this.retryTimer !== undefined;
     if (!this.isBatched) {
-      this.flushUntil(this.retryTimer === undefined ? performance.now() + TIMES.end : 0);
-    } else if (this.retryTimer === undefined) {
-      if (count === MOST_LINES) {
-        this.flush();
-      } else if (count === 1) {
-        setImmediate(this.flush);
-        process.once('exit', this.flushAtExit);
-      }
+      (isWaiting ? this.flush : this.flushWaiting)();
+    } else if (!isWaiting && count === MOST_LINES) {
+      this.flush();
+    } else if (!isWaiting && count === 1) {
+      setImmediate(this.flush);
+      process.once('exit', this.flushWaiting);
     }
   }
 
   private readonly flush = (): void => this.flushUntil(0);
 
-  private readonly flushAtExit = (): void => this.flushUntil(performance.now() + TIMES.end);
+  /** Blocks while the reader is slow. */
+  private readonly flushWaiting = (): void => this.flushUntil(performance.now() + TIMES.end);
 
   /** @param deadline - of `performance`, until which it blocks */
   private flushUntil(deadline: number): void {
     clearTimeout(this.retryTimer);
     this.retryTimer = undefined;
-    process.off('exit', this.flushAtExit);
+    process.off('exit', this.flushWaiting);
     try {
       while (this.rest.length > 0 || this.lines.length > 0) {
         if (this.rest.length === 0) this.takeLines();
@@ -84,13 +84,15 @@ export class LogOutput {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') {
         this.drop(this.restLines + this.lines.length, error);
         this.rest = Buffer.alloc(0);
-        [this.lines, this.restLines, this.length, this.isCut] = [[], 0, 0, true];
+        this.lines = [];
+        this.length = 0;
+        this.isCut = true;
       } else if (performance.now() < deadline) {
         Atomics.wait(neverNotified, 0, 0, TIMES.retry);
         this.flushUntil(deadline);
       } else {
         this.retryTimer = setTimeout(this.flush, TIMES.retry).unref();
-        process.once('exit', this.flushAtExit);
+        process.once('exit', this.flushWaiting);
       }
     }
   }
