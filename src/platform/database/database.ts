@@ -184,9 +184,9 @@ export class Database implements OnApplicationShutdown {
 
   private async connectWithRetries(signal: AbortSignal): Promise<void> {
     const onFailure = (error: unknown, retryInMs: number) => {
-      const isTemporary = isUnavailable(error) || error instanceof MigrationsPendingError || signal.aborted;
+      if (signal.aborted && !this.isEmbedded) return;
+      const isTemporary = isUnavailable(error) || error instanceof MigrationsPendingError;
       if (this.isEmbedded || !isTemporary) throw error;
-      if (signal.aborted) return;
       this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint: 'run "doctor" for details' });
       this.logger.debug({ msg: 'database not ready', err: error });
     };

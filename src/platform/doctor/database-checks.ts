@@ -19,11 +19,12 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   if (DATABASE_URL === undefined) {
     return [dataDirectoryCheck(settings, async () => migrations(await open()))];
   }
-  const connection = (name: string, severity: Severity, more: typeof migrations, url?: string): Check => ({
+  const ofPrimary = { variable: '', pooler: ' Behind PgBouncer, set DATABASE_DIRECT_URL.' };
+  // A pooler is of no use for it.
+  const ofReplica = { variable: ' in DATABASE_READ_URL', pooler: '' };
+  const connection = (name: string, severity: Severity, more: typeof migrations, url?: string, of = ofPrimary): Check => ({
     name: `database.${name}`,
-    advice:
-      `Correct the URL (host, database, user, sslmode)${name === 'replica' ? ' in DATABASE_READ_URL' : ''}, start the ` +
-      `server, or see its log.${name === 'replica' ? '' : ' Behind PgBouncer, set DATABASE_DIRECT_URL.'}`,
+    advice: `Correct the URL (host, database, user, sslmode)${of.variable}, start the server, or see its log.${of.pooler}`,
     severity,
     run: async () => {
       const dataSource = await open(url);
@@ -37,7 +38,8 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
     ...(direct ? [direct] : migrations(dataSource)),
   ];
   // While a replica is unavailable, lists are read from the primary.
-  const replica = readUrl && connection('replica', 'warn', (dataSource) => [originCheckOf(dataSource, open)], readUrl);
+  const replica =
+    readUrl && connection('replica', 'warn', (dataSource) => [originCheckOf(dataSource, open)], readUrl, ofReplica);
   return [connection('connection', 'fail', primary), ...(replica ? [replica] : [])];
 }
 
