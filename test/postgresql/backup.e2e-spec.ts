@@ -27,7 +27,7 @@ beforeAll(async () => {
   owner = `owner_${process.pid}`;
   await query(superuserUrl, `CREATE ROLE ${owner} LOGIN`);
   await query(superuserUrl, `ALTER DATABASE ${nameOf(superuserUrl)} OWNER TO ${owner}`);
-  url = Object.assign(new URL(superuserUrl), { username: owner }).href;
+  url = databaseUrlOf(database, owner);
   restoredUrl = `${url}_restored`;
   environment = { ...database.environment, DATABASE_URL: url };
   directory = await mkdtemp(join(testDirectory(), 'backup-'));

@@ -102,7 +102,7 @@ describe('of a role with a time limit for statements', () => {
   beforeEach(async () => {
     role = `items_test_${process.pid}_${Date.now()}`;
     await client.query(`CREATE ROLE ${role} LOGIN SUPERUSER; ALTER ROLE ${role} SET statement_timeout = '1s'`);
-    url = Object.assign(new URL(databaseUrlOf(database)), { username: role }).href;
+    url = databaseUrlOf(database, role);
     await migrate();
     await client.query(`DELETE FROM migrations WHERE name LIKE 'IndexItem%'; DROP INDEX ${INDEXES.join()}`);
     writer = await connectTo(databaseUrlOf(database));
@@ -166,12 +166,12 @@ it('are repeated at the start when they waited too long for a lock, and name the
 it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning [trigrams-optional]', async () => {
   const role = `items_test_${process.pid}_${Date.now()}`;
   await client.query(`CREATE ROLE ${role} LOGIN`);
-  const url = Object.assign(new URL(databaseUrlOf(database)), { username: role });
-  const { code, stdout, stderr } = await runCli(['migrate'], { DATABASE_URL: url.href });
+  const url = databaseUrlOf(database, role);
+  const { code, stdout, stderr } = await runCli(['migrate'], { DATABASE_URL: url });
   const fault = expect.stringMatching(/ failed: permission denied for schema public\. Fix the cause/);
   expect([code, stdout, stderr]).toEqual([1, '', fault]);
   await client.query(`GRANT ALL ON SCHEMA public TO ${role}`);
-  const service = await ServiceProcess.startReady({ DATABASE_URL: url.href });
+  const service = await ServiceProcess.startReady({ DATABASE_URL: url });
   const left = service.linesOf('index skipped: its extension is not available');
   expect(left).toEqual([expect.objectContaining({ level: 'warn', index: 'items_name_trigrams_idx', extension: 'pg_trgm' })]);
   expect(await validIndexes()).toEqual(['items_name_id_idx']);

@@ -62,7 +62,7 @@ afterEach(async () => {
 
 /** @param role - of the replica's connections */
 function replicaUrl(role = 'postgres'): string {
-  const url = Object.assign(new URL(databaseUrlOf(database)), { username: role });
+  const url = new URL(databaseUrlOf(database, role));
   url.searchParams.set('options', '-c search_path=replica,public');
   return url.href.replaceAll('+', '%20');
 }

@@ -17,12 +17,13 @@ export function createTestDatabase(template: 'empty' | 'migrated' = 'migrated'):
   return serverUrl ? createOnServer(serverUrl) : createEmbedded(template);
 }
 
-/** Where a database on the server is. */
-export function databaseUrlOf({ environment }: TestDatabase): string {
+/** Where a database on the server is. @param role - connects, instead of the one of the server's URL */
+export function databaseUrlOf({ environment }: TestDatabase, role?: string): string {
   if (!('DATABASE_URL' in environment)) {
     throw new Error('These tests need a PostgreSQL server: set TEST_DATABASE_URL.');
   }
-  return environment.DATABASE_URL;
+  const url = new URL(environment.DATABASE_URL);
+  return role === undefined ? url.href : Object.assign(url, { username: role }).href;
 }
 
 /** The tables of a database, of which no process uses an embedded one. */
