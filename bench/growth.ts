@@ -64,7 +64,7 @@ try {
 /** Measures pages of a table of so many items, in turns, one request at a time. */
 async function measurePages(size: number, tokens: readonly string[]): Promise<Page[]> {
   const cursorAt = async (depth: number) =>
-    `?cursor=${encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, '')}`;
+    `?cursor=${encodeCursor({ id: await database.keyAtDepth(depth), listDigest: '', value: '' }, '')}`;
   const pages: Page[] = [
     { name: 'first', search: '', blocks: [] },
     { name: 'in the middle', search: await cursorAt(size / 2), blocks: [] },

@@ -68,7 +68,7 @@ it(
     for (const [filter, after] of fc.sample(cases, { numRuns: FILTERS / 5, seed: SEED + 1 })) {
       const { condition, expression } = sampleFilter.parse(filter);
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
-      const position = after === undefined ? after : { id: after, scope: '', value: '' };
+      const position = after === undefined ? after : { id: after, listDigest: '', value: '' };
       const { planned, recent, fenced, keyed } = sourcesOf(
         repository.metadata,
         condition ?? constant(true),

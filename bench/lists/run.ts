@@ -75,7 +75,7 @@ async function searchOf({ filter, depth }: Case): Promise<string> {
   const cursor =
     depth === undefined
       ? undefined
-      : encodeCursor({ id: await database.keyAtDepth(depth), scope: '', value: '' }, filter ?? '');
+      : encodeCursor({ id: await database.keyAtDepth(depth), listDigest: '', value: '' }, filter ?? '');
   return new URLSearchParams({
     ...(filter !== undefined && { filter }),
     ...(cursor !== undefined && { cursor }),
@@ -133,12 +133,12 @@ async function reportByName(): Promise<void> {
     const items = app.get(DataSource).getRepository(Item);
     const find = (after?: Position) =>
       app.get(Lists).findPage(items, { limit: 20, ...(after && { cursor: after }) }, { order });
-    const { scope = '' } = decodeCursor((await find()).nextCursor ?? '', '') ?? {};
+    const { listDigest = '' } = decodeCursor((await find()).nextCursor ?? '', '') ?? {};
     const runs: { depth: number; times: number[]; after?: Position }[] = [{ depth: 0, times: [] }];
     for (const depth of DEPTHS_BY_NAME) {
       const sql = 'SELECT id, name AS value FROM items ORDER BY name COLLATE "C", id OFFSET $1 LIMIT 1';
-      const { rows } = await database.client.query<Omit<Position, 'scope'>>(sql, [depth - 1]);
-      runs.push(...rows.map((row) => ({ depth, times: [], after: { ...row, scope } })));
+      const { rows } = await database.client.query<Omit<Position, 'listDigest'>>(sql, [depth - 1]);
+      runs.push(...rows.map((row) => ({ depth, times: [], after: { ...row, listDigest } })));
     }
     await repeat(runs, WARM_UP + COUNTED, async ({ after, times }) => {
       const start = performance.now();

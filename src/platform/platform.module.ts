@@ -25,7 +25,7 @@ import { Lists } from './lists/lists.js';
 import { Metrics } from './observability/metrics.js';
 import { MetricsServer } from './observability/metrics-server.js';
 import { OpenApiDocument } from './openapi/openapi-document.js';
-import { RateLimitGuard, RememberingReflector } from './throttling/rate-limit.guard.js';
+import { RateLimitGuard, CachingReflector } from './throttling/rate-limit.guard.js';
 import { throttlerOptions } from './throttling/rate-limit.storage.js';
 import { Tracing } from './tracing/tracing.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
@@ -54,7 +54,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     PageReader,
     Lists,
     StoredResponses,
-    { provide: Reflector, useClass: RememberingReflector },
+    { provide: Reflector, useClass: CachingReflector },
     // If an operation is deprecated, the guard of `openapi/deprecation.ts` runs before these.
     { provide: APP_GUARD, useClass: OverloadGuard },
     { provide: APP_GUARD, useExisting: BearerAuthGuard },

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 /** Cursor versions: for lists of all rows newest first, and for all other lists. */
 const PLAIN = 1;
-const SCOPED = 2;
+const RESTRICTED = 2;
 
 const KEY_LENGTH = 16;
 const DIGEST_LENGTH = 16;
@@ -18,7 +18,7 @@ export interface Position {
   /** A UUID, possibly without hyphens. */
   readonly id: string;
   /** Digest of the base condition and order of the list, 32 hexadecimal digits; empty if it has neither. */
-  readonly scope: string;
+  readonly listDigest: string;
   /** The row's value in the sort column, in PostgreSQL's text form; empty without an order. */
   readonly value: string;
 }
@@ -27,8 +27,8 @@ export interface Position {
  * Makes an opaque cursor. It grants nothing: its digest only detects damaged cursors and those of other filters, without a
  * secret.
  */
-export function encodeCursor({ id, scope, value }: Position, filter: string): string {
-  const head = Buffer.from(`0${scope === '' ? PLAIN : SCOPED}${id.replaceAll('-', '')}${scope}`, 'hex');
+export function encodeCursor({ id, listDigest, value }: Position, filter: string): string {
+  const head = Buffer.from(`0${listDigest === '' ? PLAIN : RESTRICTED}${id.replaceAll('-', '')}${listDigest}`, 'hex');
   const position = value === '' ? head : Buffer.concat([head, Buffer.from(value)]);
   const given = filter === '' ? position : Buffer.concat([position, Buffer.from(filter)]);
   // Returning a buffer takes three times as long.
@@ -39,11 +39,11 @@ export function encodeCursor({ id, scope, value }: Position, filter: string): st
 /** @returns undefined unless {@link encodeCursor} made the cursor for this filter */
 export function decodeCursor(cursor: string, filter: string): Position | undefined {
   const position = Buffer.from(cursor, 'base64url').subarray(0, -DIGEST_LENGTH);
-  const [endOfKey, endOfScope] = [1 + KEY_LENGTH, 1 + KEY_LENGTH + DIGEST_LENGTH];
+  const [endOfKey, endOfDigest] = [1 + KEY_LENGTH, 1 + KEY_LENGTH + DIGEST_LENGTH];
   const found = {
     id: position.toString('hex', 1, endOfKey),
-    scope: position.toString('hex', endOfKey, endOfScope),
-    value: position.toString('utf8', endOfScope),
+    listDigest: position.toString('hex', endOfKey, endOfDigest),
+    value: position.toString('utf8', endOfDigest),
   };
   const isWhole = position.length >= endOfKey && !found.value.includes('\0');
   // Encoding it again rejects other versions, lengths, digests and spellings of the same bytes.

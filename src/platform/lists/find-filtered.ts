@@ -17,15 +17,15 @@ export async function findFiltered<Entity extends { id: string }>(
   expression: string,
   reads: PageReader,
 ): Promise<unknown[][]> {
-  const { repository, name } = list;
+  const { repository, key } = list;
   const { limit } = sources.planned;
   const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
-  const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(name);
+  const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(key);
   const wasQuick = known?.isQuick;
   let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
   if (found && isComplete(found, limit, known)) {
     if (!known) {
-      reads.paths.set(name, { first: 'planned', isQuick: true });
+      reads.paths.set(key, { first: 'planned', isQuick: true });
     }
     return found;
   }
@@ -34,7 +34,7 @@ export async function findFiltered<Entity extends { id: string }>(
   const read = async (send: Send) => {
     if (!path) {
       path = pathFor(await explain(send, statementFor(undefined)));
-      reads.paths.set(name, path);
+      reads.paths.set(key, path);
     }
     const start = performance.now();
     found ??= await send(statementFor(path));
@@ -46,7 +46,7 @@ export async function findFiltered<Entity extends { id: string }>(
     if (path.isIndexed) {
       return send(statementForFirst(repository, sources.keyed));
     }
-    reads.paths.set(name, { first: 'planned', isQuick: false });
+    reads.paths.set(key, { first: 'planned', isQuick: false });
     return send(statementFor(undefined));
   };
   return reads.slow.filter(list, expression, () => path?.isQuick === true, read);

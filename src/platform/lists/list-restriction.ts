@@ -7,11 +7,11 @@ import { comparedColumn, type Restriction } from './sources.js';
 /** Compiled {@link ListOptions}. */
 export interface ListRestriction extends Restriction {
   /** Digest in cursors; empty without options. */
-  readonly id: string;
+  readonly digest: string;
 }
 
 /** Of a list without options. */
-export const ALL_ROWS: ListRestriction = { id: '', where: [], base: {}, order: undefined };
+export const ALL_ROWS: ListRestriction = { digest: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */
 export function restrictionOf<Entity extends object>(
@@ -44,7 +44,7 @@ export function restrictionOf<Entity extends object>(
   }
   const identity = JSON.stringify([metadata.tablePath, values, order && [order.column, order.direction]]);
   return {
-    id: hash('sha256', identity).slice(0, 32),
+    digest: hash('sha256', identity).slice(0, 32),
     where: values.map(([name, value]) => conditionOf(metadata, name, value)),
     base: Object.fromEntries(values.map(([name, value]) => [name, operandOf(value)])),
     order,

@@ -56,14 +56,14 @@ export class Lists {
       );
     }
     const restriction = options ? restrictionOf(metadata, options) : ALL_ROWS;
-    if (after && after.scope !== restriction.id) {
+    if (after && after.listDigest !== restriction.digest) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
     const { items, last } = await this.find(repository, query, restriction);
     if (!last) {
       return { items };
     }
-    return { items, nextCursor: encodeCursor({ ...last, scope: restriction.id }, filter?.expression ?? '') };
+    return { items, nextCursor: encodeCursor({ ...last, listDigest: restriction.digest }, filter?.expression ?? '') };
   }
 
   /**
@@ -114,11 +114,11 @@ export class Lists {
   ): Promise<Found<Entity>> {
     const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, restriction);
-    const name = `${metadata.tablePath} ${restriction.id} ${filter?.expression ?? ''}`;
+    const key = `${metadata.tablePath} ${restriction.digest} ${filter?.expression ?? ''}`;
     // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have
     // changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
-    const list: PageRead<Entity> = { repository, name, replica: mayLag ? this.database.replica : undefined };
+    const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
       : await this.reads.page(list, restriction === ALL_ROWS, (send) =>

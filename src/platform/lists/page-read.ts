@@ -7,8 +7,8 @@ import type { Reader } from '../database/reader.js';
 /** A page to read. */
 export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
   readonly repository: Repository<Entity>;
-  /** Of the list, with its filter. */
-  readonly name: string;
+  /** Of the list with its filter, for what is known of it. */
+  readonly key: string;
   /** Undefined if the page must not lag behind. */
   readonly replica: ReadReplica | undefined;
 }

@@ -58,9 +58,9 @@ export class PageReader {
     if (!list.replica) {
       return onPrimary();
     }
-    const name = `replica ${list.name}`;
-    const isSlow = this.paths.has(name);
-    return isSlow ? onPrimary() : list.replica.read((reader) => this.shared(reader, name, isWhole, read), onPrimary);
+    const key = `replica ${list.key}`;
+    const isSlow = this.paths.has(key);
+    return isSlow ? onPrimary() : list.replica.read((reader) => this.shared(reader, key, isWhole, read), onPrimary);
   }
 
   /**
@@ -103,15 +103,15 @@ export class PageReader {
   }
 
   private async pageOfPrimary<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
-    const { name, repository } = list;
+    const { key, repository } = list;
     const { manager } = repository;
     const reader = readerOf(manager.dataSource);
     if (!reader) {
       return read((statement) => runStatement(manager, statement));
     }
     try {
-      if (!this.paths.has(name)) {
-        return await this.shared(reader, name, isWhole, read);
+      if (!this.paths.has(key)) {
+        return await this.shared(reader, key, isWhole, read);
       }
     } catch (error) {
       if (!isTooLong(error)) {
@@ -122,21 +122,21 @@ export class PageReader {
       const start = performance.now();
       const result = await read(send);
       if (performance.now() - start < QUICK) {
-        this.paths.delete(name);
+        this.paths.delete(key);
       }
       return result;
     });
   }
 
   /** Reads a page without a filter together with others, and remembers if it took too long for that. */
-  private async shared<T>({ pages, quick }: Reader, name: string, isWhole: boolean, read: Read<T>): Promise<T> {
+  private async shared<T>({ pages, quick }: Reader, key: string, isWhole: boolean, read: Read<T>): Promise<T> {
     const lane = isWhole ? pages : quick;
     try {
       return await read((statement) => lane.send(statement));
     } catch (error) {
       if (isTooLong(error)) {
         // A lock on its table, or rows that were deleted, must not delay other lists.
-        this.paths.set(name, SLOW);
+        this.paths.set(key, SLOW);
       }
       throw error;
     }

@@ -134,7 +134,7 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
     @ApiPropertyOptional({
       type: String,
       maxLength: order ? ORDERED_CURSOR_MAXIMUM_LENGTH : CURSOR_MAXIMUM_LENGTH,
-      example: encodeCursor({ id: '0190163d-8694-739b-aea5-966c26f8ad91', scope: '', value: '' }, ''),
+      example: encodeCursor({ id: '0190163d-8694-739b-aea5-966c26f8ad91', listDigest: '', value: '' }, ''),
       description: 'The `cursor` of the next page. Absent on the last page.',
     })
     declare nextCursor?: string;

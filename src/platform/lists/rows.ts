@@ -17,7 +17,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** The rows of a page, and the last row's position if there are more. */
 export interface Found<Entity> {
   readonly items: Entity[];
-  readonly last?: Omit<Position, 'scope'>;
+  readonly last?: Omit<Position, 'listDigest'>;
 }
 
 /** Makes a page of the rows of {@link statementForFirst}. */
