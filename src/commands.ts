@@ -80,7 +80,8 @@ async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>)
 function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   return withContext(async (app) => {
     await (await databaseOf(app)).connect().catch(explain);
-    return run(app);
+    const { isUnavailable } = await import('./platform/database/database-problem.js');
+    return run(app).catch((error: unknown) => (isUnavailable(error) ? explain(error) : Promise.reject(error as Error)));
   });
 }
 

@@ -77,3 +77,11 @@ it('without the right to read which migrations are applied, the start, migrate a
   await service.becomesReady();
   expect(await service.end('SIGTERM')).toBe(0);
 });
+
+it('commands say why a statement fails on a database that only reads, without a stack', async () => {
+  await server.query('ALTER ROLE items_owner SET default_transaction_read_only = on');
+  const issued = await runCli(['token', 'issue', '--name', 'x'], { DATABASE_URL: urlOf('items_owner', 'change-me-1') });
+  const reason = 'cannot execute INSERT in a read-only transaction.';
+  const stderr = `The database cannot be used: ${reason} Run "doctor" for details.\n`;
+  expect(issued).toEqual({ code: 1, stdout: '', stderr });
+});
