@@ -337,6 +337,15 @@ it('supports @SkipThrottle and @Throttle [throttle-per-route]', async () => {
   ]);
 });
 
+it('limits a route with @Throttle also to the limit of the service, for a token with a larger one [throttle-per-route]', async () => {
+  const other = await startService({ RATE_LIMIT: '1' }, undefined, WithParts);
+  const client = await other.newClient('busy', { rateLimit: 10 });
+  const statuses = [1, 2].map(async () => (await client.call('GET', '/v1/parts/rare')).status);
+  expect((await Promise.all(statuses)).toSorted()).toEqual([200, 429]);
+  expect((await client.list()).status).toBe(200);
+  await other.stop();
+});
+
 it('supports arrays of objects, and rejects values that cannot be converted', async () => {
   const post = (body: object) => service.api.callWith('POST', '/v1/parts/shapes', body);
   expect(await post({ shapes: [{ radius: 1 }] })).toMatchObject({ status: 201, body: [true] });

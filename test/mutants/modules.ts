@@ -74,6 +74,13 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
   {
+    guarantee: 'throttle-per-route',
+    file: 'src/platform/throttling/rate-limit.guard.ts',
+    search: 'limit !== throttler.limit ||',
+    replace: 'limit !== RATE_LIMIT ||',
+    tests: ['test/nest-modules.e2e-spec.ts'],
+  },
+  {
     guarantee: 'where-undefined',
     file: 'src/platform/lists/list-restriction.ts',
     search: 'if (value === undefined) {',

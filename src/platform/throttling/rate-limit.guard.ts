@@ -1,7 +1,8 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request } from 'express';
+import { Configuration } from '../config/configuration.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 
@@ -27,16 +28,23 @@ export function rateLimitedProblem(limit: number, window: number, retryAfter: nu
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
+  @Inject(Configuration) declare private readonly configuration: Configuration;
+
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
     return Promise.resolve(context.getType() !== 'http' || context.getArgByIndex<Request>(0).user === undefined);
   }
 
-  /** A route with `@Throttle()` has an additional limit per token: its requests count for both limits. */
+  /**
+   * A route with `@Throttle()` has an additional limit per token: its requests count for both limits. Without it, `limit` and
+   * `ttl` are those of {@link throttlerOptions}.
+   */
   protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    const { id: token = '', rateLimit = Number(throttler.limit) } = request.user ?? {};
+    const { RATE_LIMIT } = this.configuration;
+    const { id: token = '', rateLimit = RATE_LIMIT } = request.user ?? {};
     if (limit !== throttler.limit || ttl !== throttler.ttl) {
-      await this.count(request, `${token} ${context.getClass().name}.${context.getHandler().name}`, 'route', limit, ttl);
+      const route = `${context.getClass().name}.${context.getHandler().name}`;
+      await this.count(request, `${token} ${route}`, 'route', Number.isFinite(limit) ? limit : RATE_LIMIT, ttl);
     }
     return this.count(request, token, 'default', rateLimit, Number(throttler.ttl));
   }

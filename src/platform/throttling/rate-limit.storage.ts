@@ -29,10 +29,13 @@ const TIMES = {
 
 const SLOW_RESPONSES = 5;
 
-/** Options of the throttler. Without a block duration, a refused token waits only for the next free slot. */
+/**
+ * Options of the throttler. Without a block duration, a refused token waits only for the next free slot. The limit, which
+ * tokens can have of their own, is that of `RateLimitGuard`: infinity tells a route without `@Throttle()` from any other.
+ */
 export function throttlerOptions(configuration: Configuration, metrics: Metrics): ThrottlerModuleOptions {
-  const { RATE_LIMIT: limit, RATE_LIMIT_WINDOW: seconds } = configuration;
-  const throttler = { name: 'default', limit, ttl: seconds * 1000, blockDuration: 0 };
+  const ttl = configuration.RATE_LIMIT_WINDOW * 1000;
+  const throttler = { name: 'default', limit: Infinity, ttl, blockDuration: 0 };
   return { throttlers: [throttler], storage: new RateLimitStorage(configuration, metrics) };
 }
 
