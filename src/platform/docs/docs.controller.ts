@@ -1,5 +1,4 @@
 import { Controller, Get, Header, HttpStatus, Redirect, Req, VERSION_NEUTRAL } from '@nestjs/common';
-import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Public } from '../auth/scopes.guard.js';
 import { PROBLEMS_PATH } from '../problems/problem-types.js';
@@ -7,11 +6,17 @@ import { Hidden } from '../routes/operation.js';
 import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 
-/** Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. */
+/**
+ * Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. What takes long to make is made
+ * once: it is served without a token, during overload, too.
+ */
 @Public()
 @Hidden()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocsController {
+  private problemsText: string | undefined;
+  private documentText: string | undefined;
+
   constructor(private readonly document: OpenApiDocument) {}
 
   @Get()
@@ -26,12 +31,13 @@ export class DocsController {
 
   @Get(PROBLEMS_PATH)
   problems(): string {
-    return problemsPage(this.document.get());
+    return (this.problemsText ??= problemsPage(this.document.get()));
   }
 
   @Get('openapi.json')
-  openApiDocument(): OpenAPIObject {
-    return this.document.get();
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  openApiDocument(): string {
+    return (this.documentText ??= JSON.stringify(this.document.get()));
   }
 
   /** Redirects a trailing slash to the routes above. */
