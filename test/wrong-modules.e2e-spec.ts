@@ -6,6 +6,7 @@ import {
   createParamDecorator,
   Get,
   Module,
+  Next,
   Param,
   Post,
   Put,
@@ -15,7 +16,7 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeController, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import type { Response } from 'express';
+import type { NextFunction, Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { createApp } from '../src/app.js';
@@ -101,6 +102,11 @@ class WrongController {
   @Get('itself')
   answerItself(@Res() response: Response): void {
     response.json({});
+  }
+
+  @Get('next')
+  passOn(@Next() next: NextFunction): void {
+    next();
   }
 }
 
@@ -282,6 +288,7 @@ it.each<[string, string[]]>([
     'responses [start-conditions]',
     [
       'WrongController.answerItself sends its own response: return the body, and set headers with @Res({ passthrough: true }).',
+      'WrongController.passOn passes the request on with @Next(), so that it may get no response: return the body.',
       'WrongController.changeTagged sends an ETag and ignores If-Match: take it with @IfMatch(), and pass it to lists.update().',
     ],
   ],

@@ -18,6 +18,7 @@ import {
   RouteParamtypes,
   hasParameter,
 } from '../routes/route.js';
+import { isHidden } from '../routes/operation.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
@@ -54,12 +55,18 @@ function throwFaults(faults: readonly string[]): void {
   }
 }
 
-/** Rejects handlers that send the response themselves: if one forgets to, the request never ends. */
+/** Rejects handlers that send the response themselves, or have another one do it: if one forgets to, the request never ends. */
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
-  return hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn
-    ? [`${nameOf(route)} sends its own response: return the body, and set headers with @Res({ passthrough: true }).`]
-    : [];
+  const sendsItself = hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn;
+  const calls = hasParameter(RouteParamtypes.NEXT, route) && !isHidden(route);
+  const remedy = 'return the body, and set headers with @Res({ passthrough: true }).';
+  return [
+    ...(sendsItself ? [`${nameOf(route)} sends its own response: ${remedy}`] : []),
+    ...(calls
+      ? [`${nameOf(route)} passes the request on with @Next(), so that it may get no response: return the body.`]
+      : []),
+  ];
 }
 
 /** Rejects inputs without rules, which would accept anything, and path parameters that the input class does not declare. */
