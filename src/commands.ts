@@ -34,10 +34,10 @@ program
   .action(() =>
     withContext(async (app) => {
       const database = await databaseOf(app);
-      const applied = await database.migrate().catch(explain);
+      const applied = await database.migrate().catch(throwForOperator);
       const result = applied === 0 ? 'No pending migrations: nothing to apply.' : `Migrations applied: ${applied}.`;
       process.stderr.write(`${result}\n`);
-      await database.checkSchema().catch(explain);
+      await database.checkSchema().catch(throwForOperator);
     }),
   );
 
@@ -79,9 +79,11 @@ async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>)
 
 function withDatabase<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   return withContext(async (app) => {
-    await (await databaseOf(app)).connect().catch(explain);
+    await (await databaseOf(app)).connect().catch(throwForOperator);
     const { isUnavailable } = await import('./platform/database/database-problem.js');
-    return run(app).catch((error: unknown) => (isUnavailable(error) ? explain(error) : Promise.reject(error as Error)));
+    return run(app).catch((error: unknown) =>
+      isUnavailable(error) ? throwForOperator(error) : Promise.reject(error as Error),
+    );
   });
 }
 
@@ -91,7 +93,7 @@ async function databaseOf(app: INestApplicationContext) {
 }
 
 /** Turns database errors into errors for the operator. */
-function explain(error: unknown): never {
+function throwForOperator(error: unknown): never {
   if (error instanceof OperatorError || !Error.isError(error)) {
     throw error;
   }

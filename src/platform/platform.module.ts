@@ -61,7 +61,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_GUARD, useClass: RateLimitGuard },
     { provide: APP_GUARD, useClass: ScopesGuard },
     { provide: APP_GUARD, useClass: InputGuard },
-    // Interceptors run here, only on routes that have some; the one of the lowest decorator is the innermost.
+    // Interceptors run here, only on routes that have some; the one of the lowest decorator is the outermost.
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],

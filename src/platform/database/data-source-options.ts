@@ -87,7 +87,7 @@ function serverOptions(
     ...(passwords && { passwords }),
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + 1) * 1000,
-    // For a `Lane`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
+    // For a `SharedConnections`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
     // would wait behind the one without a response.
     pipeline: true,
     reads: readOptions(configuration),
@@ -105,7 +105,7 @@ function passwordsOf(configuration: Configuration, url: string): PasswordFile | 
   return files.getOrInsertComputed(url, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
 }
 
-/** How lists are read from the primary. */
+/** How lists are read. */
 export function readOptions(configuration: Configuration): ReadOptions {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } =
     configuration;

@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import { streamOf } from './database-client.js';
 import { DatabasePool } from './database-pool.js';
 import { NO_CONNECTION } from './database-problem.js';
-import { Lane, LIFETIME } from './lane.js';
+import { SharedConnections, SHARED_LIFETIME } from './shared-connections.js';
 
 /** Milliseconds that a statement may take where others are pipelined behind it. */
 export const QUICK = 50;
@@ -95,9 +95,9 @@ export function assignmentsOf(settings: Settings, scope: 'SESSION' | 'LOCAL'): s
  */
 export class Reader {
   /** For pages without a filter. */
-  readonly pages: Lane;
+  readonly pages: SharedConnections;
   /** For filters. */
-  readonly quick: Lane;
+  readonly quick: SharedConnections;
   /** For what is slow, each on a connection of its own. */
   private readonly slow: Pool;
   private readonly pools: readonly Pool[];
@@ -114,11 +114,17 @@ export class Reader {
     shares: Shares,
     private readonly check = '',
   ) {
-    this.pages = new Lane(this.open({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)), MOST_PAGES);
-    this.quick = new Lane(this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)), MOST_FILTERS);
+    this.pages = new SharedConnections(
+      this.open({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)),
+      MOST_PAGES,
+    );
+    this.quick = new SharedConnections(
+      this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)),
+      MOST_FILTERS,
+    );
     // The primary's has time for an error of the server to arrive; of a replica, it is known earlier that it is gone.
     const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
-    const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: LIFETIME / 1000 };
+    const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: SHARED_LIFETIME / 1000 };
     this.slow = this.open(slow, settingsForFilters(timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }

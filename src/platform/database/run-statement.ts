@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
-import { holdUntilEndOfTurn } from './lane.js';
+import { holdUntilEndOfTurn } from './shared-connections.js';
 import { assignmentsOf, type Reader, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
 import { failedByName, type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 import { sendInTransaction, sendOn } from './transactions.js';

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Client, ClientBase } from 'pg';
 import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
-import { holdUntilEndOfTurn } from './lane.js';
+import { holdUntilEndOfTurn } from './shared-connections.js';
 import { hasSessions } from './reader.js';
 import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 

@@ -40,7 +40,7 @@ export function serviceChecks(settings: Configuration): Check[] {
 function timeoutsCheck(settings: Configuration): Check {
   const { SHUTDOWN_DELAY, SHUTDOWN_TIMEOUT, FILTER_TIMEOUT, DATABASE_CONNECTION_TIMEOUT } = settings;
   const { DATABASE_STATEMENT_TIMEOUT: statement } = settings;
-  // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection and a statement.
+  // A request that arrives at the end of SHUTDOWN_DELAY may still wait for a connection, or for its turn, and a statement.
   const shutdown = Math.ceil((SHUTDOWN_DELAY + DATABASE_CONNECTION_TIMEOUT + statement) / CUT_OFF);
   const limits = { FILTER_TIMEOUT, DATABASE_STATEMENT_TIMEOUT: statement, SHUTDOWN_TIMEOUT };
   const found = Object.entries(limits)

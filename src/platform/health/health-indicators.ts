@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 
 const CHECK_TIMEOUT = 3000;
 
-/** A readiness check. The signal aborts when its time limit is reached. */
+/** A readiness check. The signal aborts at its end, at the latest when its time limit is reached. */
 export type HealthCheck = (options: { signal: AbortSignal }) => PromiseLike<unknown>;
 
 /** Modules register the dependencies of their requests here, in their constructors. */

@@ -34,7 +34,7 @@ const SLOW: AccessPath = { first: 'planned', isQuick: false };
  */
 @Injectable()
 export class PageReader {
-  /** Access paths of the last minute, by table, base condition and expression. */
+  /** Access paths of the last minute, by the key of a {@link PageRead}, or that of its replica. */
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   readonly slow: SlowReads;
   private readonly turns: ListTurns;
@@ -130,9 +130,9 @@ export class PageReader {
 
   /** Reads a page without a filter together with others, and remembers if it took too long for that. */
   private async shared<T>({ pages, quick }: Reader, key: string, isWhole: boolean, read: Read<T>): Promise<T> {
-    const lane = isWhole ? pages : quick;
+    const connections = isWhole ? pages : quick;
     try {
-      return await read((statement) => lane.send(statement));
+      return await read((statement) => connections.send(statement));
     } catch (error) {
       if (isTooLong(error)) {
         // A lock on its table, or rows that were deleted, must not delay other lists.

@@ -29,8 +29,8 @@ const CREDENTIAL =
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
 /** Headers of every response, and of those after the rate limit check. */
-const REQUEST_HEADERS = ['X-Request-Id'] as const;
-const LIMIT_HEADERS = [...REQUEST_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
+const COMMON_HEADERS = ['X-Request-Id'] as const;
+const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
 
 /**
  * Adds the platform's responses, the operation's own problems, and the required scopes to every operation.
@@ -140,7 +140,7 @@ function describeResponses(
   route: Route,
   problems: readonly Problem[],
 ): void {
-  const common = tokenPolicyOf(route) === 'public' ? REQUEST_HEADERS : LIMIT_HEADERS;
+  const common = tokenPolicyOf(route) === 'public' ? COMMON_HEADERS : LIMIT_HEADERS;
   const onSuccess = headerReferences(isIdempotent(route) ? [...common, 'Idempotent-Replayed'] : common);
   for (const success of Object.values(operation.responses)) {
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
@@ -156,7 +156,7 @@ function describeResponses(
     operation.responses[String(status)] = {
       // Paths instead of Markdown links, for generated code. The console turns them into links.
       description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or '),
-      headers: headerReferences([...(isBeforeLimit ? REQUEST_HEADERS : common), ...names]),
+      headers: headerReferences([...(isBeforeLimit ? COMMON_HEADERS : common), ...names]),
       content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...media } },
     };
   }

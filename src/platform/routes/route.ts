@@ -3,7 +3,7 @@ import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/com
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 
-/** A controller method that handles requests. */
+/** A controller method that handles requests, or a handler of messages. */
 export interface Route {
   readonly controller: Type;
   readonly handler: ReturnType<ExecutionContext['getHandler']>;

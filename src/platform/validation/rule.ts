@@ -57,7 +57,7 @@ export function DecimalInteger(minimum: number, maximum: number): PropertyDecora
   );
 }
 
-/** The class-validator rules of a class, including inherited ones, without groups. */
+/** The class-validator rules of a class, including inherited ones, of all groups. */
 export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }

@@ -79,12 +79,12 @@ export class JwtVerifier implements OnApplicationShutdown {
       const principal = principalOf(payload, this.options.issuer, this.defaultScopes);
       return principal ? { principal, until: ((payload.exp ?? 0) + LEEWAY) * 1000 } : { refused: 'jwt-claims' };
     } catch (error) {
-      return { refused: reasonOf(error) };
+      return { refused: refusalOf(error) };
     }
   }
 }
 
-function reasonOf(error: unknown): RefusalReason {
+function refusalOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWTExpired) {
     return 'jwt-expired';
   }

@@ -1,24 +1,24 @@
 import { Pool } from 'pg';
 import { DatabaseClient } from '../../src/platform/database/database-client.js';
-import { Lane } from '../../src/platform/database/lane.js';
+import { SharedConnections } from '../../src/platform/database/shared-connections.js';
 import { eventually } from '../support/eventually.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
 let pool: Pool;
-let lane: Lane;
+let connections: SharedConnections;
 
 beforeEach(async () => {
   const connectionString = databaseUrlOf(await createTestDatabase());
   const options = { connectionString, max: 2, pipeline: true, Client: DatabaseClient };
   pool = new Pool(options);
-  lane = new Lane(pool, 2, 400);
+  connections = new SharedConnections(pool, 2, 400);
 });
 
-afterEach(() => lane.end());
+afterEach(() => connections.end());
 
 const pid = async (seconds = 0) => {
   const text = 'SELECT pg_backend_pid(), pg_sleep($1)';
-  const [[found] = []] = await lane.send({ text, values: [seconds], name: 'pid' });
+  const [[found] = []] = await connections.send({ text, values: [seconds], name: 'pid' });
   return found;
 };
 
@@ -27,7 +27,7 @@ it('uses another connection only when enough statements are pending, and no more
   expect(await Promise.all([pid(), pid()])).toEqual([first, first]);
   const many = await Promise.all(Array.from({ length: 9 }, () => pid()));
   expect(new Set(many).size).toBe(2);
-  expect([pool.totalCount, lane.idleCount]).toEqual([2, 2]);
+  expect([pool.totalCount, connections.idleCount]).toEqual([2, 2]);
 });
 
 it('replaces a connection after its lifetime, and lets its statements end', async () => {
@@ -41,10 +41,10 @@ it('replaces a connection after its lifetime, and lets its statements end', asyn
 
 it('goes on with another connection after one was lost, or has forgotten its prepared statements', async () => {
   const first = await pid();
-  await lane.send({ text: 'DEALLOCATE ALL', values: [] });
+  await connections.send({ text: 'DEALLOCATE ALL', values: [] });
   const second = await pid();
   expect(second).not.toBe(first);
-  await expect(lane.send({ text: 'SELECT pg_terminate_backend(pg_backend_pid())', values: [] })).rejects.toThrow(
+  await expect(connections.send({ text: 'SELECT pg_terminate_backend(pg_backend_pid())', values: [] })).rejects.toThrow(
     'terminating',
   );
   expect(await pid()).not.toBe(second);

@@ -4,7 +4,7 @@ import { failedByName, send, type Statement, streamOf, unnamed } from './databas
 import { meaningOf } from './database-problem.js';
 
 /** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
-export const LIFETIME = 30_000;
+export const SHARED_LIFETIME = 30_000;
 
 interface SharedConnection {
   readonly opened: Promise<PoolClient>;
@@ -17,7 +17,7 @@ interface SharedConnection {
  * Connections with pipelined statements, which are short: each waits for those before it. Statements of one event loop turn
  * are one write, which halves the CPU time.
  */
-export class Lane {
+export class SharedConnections {
   private readonly connections = new Set<SharedConnection>();
 
   /**
@@ -28,7 +28,7 @@ export class Lane {
   constructor(
     readonly pool: Pool,
     private readonly enough: number,
-    private readonly lifetime = LIFETIME,
+    private readonly lifetime = SHARED_LIFETIME,
   ) {}
 
   /** Connections without a statement. */
