@@ -4,20 +4,14 @@ import { absence, type Condition, constant } from './filter/condition.js';
 import { disclosureOf, documentedOrders, type ListOptions } from './list-options.js';
 import { comparedColumn, type Restriction } from './sources.js';
 
-/** Compiled {@link ListOptions}. */
-export interface ListRestriction extends Restriction {
-  /** Digest in cursors; empty without options. */
-  readonly digest: string;
-}
-
 /** Of a list without options. */
-export const ALL_ROWS: ListRestriction = { digest: '', where: [], base: {}, order: undefined };
+export const ALL_ROWS: Restriction = { digest: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */
 export function restrictionOf<Entity extends object>(
   metadata: EntityMetadata,
   { where = {}, order }: ListOptions<Entity>,
-): ListRestriction {
+): Restriction {
   const values = Object.entries<unknown>(where)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => [name, value instanceof FindOperator ? listed(metadata, name, value) : value] as const);

@@ -11,14 +11,14 @@ import { removeRow, updateRow } from './change-row.js';
 import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
-import { ALL_ROWS, type ListRestriction, restrictionOf } from './list-restriction.js';
+import { ALL_ROWS, restrictionOf } from './list-restriction.js';
 import type { PageRead } from './page-read.js';
 import { PageReader } from './page-reader.js';
 import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { statementForFirst, type Found, pageOf, statementsOf } from './rows.js';
-import { sourcesOf } from './sources.js';
+import { type Restriction, sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds, changes and removes their rows. */
 @Injectable()
@@ -110,7 +110,7 @@ export class Lists {
   private async find<Entity extends { id: string }>(
     repository: Repository<Entity>,
     { limit, cursor: after, filter }: PageQuery<Entity>,
-    restriction: ListRestriction,
+    restriction: Restriction,
   ): Promise<Found<Entity>> {
     const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, restriction);

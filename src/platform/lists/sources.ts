@@ -2,6 +2,7 @@ import type { EntityMetadata, FindOptionsWhere, ObjectLiteral } from 'typeorm';
 import type { Statement } from '../database/database-client.js';
 import type { Position } from './cursor.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
+import type { Order } from './list-options.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
@@ -61,12 +62,6 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
   return STABLE_TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
 }
 
-/** A sort property, and its direction. */
-interface Sorted {
-  readonly column: string;
-  readonly direction: 'ASC' | 'DESC';
-}
-
 /** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
 export interface Sorting {
   /** The sort columns; `id` is the last. */
@@ -78,12 +73,12 @@ export interface Sorting {
 }
 
 /** The columns by which an order sorts; `id` is the last. */
-export function sortedColumns(metadata: EntityMetadata, order: Sorted | undefined) {
+export function sortedColumns(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined) {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
 
 /** @param order - undefined for newest first */
-export function sortingOf(metadata: EntityMetadata, order: Sorted | undefined): Sorting {
+export function sortingOf(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined): Sorting {
   const sorted = sortedColumns(metadata, order);
   const columns = sorted.map(({ sql }) => `r.${sql}`);
   const direction = order?.direction ?? 'DESC';
@@ -97,11 +92,13 @@ export function sortingOf(metadata: EntityMetadata, order: Sorted | undefined): 
 
 /** What a list is restricted to and sorted by. */
 export interface Restriction {
+  /** Of the options, in cursors; empty without options. */
+  readonly digest: string;
   readonly where: readonly Condition[];
   /** The same for TypeORM. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
   /** Undefined for newest first. */
-  readonly order: Sorted | undefined;
+  readonly order: Pick<Order, 'column' | 'direction'> | undefined;
 }
 
 /** Rows to select a page from, and how. */

@@ -9,9 +9,7 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import * as sdk from '@opentelemetry/sdk-trace';
 import type { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME, SERVICE_VERSION } from '../service/service.js';
-
-/** Minimum milliseconds between two warnings: each batch fails while the collector is away. */
-const WARNING_INTERVAL = 60_000;
+import { onceAMinute } from '../time/once-a-minute.js';
 
 /** Starts the OpenTelemetry SDK. The exporter and the resource read their settings from the environment. */
 export function startSdk(settings: Configuration, exporter: sdk.SpanExporter = new OTLPTraceExporter()) {
@@ -42,13 +40,15 @@ function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: ratio }
   return kind === name ? root : new sdk.ParentBasedSampler({ root });
 }
 
-/** Logs the SDK's warnings, detached from the request whose span completes a batch. */
+/**
+ * Logs the SDK's warnings, detached from the request whose span completes a batch, and once a minute: each batch fails while
+ * the collector is away.
+ */
 function logWarnings(): void {
   const logger = new Logger('Tracing');
-  let next = 0;
+  const isDue = onceAMinute(1);
   const warn = AsyncLocalStorage.bind((err: unknown) => {
-    if (performance.now() >= next) {
-      next = performance.now() + WARNING_INTERVAL;
+    if (isDue('')) {
       logger.warn({ msg: 'traces not exported', err });
     }
   });
