@@ -21,7 +21,6 @@ type NewToken = Pick<AccessToken, 'name'> & Partial<Pick<AccessToken, 'expiresAt
 /** Milliseconds for which look-ups use TypeORM's pool after one was too slow for the connections of pages. */
 const PAUSE = 1000;
 
-/** Issues, verifies, lists, rotates and revokes access tokens. */
 @Injectable()
 export class AccessTokensService {
   private readonly logger = new Logger('AccessTokens');
@@ -175,7 +174,6 @@ function newToken({ name, expiresAt = null, scopes = null, rateLimit = null, fam
 
 const storedDigest = (token: string) => Buffer.from(tokenDigest(token), 'hex');
 
-/** Details for the audit log. */
 function detailsOf(token: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'scopes' | 'rateLimit'>) {
   const { id, name, expiresAt, scopes, rateLimit } = token;
   return { tokenId: id, name, expiresAt, scopes: scopes ?? 'all', limit: rateLimit ?? undefined };

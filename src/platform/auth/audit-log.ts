@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { AUDIT_CONTEXT } from '../observability/nest-logger.js';
 
-/** Who did something, and why, for the audit log. */
 export interface Attribution {
   /** A person, a program or an address. */
   readonly actor: string;

@@ -105,10 +105,7 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/**
- * The credential of a request. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid
- * token.
- */
+/** The credential. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {

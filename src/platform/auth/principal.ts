@@ -50,7 +50,6 @@ const OF_JWTS = ['jwt-form', 'jwt-key', 'jwt-signature', 'jwt-claims', 'jwt-expi
 
 /** Why a request was refused. For the operator only (`docs/authentication.md`), never sent to clients. */
 export const REFUSAL_REASONS = [...OF_TOKENS, ...OF_JWTS] as const;
-/** One of {@link REFUSAL_REASONS}. */
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 /** The result of an authentication. `until`: end of validity for caches, in milliseconds since 1970. */

@@ -12,9 +12,7 @@ type TokenPolicy = 'public' | readonly string[];
 
 const TOKEN_POLICY = 'token-policy';
 
-/**
- * Makes a controller or route public: it needs no token and has no rate limit. A route's policy overrides its controller's.
- */
+/** Makes a controller or route public: no token, no rate limit. A route's policy overrides its controller's. */
 export function Public(): ClassDecorator & MethodDecorator {
   return setTokenPolicy('public');
 }
@@ -54,13 +52,11 @@ export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' 
   return policy as TokenPolicy | undefined;
 }
 
-/** The scopes that a route requires. */
 export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly string[] {
   const policy = tokenPolicyOf(route) ?? [];
   return policy === 'public' ? [] : policy;
 }
 
-/** Errors of a route's policy, with their fixes. */
 export function tokenPolicyFaults(route: Route): string[] {
   const policy = tokenPolicyOf(route);
   const stated: unknown = Reflect.getMetadata(TOKEN_POLICY, route.controller.prototype as object, route.name);
@@ -103,7 +99,6 @@ const insufficientScope = defineProblemType({
     'the operator issues one.',
 });
 
-/** @param scopes - required by the operation */
 export function insufficientScopeProblem(scopes: readonly string[]): Problem {
   return new Problem(insufficientScope, `The token lacks a scope: this operation needs ${scopes.join(' and ')}.`, {
     headers: { 'WWW-Authenticate': challenge({ error: 'insufficient_scope', scope: scopes.join(' ') }) },

@@ -6,10 +6,8 @@ import { parseDuration } from '../time/duration.js';
 import { isTokenName, TOKEN_NAME_RULE } from './token-format.js';
 import { parseTokenLimit, TOKEN_LIMIT_RULE } from './token-limit.js';
 
-/** Describes valid durations in messages. */
 export const DURATION = 'a duration such as 90d, 24h or 30m';
 
-/** Parses a name. */
 export function tokenName(text: string): string {
   if (!isTokenName(text)) {
     throw new InvalidArgumentError(`Write ${TOKEN_NAME_RULE}.`);
@@ -20,7 +18,6 @@ export function tokenName(text: string): string {
   return text;
 }
 
-/** Parses a limit of requests. */
 export function tokenLimit(text: string): number {
   const limit = parseTokenLimit(text);
   if (limit === undefined) {

@@ -21,10 +21,7 @@ export function isWellFormedToken(text: string): boolean {
   return FORMAT.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
-/**
- * SHA-256 of a credential in hexadecimal, which is stored instead of it. A token has enough entropy to need neither salt nor
- * a slow hash.
- */
+/** Hexadecimal SHA-256, stored instead of a credential. A token has enough entropy to need neither salt nor a slow hash. */
 export function tokenDigest(credential: string): string {
   return hash('sha256', credential);
 }
@@ -43,7 +40,6 @@ function checksum(text: string): string {
 /** Describes valid names in messages, after "write". */
 export const TOKEN_NAME_RULE = '1 to 100 printable characters';
 
-/** Whether a text can be the name of a token. */
 export function isTokenName(text: string): boolean {
   return isPrintableLine(text, 100) && text.trim() !== '';
 }

@@ -64,7 +64,6 @@ export function rulesFor(parser: BodyParser, options: BodyParserOptions = {}): B
   return { ...options, parser, mediaTypes: [type].flat(), limit, maximumMembers };
 }
 
-/** How a route takes its body unless it declares otherwise. */
 export const DEFAULT_BODY = rulesFor('json');
 export const DEFAULT_UPLOAD = rulesFor('multipart');
 

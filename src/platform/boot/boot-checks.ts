@@ -55,7 +55,7 @@ function throwFaults(faults: readonly string[]): void {
   }
 }
 
-/** Rejects handlers that send the response themselves, or have another one do it: if one forgets to, the request never ends. */
+/** Rejects handlers that send the response themselves, or have another do it: if one forgets to, the request never ends. */
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
   const sendsItself = hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn;

@@ -4,10 +4,7 @@ import { SERVICE_NAME } from '../service/service.js';
 import { NoPasswordWith, PasswordPath } from './password-file.js';
 import { Decimal, Flag, Form, isUnset, ListOf, Seconds } from './variables.decorators.js';
 
-/**
- * Fraction of `SHUTDOWN_TIMEOUT` after which pending requests are aborted. The rest is for closing connections and exporting
- * spans.
- */
+/** Fraction of `SHUTDOWN_TIMEOUT` after which requests are aborted. The rest is to close connections and export spans. */
 export const CUT_OFF = 0.9;
 
 /**

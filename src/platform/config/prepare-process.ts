@@ -37,8 +37,7 @@ process.env['UV_THREADPOOL_SIZE'] ??= '16';
 
 // A first page takes 5 to 13 % less CPU time without it, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
-// Collects garbage at 1.5 times the size of the live objects: at most 244 MB under load instead of 347, for 0 to 5 % of
-// CPU time.
+// Collects garbage at 1.5 times the size of live objects: at most 244 MB under load, not 347, for 0 to 5 % of CPU time.
 setFlagsFromString('--heap-growing-percent=50');
 
 // For stacks in the log, which name the files of `src`.

@@ -64,7 +64,6 @@ export function Flag(): PropertyDecorator {
   return Variable('true or false', (text) => (/^(?:true|false)$/.test(text) ? text === 'true' : undefined));
 }
 
-/** A text of this form. */
 export function Form(form: keyof typeof FORMS): PropertyDecorator {
   const [detail, test] = FORMS[form];
   return Variable(detail, (text) => (test(text) ? text : undefined));

@@ -71,10 +71,7 @@ function notReady() {
   return databaseUnavailable(cause);
 }
 
-/**
- * Nest injects it before it is connected. TypeORM takes a query runner per statement, so all statements join the current
- * transaction.
- */
+/** Nest injects it unconnected. TypeORM takes a query runner per statement, so all join the current transaction. */
 export class AppDataSource extends DataSource {
   declare readonly options: PostgresDataSourceOptions;
   declare readonly driver: DataSource['driver'] & Driver;
@@ -85,11 +82,7 @@ export class AppDataSource extends DataSource {
   reader: Reader | undefined;
   private readonly preparation = new AsyncLocalStorage<boolean>();
 
-  /**
-   * Opens with retries until it is ready or the signal aborts.
-   *
-   * @param onFailure - called with the milliseconds until the next attempt; throws to stop
-   */
+  /** Opens with retries until ready or the signal aborts. @param onFailure - called before each retry; throws to stop */
   async openWithRetries(
     signal: AbortSignal,
     onFailure: (error: unknown, retryInMs: number) => void,
@@ -105,16 +98,11 @@ export class AppDataSource extends DataSource {
     }
   }
 
-  /**
-   * Connects and runs the checks; disconnects if one fails.
-   *
-   * @param migrate - applies missing migrations, which are an error without it
-   */
+  /** Connects and runs the checks; disconnects if one fails. @param migrate - without it, missing migrations are an error */
   async open(signal: AbortSignal, migrate?: () => Promise<unknown>): Promise<void> {
     const { subscribers } = this;
     try {
-      // Nest's subscribers add themselves in their constructors, and `initialize` starts with an empty list, even if it
-      // fails.
+      // Nest's subscribers add themselves in constructors, and `initialize` starts with an empty list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
       const options = readOptionsOf(this);
       this.reader = options?.shares && new Reader(poolOf(this).options, options.timeout, options.shares);

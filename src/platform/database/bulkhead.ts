@@ -16,9 +16,7 @@ interface Tasks {
   readonly waiting: Set<() => void>;
 }
 
-/**
- * Limits concurrent tasks, so that slow ones never use up a resource. Queued keys of equal rank take turns, one task each.
- */
+/** Limits concurrent tasks, so that slow ones never use up a resource. Keys of equal rank take turns, one task each. */
 export class Bulkhead {
   running = 0;
   /** By key, in the order of their turns. */

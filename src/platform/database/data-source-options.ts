@@ -105,7 +105,6 @@ function passwordsOf(configuration: Configuration, url: string): PasswordFile | 
   return files.getOrInsertComputed(url, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
 }
 
-/** How lists are read. */
 export function readOptions(configuration: Configuration): ReadOptions {
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOL_SIZE, DATABASE_STATEMENT_TIMEOUT, FILTER_TIMEOUT } =
     configuration;

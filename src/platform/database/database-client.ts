@@ -8,7 +8,6 @@ import { type LongSubmittable, submitAlone } from './submittable.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
-/** Measures statements. */
 interface StatementMetrics {
   /** @returns called when the statement ends, with its error if any */
   observe(text: string): (error: Error | undefined) => void;
@@ -123,9 +122,7 @@ const QueryWithHandlers = Query as unknown as new (
   handleDataRow(message: { readonly fields: unknown[] }): void;
 };
 
-/**
- * Collects rows as they arrive. `pg` copies each query and converts each row, which makes a first page 1.5 times as slow.
- */
+/** Collects rows as they arrive. `pg` copies queries and converts rows, which makes a first page 1.5 times as slow. */
 class TextQuery extends QueryWithHandlers {
   readonly texts: unknown[][] = [];
 

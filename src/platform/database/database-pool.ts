@@ -2,9 +2,7 @@ import { Pool, type PoolClient } from 'pg';
 import type { DatabaseClientConfig } from './database-client.js';
 import { isPasswordRefused } from './database-problem.js';
 
-/**
- * Attempts of a connection while a password is being replaced: with the new one, the previous one, and again the new one.
- */
+/** Attempts to connect while a password is being replaced: with the new one, the previous one, and the new one again. */
 const ATTEMPTS = 3;
 
 type Callback = (
@@ -13,10 +11,7 @@ type Callback = (
   release: (reason?: Error | boolean) => void,
 ) => void;
 
-/**
- * A pool whose connections outlast the moment in which the server or the file has the new password, and the other one does
- * not yet.
- */
+/** A pool whose connections outlast the moment in which only the server, or only the file, has the new password. */
 export class DatabasePool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: Callback): void;

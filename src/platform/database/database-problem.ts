@@ -13,10 +13,7 @@ export const NO_CONNECTION = 'No connection to the database.';
 
 type Meaning = 'connection' | 'timeout' | 'conflict' | 'unavailable' | 'constraint' | 'value';
 
-/**
- * Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's error code, or the message if there is no code. First
- * match.
- */
+/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's code, or the message without a code. First match. */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['connection', /^(?:08|28|3D)...$|^57P0.$/],
   ['connection', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
@@ -66,7 +63,6 @@ function detailsOf(error: unknown): Partial<DatabaseError> {
   return error instanceof QueryFailedError ? (error.driverError as DatabaseError) : {};
 }
 
-/** Whether the database is temporarily unavailable. */
 export function isUnavailable(error: unknown): boolean {
   const meaning = meaningOf(error);
   return meaning !== undefined && meaning !== 'constraint' && meaning !== 'value';

@@ -18,10 +18,7 @@ import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
-/**
- * PostgreSQL at `DATABASE_URL`, or the embedded database. While it is unavailable or lacks migrations, requests that need it
- * get 503.
- */
+/** PostgreSQL at `DATABASE_URL`, or embedded. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   /** For lists. */
@@ -155,11 +152,7 @@ export class Database implements OnApplicationShutdown {
     return url === undefined ? this.options(true) : this.optionsFor({ url });
   }
 
-  /**
-   * Options with the entities and migrations of all modules. Opens the embedded database.
-   *
-   * @param mayCreate - creates the embedded database if there is none
-   */
+  /** Options with all entities and migrations. Opens the embedded database. @param mayCreate - creates it if missing */
   async options(mayCreate = this.configuration.MIGRATE_ON_START): Promise<PostgresDataSourceOptions> {
     const { DATABASE_URL: url, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
     if (url !== undefined) {

@@ -9,10 +9,7 @@ import type { PoolConfig } from 'pg';
 import { parse } from 'pg-protocol';
 import { OperatorError, reportFailure } from '../errors/operator-error.js';
 
-/**
- * Error codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with their meaning
- * and fix.
- */
+/** Codes of Node, PGlite (Emscripten's `errno`) and SQLite (13), or ends of PostgreSQL's messages, with meaning and fix. */
 const FAULTS: readonly (readonly [codes: readonly unknown[], fault: string, fix: string])[] = [
   [['ENOSPC', 'EDQUOT', 51, 19, 13], 'the disk is full', 'Free some space'],
   [['No space left on device'], 'the disk is full (no space left on device)', 'Free some space'],
@@ -154,8 +151,7 @@ async function openCluster(directory: string): Promise<PGlite> {
     await createCluster(cluster, (path) => PGlite.create(path, { startParams }));
   }
   let reason: string | undefined;
-  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line, since continuation lines begin with
-  // a tab.
+  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line: continuations begin with a tab.
   const onStderr = (line: string) => {
     reason ??= /^\S+ \S+ \S+ \[\d+\] (?:FATAL|PANIC): +(.*)/.exec(line)?.[1];
     if (reason !== undefined && pglite.ready) {

@@ -13,17 +13,11 @@ import { DatabasePool } from './database-pool.js';
 import { NO_CONNECTION } from './database-problem.js';
 import { transactionOf } from './transactions.js';
 
-/**
- * Milliseconds between two statements that show that both sides of the connection with a lock are there, and for each
- * response.
- */
+/** Milliseconds between two statements that show that both sides of a lock's connection are there, and for each response. */
 const BEAT = 10_000;
 const BEAT_TIMEOUT = 5000;
 
-/**
- * Milliseconds without a statement after which the server takes the lock from a process that is frozen or cut off, which
- * notices before.
- */
+/** Milliseconds without a statement until the server takes the lock of a frozen or cut-off process, which notices first. */
 const SILENCE = 30_000;
 
 /** Milliseconds for work to end when the service stops. */
@@ -47,9 +41,7 @@ interface Lock {
   release(): Promise<void>;
 }
 
-/**
- * Two 32-bit keys: PostgreSQL keeps them apart from single ones of 64 bits, such as that of the migrations, and of features.
- */
+/** Two 32-bit keys: PostgreSQL keeps them apart from 64-bit ones, such as that of the migrations, and of features. */
 function keysOf(name: string): string {
   const digest = hash('sha256', `${SERVICE_NAME} database.exclusively ${name}`, 'buffer');
   return `${digest.readInt32BE(0)}, ${digest.readInt32BE(4)}`;

@@ -17,9 +17,7 @@ export async function changedMigrations(dataSource: DataSource): Promise<string[
   return changed.map(({ name }) => name);
 }
 
-/**
- * The SHA-256 of the SQL of each migration by name, as JSON. Spaces do not count, and neither do migrations that are code.
- */
+/** The SHA-256 of the SQL of each migration by name, as JSON. Spaces and migrations that are code do not count. */
 function digestsOf({ migrations }: DataSource): string {
   const digests = migrations.flatMap((migration): [string, string][] => {
     const { name = migration.constructor.name, statements } = migration as { name?: string; statements?: readonly string[] };

@@ -34,10 +34,7 @@ abstract class ForwardMigration implements MigrationInterface {
   }
 }
 
-/**
- * A migration in SQL. Old code must work on the new schema (expand, then contract), because both versions run during a
- * rollout.
- */
+/** A migration in SQL. Old code must work on the new schema (expand, then contract): both versions run during a rollout. */
 export abstract class SqlMigration extends ForwardMigration {
   /** Run in order. */
   abstract readonly statements: readonly string[];
@@ -52,10 +49,7 @@ export abstract class SqlMigration extends ForwardMigration {
 /** SQLSTATE of an extension that is not allowed, or not installed (two codes, depending on the version). */
 const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
-/**
- * A migration that builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an
- * interruption.
- */
+/** Builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an interruption. */
 export abstract class IndexMigration extends ForwardMigration {
   /** `CREATE INDEX CONCURRENTLY` is not allowed in a transaction. */
   readonly transaction = false;
@@ -109,17 +103,11 @@ const PROGRESS_INTERVAL = 5000;
 /** Milliseconds. Migrations must not block other queries on a table while they wait for its lock. */
 const LIMITS = { query_timeout: 0, lock_timeout: 10_000 };
 
-/**
- * Migrations may run long, also those of a role with limits: `pg` does not send a zero. The second limit is new in
- * PostgreSQL 17.
- */
+/** Migrations may run long, even if the role has limits: `pg` does not send a zero. PostgreSQL 17 added the second limit. */
 const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout')`;
 
-/**
- * The first migration of a list that is not applied yet, what an index build does, and the sessions that the migration waits
- * for.
- */
+/** The first pending migration of a list, what an index build does, and the sessions that the migration waits for. */
 const PROGRESS = `SELECT (SELECT name FROM unnest($2::text[]) WITH ORDINALITY AS pending (name, n)
       WHERE name NOT IN (SELECT name FROM migrations) ORDER BY n LIMIT 1) AS migration, phase,
     (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float, blocks_done / nullif(blocks_total, 0)::float,

@@ -23,10 +23,7 @@ const IDENTITY = `SELECT concat_ws(' ', system_identifier, oid) AS identity
 const STRANGER =
   'DATABASE_READ_URL must lead to streaming replicas of the database in DATABASE_URL, and not through a pooler.';
 
-/**
- * A statement that fails on other servers than copies of the primary. A pooler does not give a session the limits that it
- * asked for.
- */
+/** A statement that fails unless the server is a copy of the primary, and gives a session its limits: a pooler does not. */
 export async function originCheck(primary: DataSource): Promise<string> {
   const [{ identity }] = await primary.query<[{ identity: string }]>(IDENTITY);
   // Roles may have a limit, too: this one is of the session itself.

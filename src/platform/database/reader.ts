@@ -90,9 +90,7 @@ export function assignmentsOf(settings: Settings, scope: 'SESSION' | 'LOCAL'): s
   return statements.join('; ');
 }
 
-/**
- * Connections for lists, beside TypeORM's pool. Each keeps its settings, so that nothing is set and reset for a statement.
- */
+/** Connections for lists, beside TypeORM's pool. Each keeps its settings: nothing is set and reset for a statement. */
 export class Reader {
   /** For pages without a filter. */
   readonly pages: SharedConnections;
@@ -129,9 +127,7 @@ export class Reader {
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 
-  /**
-   * Takes a connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone.
-   */
+  /** A connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone. */
   async connect(): Promise<PoolClient> {
     if (this.check !== '') {
       await this.pages.send({ text: 'SELECT 1', values: [] });

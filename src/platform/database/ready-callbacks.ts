@@ -5,11 +5,7 @@ import { runTransaction } from './transactions.js';
 /** Key of the advisory lock of an instance that runs callbacks before it is ready. */
 const READY_LOCK = 7_235_915_402_218;
 
-/**
- * Runs the callbacks of `database.onReady()` in one transaction, one instance at a time.
- *
- * @throws Error that says where it failed
- */
+/** Runs the callbacks of `onReady()` in one transaction, one instance at a time. @throws Error that says where it failed */
 export async function runReadyCallbacks(dataSource: DataSource, callbacks: readonly (() => Promise<void>)[]): Promise<void> {
   const run = async () => {
     for (const callback of callbacks) await callback();

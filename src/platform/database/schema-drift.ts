@@ -5,10 +5,7 @@ import { changedMigrations } from './migration-digests.js';
 
 /** How the database differs from the entities and migrations, with the SQL that fixes it. */
 export interface SchemaDrift {
-  /**
-   * What makes requests fail: a missing table or column, or a column that each insert leaves null although it may not be
-   * null.
-   */
+  /** What makes requests fail: a missing table or column, or a column that inserts leave null although it may not be. */
   readonly faults: string[];
   readonly warnings: string[];
 }
@@ -30,10 +27,7 @@ interface Compared {
   readonly lacking: readonly string[];
 }
 
-/**
- * Columns of the entities, and others that are null after each insert, and may not be: without a default, an identity or a
- * trigger.
- */
+/** Columns of the entities, and others that are null after each insert but may not be: no default, identity or trigger. */
 const COMPARE = `
   WITH declared AS (SELECT *, to_regclass("table")::oid AS relation FROM json_to_recordset($1)
     AS declared (entity int, "table" text, partial boolean, "column" text, type text, modifier text, labels text[])),

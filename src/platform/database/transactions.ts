@@ -104,10 +104,7 @@ function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
   // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
   // later statements would commit on their own. TypeORM also releases a runner after each statement.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  /**
-   * TypeORM sends a statement some microtasks after it takes the runner: those that were not awaited still precede the
-   * commit.
-   */
+  /** TypeORM sends a statement some microtasks after it takes the runner: those not awaited still precede the commit. */
   const end = async () => {
     // First, so that later statements are refused and `begun` does not change any more.
     Object.assign(runner, { isReleased: true });

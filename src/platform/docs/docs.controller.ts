@@ -7,8 +7,8 @@ import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 
 /**
- * Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. What takes long to make is made
- * once: it is served without a token, during overload, too.
+ * Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. What takes long to make is
+ * made once: it is served without a token, during overload, too.
  */
 @Public()
 @Hidden()

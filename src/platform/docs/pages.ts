@@ -16,7 +16,6 @@ const TEMPLATES = {
 
 const UNKNOWN_CODE = 'A rule of an operation; `detail` has the fix.';
 
-/** The icon of all pages, as SVG. */
 export const ICON = read('icon.svg');
 
 /** The title of the service, links to its other pages, and commands that create and list. */

@@ -19,18 +19,13 @@ export interface Result {
   readonly advice?: string;
 }
 
-/** What was found. */
 export interface Diagnosis {
   /** The worst of the results. */
   readonly status: Result['status'];
   readonly checks: readonly Result[];
 }
 
-/**
- * Checks the configuration, then what it leads to. Connections of checks stay open.
- *
- * @param environmentOf - reads the variables; its error is a result
- */
+/** Checks the configuration, then what it leads to. Connections stay open. @param environmentOf - its error is a result */
 export async function diagnose(createContext: CreateContext, environmentOf: () => NodeJS.ProcessEnv): Promise<Diagnosis> {
   let app: INestApplicationContext | undefined;
   const run = async () => {

@@ -11,11 +11,7 @@ export interface ErrorDescription {
   errors?: ErrorDescription[];
 }
 
-/**
- * Omits other properties, which can contain rows, parameters or Redis arguments.
- *
- * @param above - outer errors, to stop at cycles
- */
+/** Omits the rest, which can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
     const isObject = Object(error) === error;

@@ -5,10 +5,7 @@ import { reasonOf } from './describe-error.js';
 /** Maximum characters of a reason, in which PostgreSQL quotes values of clients. */
 const MAXIMUM_REASON = 256;
 
-/**
- * Logs a warning that is new, and then once a minute: every request of an outage has the same. The others have the level
- * `debug`.
- */
+/** Logs a warning when it is new and once a minute, otherwise as `debug`: every request of an outage has the same. */
 export function warnOnceAMinute(logger: Logger): (msg: string, cause: unknown) => void {
   const isNew = onceAMinute(100);
   return (msg, cause) => {

@@ -27,11 +27,7 @@ export class HealthIndicators {
     metrics.gauge(ok, async ({ indicator }) => Number(!(await this.failing()).includes(indicator)));
   }
 
-  /**
-   * Adds a check that must succeed within three seconds for `/readyz`.
-   *
-   * @param check - rejects, or is an indicator of Terminus
-   */
+  /** Adds a check that must succeed within 3 seconds for `/readyz`. @param check - rejects, or is a Terminus indicator */
   add(name: string, check: HealthCheck): void {
     const attempt = this.indicators.check(name).attempt(async (options) => {
       if (isDown(await check(options))) throw new Error(`${name} is down`);

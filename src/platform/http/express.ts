@@ -112,9 +112,7 @@ function closeBehindUnreadBody(response: ServerResponse): void {
 
 const ending: Parameters<typeof endLater>[] = [];
 
-/**
- * Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the CPU time.
- */
+/** Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the CPU time. */
 function endLater(...given: [response: Response, text: string, encoding: BufferEncoding]): void {
   if (ending.push(given) === 1) {
     setImmediate(() => {

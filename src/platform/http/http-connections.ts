@@ -15,16 +15,10 @@ const MAX_PENDING = 16;
 
 /** In milliseconds. */
 const TIMES = {
-  /**
-   * Without progress until the connection of a client that does not read is closed, and between two searches for such
-   * clients.
-   */
+  /** Without progress until a client that does not read is disconnected, and between two searches for such clients. */
   stall: 30_000,
   pause: 5000,
-  /**
-   * During the shutdown: between two searches for event streams, without a new connection before the port closes, and after
-   * it.
-   */
+  /** In a shutdown: between searches for event streams, without a new connection before the port closes, and after it. */
   streams: 100,
   accept: 50,
   linger: 1000,

@@ -16,9 +16,7 @@ const MAX_PARAMETERS = 50;
 /** Methods whose handlers rarely take a body: theirs is read only for `@Body()`. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/**
- * Reads the query and the body, last, so that refused requests cost nothing. Hidden routes, such as probes, take any input.
- */
+/** Reads query and body last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
 @Injectable()
 export class InputGuard implements CanActivate {
   private readonly plans = new WeakMap<Route['handler'], ReturnType<typeof planOf>>();

@@ -8,7 +8,6 @@ export function originOf(host: string | undefined, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Finds out whether a port can be used. */
 export async function tryToListen(port: number, host: string | undefined): Promise<void> {
   const server = createServer((socket) => socket.destroy()).listen(port, host);
   await once(server, 'listening');

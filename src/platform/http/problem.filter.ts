@@ -28,9 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.prefix = pathPrefixOf(PUBLIC_URL);
   }
 
-  /**
-   * @returns for a microservice, what Nest sends; undefined leaves errors of its protocols, such as `RpcException`, to Nest
-   */
+  /** @returns what Nest sends for a microservice; undefined leaves errors of its protocols (like `RpcException`) to Nest */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType<string>();
     if (type !== 'http' && ('getError' in Object(error) || 'extensions' in Object(error))) {

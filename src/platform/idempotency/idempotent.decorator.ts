@@ -81,8 +81,7 @@ function sortProperties(_name: string, part: unknown): unknown {
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetMetadata(IDEMPOTENT, true),
-    // It stores what the interceptors of the other decorators make of the result. The tag of a stored response is in its
-    // body.
+    // It stores what interceptors of other decorators make of the result. The tag of a stored response is in its body.
     useOutermost(IdempotencyInterceptor, EtagInterceptor),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
@@ -97,10 +96,7 @@ export function Idempotent(): MethodDecorator {
   );
 }
 
-/**
- * States that a retry of a POST changes nothing, as of a search or a login: the start does not warn that it needs
- * `@Idempotent()`.
- */
+/** States that a retry of a POST changes nothing, as of a search or login: the start does not warn about `@Idempotent()`. */
 export function SafeToRetry(): MethodDecorator {
   return SetMetadata(IDEMPOTENT, 'by nature');
 }

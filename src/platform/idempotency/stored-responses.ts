@@ -88,8 +88,7 @@ export class StoredResponses implements OnApplicationShutdown {
     handle: () => Promise<HandlerResponse>,
   ): Promise<HandlerResponse & { isReplay: boolean }> {
     const name = `${request.ownerId} ${request.key}`;
-    // Requests of the same process wait without a connection, but no longer than for one: each that fails may have taken
-    // long.
+    // Requests of one process wait without a connection, but no longer than for one: each that fails may have taken long.
     const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
       const settled = Promise.allSettled([other]);

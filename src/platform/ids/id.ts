@@ -42,10 +42,7 @@ export function creationTimeText(id: string): string {
   return `${knownText}${clock}.${threeDigits[rest - seconds * 1000]}Z`;
 }
 
-/**
- * The smallest id of a time in milliseconds since 1970: ids made earlier are less, all others are not. Earlier times count
- * as 1970.
- */
+/** The smallest id of a time in milliseconds since 1970: only ids made earlier are less. Earlier times count as 1970. */
 export function firstId(milliseconds: number): string {
   const time = Math.max(milliseconds, 0).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

@@ -72,10 +72,7 @@ function entityOf(metadata: EntityMetadata, row: Record<string, unknown>): Objec
   return entity;
 }
 
-/**
- * The problem of a change that found no row. `If-Match` demands one that exists; `If-None-Match` may demand that there is
- * none.
- */
+/** The problem of a change that found no row. `If-Match` demands one; `If-None-Match` may demand that there is none. */
 async function rejectChange<Entity extends Versioned>(
   repository: Repository<Entity>,
   id: string,

@@ -23,10 +23,7 @@ export interface Position {
   readonly value: string;
 }
 
-/**
- * Makes an opaque cursor. It grants nothing: its digest only detects damaged cursors and those of other filters, without a
- * secret.
- */
+/** Makes an opaque cursor. It grants nothing: its digest has no secret, and only detects damage and other filters. */
 export function encodeCursor({ id, listDigest, value }: Position, filter: string): string {
   const head = Buffer.from(`0${listDigest === '' ? PLAIN : RESTRICTED}${id.replaceAll('-', '')}${listDigest}`, 'hex');
   const position = value === '' ? head : Buffer.concat([head, Buffer.from(value)]);

@@ -42,7 +42,6 @@ export class FilterBudget {
     return sumOf(this.recentOf(token));
   }
 
-  /** Whether a token has time left for slow filters. */
   hasTime(token: string): boolean {
     return this.usedBy(token) < this.budget;
   }

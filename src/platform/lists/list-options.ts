@@ -36,7 +36,6 @@ export interface Order<Entity = object> {
   readonly within: readonly string[];
 }
 
-/** All declared orders. */
 export const orders: Order[] = [];
 
 /** Whether all pages in an order document the sort property, which `nextCursor` contains. Undefined without a page. */

@@ -115,8 +115,7 @@ export class Lists {
     const { metadata } = repository;
     const sources = sourcesOf(metadata, filter?.condition, after, limit, restriction);
     const key = `${metadata.tablePath} ${restriction.digest} ${filter?.expression ?? ''}`;
-    // On a replica that lags behind, later pages could miss rows, and rows that TypeORM reads by their keys could have
-    // changed.
+    // On a replica that lags, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
     const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition

@@ -4,7 +4,6 @@ import { type Send, unnamed } from '../database/database-client.js';
 import type { ReadReplica } from '../database/read-replica.js';
 import type { Reader } from '../database/reader.js';
 
-/** A page to read. */
 export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
   readonly repository: Repository<Entity>;
   /** Of the list with its filter, for what is known of it. */
@@ -16,10 +15,7 @@ export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
 /** Reads with one or several statements. */
 export type Read<T> = (send: Send) => Promise<T>;
 
-/**
- * Reads from the replica if the page may lag behind, and otherwise, or if that fails, from the primary, which may have no
- * reader.
- */
+/** Reads from the replica if the page may lag; otherwise, or if that fails, from the primary, which may have no reader. */
 export function onReplicaOrPrimary<T>(
   { repository, replica }: PageRead,
   read: (reader: Reader | undefined) => Promise<T>,

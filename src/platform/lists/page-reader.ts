@@ -44,11 +44,7 @@ export class PageReader {
     this.slow = new SlowReads(this.turns, isEmbedded, configuration, metrics);
   }
 
-  /**
-   * Reads a page without a filter.
-   *
-   * @param isWhole - whether one plan fits all pages, because the list has no base condition
-   */
+  /** Reads a page without a filter. @param isWhole - whether one plan fits all pages, without a base condition */
   async page<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
     const sendHere = sendInTransaction(list.repository.manager);
     if (sendHere) {

@@ -45,11 +45,7 @@ export class PageQuery<Entity = never> {
   declare readonly filter?: Filter<Entity>;
 }
 
-/**
- * Parameters of a list with a filter: `class ItemsQuery extends PageQueryOf(itemFilter) {}`.
- *
- * @param order - as in `Lists.findPage`
- */
+/** Query of a filtered list: `class ItemsQuery extends PageQueryOf(itemFilter) {}`. @param order - as in `Lists.findPage` */
 export function PageQueryOf<Entity extends object>(
   definition: FilterDefinition<Entity>,
   order?: Order<Entity>,
@@ -160,7 +156,6 @@ export type Values<Entity> = {
 /** A row as it was added. */
 export type Row<Entity> = { readonly id: string } & Values<Entity> & Readonly<Pick<Entity, Counted<Entity> & keyof Entity>>;
 
-/** The columns to change. */
 export type Changes<Entity> = {
   readonly [Name in keyof Entity as Name extends 'id' | Counted<Entity> ? never : Name]?: Entity[Name] | undefined;
 };

@@ -37,9 +37,7 @@ export async function pageOf<Entity extends { id: string }>(
   };
 }
 
-/**
- * The statement for the first rows of a source: all columns, or only the key if TypeORM reads the rows, and the sort value.
- */
+/** The statement for the first rows of a source: all columns, or the key if TypeORM reads the rows, and the sort value. */
 export function statementForFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
   { from, values, limit, sorting: { clause, value }, isFiltered }: Source,
@@ -47,8 +45,7 @@ export function statementForFirst<Entity extends { id: string }>(
   const statements = statementsOf(repository);
   const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
-  // One extra row shows whether there are more. Their number is text: for a parameter, PostgreSQL would plan for a tenth of
-  // the table.
+  // One extra row shows whether there are more. The number is text: PostgreSQL plans a parameter for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
   return {
     text,
@@ -71,10 +68,7 @@ async function findInOrder<Entity extends { id: string }>(
 
 const statementsByEntity = new WeakMap<EntityMetadata, RowStatements | undefined>();
 
-/**
- * Undefined for entities that need more of TypeORM than reading and writing columns, such as relations, listeners or
- * transformers.
- */
+/** Undefined for entities that need more of TypeORM than columns, such as relations, listeners or transformers. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
   return statementsByEntity.getOrInsertComputed(metadata, () => (isPlain(metadata) ? rowStatements(metadata) : undefined));
 }

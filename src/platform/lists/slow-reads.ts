@@ -68,11 +68,7 @@ export class SlowReads {
     return this.inTurn(list, this.isEmbedded ? bounded : this.charged(token, bounded), requireTime);
   }
 
-  /**
-   * The connection is closed if the client disconnects, to cancel the statement.
-   *
-   * @param requireTime - throws if the token has no time left
-   */
+  /** Closes the connection if the client disconnects, to cancel. @param requireTime - throws if the token has no time */
   private async inTurn<T>(list: PageRead, read: Read<T>, requireTime?: () => void): Promise<T> {
     const request = currentRequest();
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.

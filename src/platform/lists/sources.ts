@@ -115,11 +115,7 @@ export interface Source {
 /** The alternatives for one page, by name. */
 export type Sources = ReturnType<typeof sourcesOf>;
 
-/**
- * Alternative sources of a page's rows, which differ in cost.
- *
- * @param after - the row before the page; undefined for the first page
- */
+/** Sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
 export function sourcesOf(
   metadata: EntityMetadata,
   condition: Condition | undefined,

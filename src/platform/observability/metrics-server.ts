@@ -15,9 +15,7 @@ import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 /** Milliseconds for one metric; Prometheus waits ten seconds by default. */
 const COLLECTION_TIMEOUT = 5000;
 
-/**
- * Serves `/metrics` and the probes on a separate port, without the API's limits, until the API has sent its last response.
- */
+/** Serves `/metrics` and probes on a separate port, without the API's limits, until the API has sent its last response. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
   private readonly app = express().disable('x-powered-by');

@@ -10,10 +10,7 @@ interface MetricDefinition<Label extends string> {
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
 }
 
-/**
- * Metrics of one application. All series of known labels start at 0: Prometheus does not see the increase to the first value
- * of a new series.
- */
+/** Metrics of one application. Series of known labels start at 0: Prometheus does not see an increase to a first value. */
 @Injectable()
 export class Metrics {
   /** Of prom-client, for metrics with names or labels of other forms. */

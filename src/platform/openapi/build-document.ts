@@ -71,10 +71,7 @@ function bodiesOf(route: Route): unknown[] {
   return [...bodies.map(({ type }) => type), ...declared.map(({ type }) => type), returned];
 }
 
-/**
- * Closes request bodies, because validation rejects unknown properties, and gives each body an example made of the examples
- * of its properties.
- */
+/** Closes bodies, because validation rejects unknown properties, and makes their examples of those of their properties. */
 function completeBodies(document: OpenAPIObject): void {
   const schemas = document.components?.schemas ?? {};
   for (const { operation } of operationsOf(document)) {

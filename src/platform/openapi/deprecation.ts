@@ -20,7 +20,6 @@ const PLACEHOLDER = /\{(\w+)\}/g;
 /** Kinds of callers: `declared` is a token of `AUTH_TOKENS_FILE`; `none` is a request without a valid token. */
 const CALLERS = ['token', 'declared', 'jwt', 'none'] as const;
 
-/** Errors of the deprecation of a route, with their fixes. */
 export function deprecationFaults(route: Route): string[] {
   const deprecated = operationOf(route)?.deprecated;
   if (deprecated === undefined) {
@@ -54,10 +53,7 @@ function isDate(value: unknown): value is string {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === value;
 }
 
-/**
- * Headers of each response (RFC 9745, RFC 8594), with the successor of the requested resource (RFC 5829), below the path
- * prefix.
- */
+/** Headers of each response (RFC 9745, RFC 8594), with the successor of the resource (RFC 5829) below the path prefix. */
 function headersOf({ since, sunset, use }: Deprecation, prefix: string, valueOf: (parameter: string) => string) {
   const successor = use.replaceAll(PLACEHOLDER, (_all, parameter: string) => valueOf(parameter));
   const headers: Record<string, string> = {

@@ -15,11 +15,7 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
 
 type DocumentedType = Type<object> | (() => unknown) | string | undefined;
 
-/**
- * Adds a class and those of its properties.
- *
- * @param type - as in `@ApiProperty`: a class, a list of one, or a function that returns it
- */
+/** Adds a class and those of its properties. @param type - as in `@ApiProperty`: a class, a list of one, or a function */
 function collectClasses(type: unknown, found: Set<Type<object>>): void {
   const [part] = [type].flat() as DocumentedType[];
   if (typeof part === 'function' && part.prototype === undefined) {

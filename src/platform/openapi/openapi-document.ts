@@ -21,7 +21,6 @@ export function operationsOf({ paths }: OpenAPIObject): { call: string; path: st
   );
 }
 
-/** The media types of a request body or response. */
 export function mediaTypesOf(body: DocumentedOperation['requestBody'] | DocumentedOperation['responses'][string]) {
   return body && 'content' in body ? Object.values(body.content ?? {}) : [];
 }

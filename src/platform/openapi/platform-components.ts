@@ -11,11 +11,7 @@ const header = (description: string, example?: string) => ({
   ...(example !== undefined && { example }),
 });
 
-/**
- * Schemas of the platform's own responses.
- *
- * @param codes - codes of errors, listed as examples because a new code must not break clients
- */
+/** Schemas of the platform's responses. @param codes - of errors, as examples: a new code must not break clients */
 export const platformSchemas = (codes: readonly string[]): NonNullable<Components['schemas']> => ({
   Problem: {
     type: 'object',
@@ -52,7 +48,6 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
   },
 });
 
-/** Headers of the platform's responses. */
 export const headers = {
   RequestId: header(
     'Identifies the request in the log and trace of the service: the `X-Request-Id` of the request if that is valid, ' +
@@ -79,7 +74,6 @@ export const headers = {
   ),
 } satisfies Components['headers'];
 
-/** References to the components of response headers. */
 export function headerReferences(names: readonly string[]): Record<string, { $ref: string }> {
   return Object.fromEntries(
     names.map((name) => {

@@ -47,10 +47,7 @@ const InjectedPrecondition = createParamDecorator((_data: undefined, context: Ex
   preconditionOf(context.switchToHttp().getRequest<Request>()),
 );
 
-/**
- * Takes the precondition of a request that changes or deletes a row, for `Lists.update` or `Lists.remove`, and documents it:
- * `@IfMatch() precondition: Precondition`.
- */
+/** Takes and documents a precondition for `Lists.update` or `Lists.remove`: `@IfMatch() precondition: Precondition`. */
 export function IfMatch(): ParameterDecorator {
   return (target, name, index) => {
     InjectedPrecondition()(target, name, index);

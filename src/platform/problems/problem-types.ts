@@ -10,7 +10,7 @@ export interface ProblemType {
   readonly title: string;
   /** The cause and the fix for the client, in full sentences. */
   readonly remedy: string;
-  /** A `detail` for the documentation, and for problems without one; by default the title, or the remedy of a `constraint`. */
+  /** A `detail` for the documentation, and for problems without one; by default the title, or a `constraint`'s remedy. */
   readonly example?: string;
   /** Name of a constraint or unique index whose violation gives this problem. */
   readonly constraint?: string;

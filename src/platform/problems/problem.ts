@@ -53,10 +53,7 @@ export const UNKNOWN_NAME = 'is unknown: check the spelling or remove it';
 /** Maximum characters of a pointer: hundreds of faults can lie below one long name. */
 const MAXIMUM_POINTER = 256;
 
-/**
- * A JSON Pointer (RFC 6901) of property names and indexes. A long one is cut, before a word that could be part of a
- * credential.
- */
+/** A JSON Pointer (RFC 6901) of names and indexes. A long one is cut, before a word that could be part of a credential. */
 export function jsonPointer(path: readonly (string | number)[]): string {
   const steps = path.map((step) => String(step).slice(0, MAXIMUM_POINTER).replaceAll('~', '~0').replaceAll('/', '~1'));
   const pointer = steps.map((step) => `/${step}`).join('');

@@ -8,9 +8,7 @@ export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<
   return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;
 }
 
-/**
- * Networks of an address, smallest first: the address itself for IPv4; the /64 (one client) and the /48 (one site) for IPv6.
- */
+/** Networks of an address, smallest first: itself for IPv4; the /64 (one client) and the /48 (one site) for IPv6. */
 export function networksOf(address: string): string[] {
   if (!address.includes(':')) {
     return [address];

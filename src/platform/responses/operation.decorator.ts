@@ -9,7 +9,7 @@ import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
  * Documents a route. The operation id is the name of the method, which must be unique in the service. `describeOperations`
- * adds the platform's responses (304, 400, 401, 403, 404, 408, 412, 413, 422, 429 and 503, as far as they apply) and headers.
+ * adds the platform's responses (304, 400, 401, 403, 404, 408, 412, 413, 422, 429 and 503, where they apply) and headers.
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;

@@ -15,7 +15,6 @@ export interface Route {
 const GATEWAY = 'websockets:is_gateway';
 const MESSAGE_HANDLER = /^(?:websockets:message_mapping|microservices:pattern|graphql:resol)/;
 
-/** All routes of an application. */
 export function routesOf(app: INestApplicationContext): Route[] {
   const controllers = app.get(DiscoveryService).getControllers();
   return controllers.flatMap(({ metatype }) => handlersOf(metatype as Type, (key) => key === PATH_METADATA));
@@ -34,8 +33,7 @@ export function messageHandlersOf(app: INestApplicationContext): Route[] {
 }
 
 /**
- * @param controller - a class, or a function that makes a provider.
- *
+ * @param controller - a class, or a function that makes a provider
  * @param isOfHandler - whether a method with this metadata is one
  */
 function handlersOf(controller: Type, isOfHandler: (key: string) => boolean): Route[] {
@@ -52,7 +50,6 @@ export function nameOf({ controller, name }: Route): string {
   return `${controller.name}.${name}`;
 }
 
-/** The HTTP method of a route, such as `RequestMethod.GET`. */
 export function methodOf({ handler }: Pick<Route, 'handler'>): RequestMethod {
   return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
 }
@@ -85,7 +82,6 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
   }));
 }
 
-/** The names of the parameters in the path of a route. */
 export function pathParametersOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): string[] {
   const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
   return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));

@@ -1,11 +1,7 @@
 import type { NestInterceptor, Type } from '@nestjs/common';
 import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
 
-/**
- * Adds an interceptor outside those of the method's other decorators, in any order.
- *
- * @param outer - an interceptor that stays outside of it
- */
+/** Adds an interceptor outside those of other decorators, in any order. @param outer - stays outside of it */
 export function useOutermost(interceptor: Type<NestInterceptor>, outer?: Type<NestInterceptor>): MethodDecorator {
   return (_target, _name, { value }) => {
     const handler = Object(value) as object;

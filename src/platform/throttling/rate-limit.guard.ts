@@ -35,8 +35,8 @@ export class RateLimitGuard extends ThrottlerGuard {
   }
 
   /**
-   * A route with `@Throttle()` has an additional limit per token: its requests count for both limits. Without it, `limit` and
-   * `ttl` are those of {@link throttlerOptions}.
+   * A route with `@Throttle()` has an additional limit per token: its requests count for both limits. Without it, `limit`
+   * and `ttl` are those of {@link throttlerOptions}.
    */
   protected override async handleRequest({ context, limit, ttl, throttler }: ThrottlerRequest): Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);

@@ -16,10 +16,7 @@ const TIMES = {
   connect: 500,
   /** A response of Redis that takes longer is slow. */
   slow: 50,
-  /**
-   * Longest wait of a request. Redis then counts as away, as it does after {@link SLOW_RESPONSES} or more, all slow, for so
-   * long.
-   */
+  /** A request's longest wait. Redis then counts as away, as after {@link SLOW_RESPONSES} or more, all slow, for so long. */
   away: 500,
   /** Between two attempts to use Redis again. */
   probe: 250,
@@ -91,11 +88,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
-  /**
-   * Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis.
-   *
-   * @returns times in seconds, rounded up
-   */
+  /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns seconds, rounded up */
   async increment(
     key: string,
     ttl: number,
@@ -103,8 +96,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     _: number,
     name: string,
   ): ReturnType<ThrottlerStorage['increment']> {
-    // Without a share, a token gets 429 rather than more than its limit over all processes. The limit of a route may be
-    // exceeded.
+    // Without a share, a token gets 429, not more than its limit over all processes. The limit of a route may be exceeded.
     const share = Math.max(name === 'route' ? 1 : 0, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl, share));
     const seconds = Math.ceil(freeIn / 1000);

@@ -14,11 +14,7 @@ const TIMES = { retry: 250, connect: 500, response: 1000 };
 /** Of ioredis, which would look up names again while earlier look-ups have no response. */
 const never = () => null;
 
-/**
- * Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry.
- *
- * @param passwordPath - `REDIS_PASSWORD_FILE`
- */
+/** Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry. */
 export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwordPath?: string): RedisConnection {
   const passwords = passwordPath === undefined ? undefined : new PasswordFile('REDIS_PASSWORD_FILE', passwordPath);
   const server: RedisOptions = {
@@ -30,8 +26,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: never,
-    // A server that has become a replica keeps its connections: a new one reaches its successor once the address points to
-    // it.
+    // A server that became a replica keeps its connections: a new one reaches its successor once the address points to it.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
     ...options,
     ...(tls && { tls: {} }),
@@ -69,17 +64,13 @@ function createCluster(nodes: RedisLocation['nodes'], redisOptions: RedisOptions
   });
 }
 
-/**
- * Makes a client, and those that are made from its options, read the password for each connection: ioredis takes no
- * function.
- */
+/** Makes a client, and those made from its options, read the password for each connection: ioredis takes no function. */
 function readPassword({ options }: Redis, passwords: PasswordFile | undefined): void {
   const get = () => {
     try {
       return passwords?.read();
     } catch {
-      // It is logged. An error here would leave the client waiting for its connection; without a password, Redis refuses
-      // that.
+      // It is logged. An error here would leave the client waiting for its connection; Redis refuses one without a password.
       return undefined;
     }
   };
@@ -158,8 +149,7 @@ export class RedisWindow {
   }
 
   /**
-   * @param length - in milliseconds.
-   *
+   * @param length - in milliseconds
    * @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix
    */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {

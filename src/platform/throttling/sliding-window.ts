@@ -1,7 +1,6 @@
 export interface WindowState {
   /** Whether the call was counted. */
   admitted: boolean;
-  /** Calls left. */
   remaining: number;
   /** Milliseconds until a slot is free. */
   freeIn: number;
@@ -13,10 +12,7 @@ interface Calls {
   first: number;
 }
 
-/**
- * Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window are dropped with the older of
- * two maps.
- */
+/** Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window go with the older map. */
 export class SlidingWindow {
   private current = new Map<string, Calls>();
   private previous = new Map<string, Calls>();

@@ -1,10 +1,6 @@
 const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
 
-/**
- * Parses a whole number of days, hours or minutes, like `90d`, `24h` or `15m`.
- *
- * @returns milliseconds; undefined for other texts
- */
+/** Parses whole days, hours or minutes, like `90d`, `24h` or `15m`. @returns milliseconds; undefined for other texts */
 export function parseDuration(text: string): number | undefined {
   const [, count, unit] = /^(0|[1-9][0-9]{0,5})([dhm])$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];

@@ -127,10 +127,7 @@ export function traceStatement(statement: string): (error?: unknown) => void {
   };
 }
 
-/**
- * The attributes of a statement. Its text has `?` for numbers and ends at the first string or comment: values are sent as
- * parameters.
- */
+/** A statement's attributes. Its text has `?` for numbers and ends at the first string or comment: values are parameters. */
 export function describeStatement(statement: string) {
   const text = statement.replace(/(?:'|--|\/\*|\$(?!\d)).*/s, '?').replaceAll(/(?<![\w$])\d[\w.]*/g, '?');
   const operation = /[a-z]+/i.exec(text)?.[0].toUpperCase() ?? '';

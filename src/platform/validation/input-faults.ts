@@ -7,7 +7,6 @@ export interface InputFault extends ValueFault {
   path: readonly string[];
 }
 
-/** Converts the errors of class-validator. */
 export function faultsOf(errors: readonly ValidationError[], parents: readonly string[] = []): InputFault[] {
   return errors.flatMap((error) => {
     const { property, constraints = {}, children = [] } = error;

@@ -54,11 +54,7 @@ export function Text(options: PropertyOptions<string> & { maximumLength: number;
   ]);
 }
 
-/**
- * A JSON integer.
- *
- * @param options - `maximum`: at most 2,147,483,647 for an `integer` column, and 9,007,199,254,740,991 for JSON
- */
+/** A JSON integer. @param options - `maximum`: up to 2,147,483,647 for `integer` columns, 9,007,199,254,740,991 for JSON */
 export function Integer(options: PropertyOptions<number> & { minimum: number; maximum: number }): PropertyDecorator {
   const { minimum, maximum } = options;
   return Property<number>(options, { type: 'integer', minimum, maximum }, 'must be a whole number', Number.isInteger, [

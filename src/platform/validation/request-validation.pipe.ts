@@ -102,10 +102,7 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
   }
 }
 
-/**
- * Removes and reports names that cannot be set, such as getters and `toString`: Nest and class-transformer would ignore
- * them.
- */
+/** Removes and reports names that cannot be set (getters, `toString`), which Nest and class-transformer would ignore. */
 function removeUnsettable(plain: object, type: Type<object>): InputFault[] {
   const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
   names.forEach((name) => Reflect.deleteProperty(plain, name));
@@ -135,10 +132,7 @@ const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalVali
 
 const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
 
-/**
- * Compiles the rules of a class, which class-validator collects for each input; undefined if only class-validator supports
- * them.
- */
+/** Compiles the rules of a class, which class-validator collects for each input; undefined if only it supports them. */
 export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
   return checks.getOrInsertComputed(type, () => {
     const rules = rulesOf(type);

@@ -42,10 +42,7 @@ export function Converted(convert: (text: string, input: object) => unknown): Pr
   );
 }
 
-/**
- * An integer in canonical decimal text, as in queries and environment variables: `10`, but not `010`, `0x0a`, `1e1`, ` 10`
- * or `10.0`.
- */
+/** An integer in canonical decimal text, as in queries and variables: `10`, not `010`, `0x0a`, `1e1`, ` 10` or `10.0`. */
 export function DecimalInteger(minimum: number, maximum: number): PropertyDecorator {
   return applyDecorators(
     Converted((text) => (/^(?:0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text)),
@@ -62,10 +59,7 @@ export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }
 
-/**
- * Adds the rules of a class and of the classes that it nests with `@ValidateNested()`, by class, and completes that
- * decorator.
- */
+/** Adds the rules of a class and of those that it nests with `@ValidateNested()`, by class, and completes that decorator. */
 export function collectRules(type: new () => object, found = new Map<unknown, ReturnType<typeof rulesOf>>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);

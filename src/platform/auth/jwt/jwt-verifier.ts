@@ -16,10 +16,7 @@ import { tracedFetch } from '../../tracing/tracing.js';
 import type { Principal, RefusalReason, Verdict } from '../principal.js';
 import { isPrintableLine } from '../token-format.js';
 
-/**
- * Milliseconds: fetch time limit, pause after a fetch, and refresh interval, which is also how long a withdrawn key stays
- * valid.
- */
+/** Milliseconds: time limit of a fetch, pause after it, and refresh interval, for which a withdrawn key stays valid. */
 const RENEWAL_TIMES = { deadline: 3000, pause: 30_000, interval: 300_000 };
 
 /** Accepted algorithms. Each needs a different key type, so that no key can be used with two of them. */
@@ -113,10 +110,7 @@ function principalOf({ sub, scope, scp }: JWTPayload, issuer: string, defaults: 
   return { id, familyId: id, subject: sub, scopes };
 }
 
-/**
- * The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. If a fetch fails, the known keys are
- * kept.
- */
+/** The JWT issuer's keys, which jose fetches on `reload()` and for an unknown key id. A failed fetch keeps known keys. */
 function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, deadline } = RENEWAL_TIMES) {
   const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_JWKS_URL: keysUrl } = configuration;
   const logger = new Logger('IssuerKeys');
@@ -145,9 +139,7 @@ function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, dea
   });
 }
 
-/**
- * Fetches an issuer's keys. Without a URL, it is read from the issuer's metadata (OpenID Connect Discovery 1.0, section 4).
- */
+/** Fetches an issuer's keys. Without a URL, the issuer's metadata has it (OpenID Connect Discovery 1.0, section 4). */
 export async function fetchKeySet(issuer: string, keysUrl: string | undefined, signal: AbortSignal): Promise<JSONWebKeySet> {
   if (keysUrl !== undefined) {
     return createLocalJWKSet((await fetchJson(keysUrl, signal)) as JSONWebKeySet).jwks();

@@ -19,7 +19,6 @@ const INTERVAL = 2000;
 /** Derives token ids from digests. A change would reset the rate limits and idempotency keys of all static tokens. */
 const NAMESPACE = 'ded3dc31-2308-4a1e-9bd0-7047068ef6cf';
 
-/** How to fix a tokens file. */
 export const FILE_REMEDY =
   'Write one token per line as name:sha256-or-token[:limit=1000][:scopes], or unset AUTH_TOKENS_FILE.';
 
@@ -36,9 +35,7 @@ interface TokensFile {
   readonly faults: string[];
 }
 
-/**
- * Tokens of the file `AUTH_TOKENS_FILE`, which need no database. While the file is invalid, the previous tokens stay valid.
- */
+/** Tokens of the file `AUTH_TOKENS_FILE`, without a database. While the file is invalid, the previous ones stay valid. */
 @Injectable()
 export class StaticTokens implements OnApplicationShutdown {
   tokens: ReadonlyMap<string, StaticToken> = new Map();
@@ -131,10 +128,7 @@ export async function readTokensFile(
   }
 }
 
-/**
- * Parses lines of `name:sha256-or-token[:limit=1000][:scopes]`, scopes separated by spaces. Skips blank lines and `#`
- * comments.
- */
+/** Parses `name:sha256-or-token[:limit=1000][:scopes]` lines with spaces between scopes. Skips blank lines and comments. */
 export function parseTokensFile(content: string, settings = new Configuration()): TokensFile {
   const tokens: TokensFile['tokens'] = new Map();
   const lines = content.replace(/^\ufeff/, '').split(/\r?\n/);

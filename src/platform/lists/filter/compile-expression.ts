@@ -30,11 +30,7 @@ const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=':
 /** Operators for a value that was rounded down to the column's precision. No stored value equals it. */
 const ROUNDED = { '==': undefined, '!=': undefined, '<': '<=', '<=': '<=', '>': '>', '>=': '>' } as const;
 
-/**
- * Compiles an expression for the given fields.
- *
- * @throws FilterError `unknown_field`, `type`, `value`, `limit` or `unsupported`
- */
+/** Compiles an expression. @throws FilterError `unknown_field`, `type`, `value`, `limit` or `unsupported` */
 export function compileExpression(expression: Node, fields: FilterFields): Condition {
   return new Compiler(fields).compile(expression);
 }

@@ -24,7 +24,6 @@ export interface FilterDefinition<Entity = object> {
   parse(expression: string): Filter<Entity>;
 }
 
-/** All declared filters. */
 export const filters: FilterDefinition[] = [];
 
 /**

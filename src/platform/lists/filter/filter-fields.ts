@@ -1,4 +1,3 @@
-/** The type of a field's values in filters. */
 export type FieldType = 'string' | 'uuid' | 'enum' | 'int' | 'double' | 'bool' | 'timestamp' | 'creationTime';
 
 export interface FilterField {
@@ -22,10 +21,7 @@ export type FilterFields = Readonly<Record<string, FilterField>>;
 const TEXT = ['text', 'varchar', 'character varying', String] as const;
 const TIME = { noun: 'a time', example: 'timestamp("2026-01-31T12:00:00Z")' };
 
-/**
- * By field type: its notation in messages, the SQL type of compared values, and the column types (classes are those that
- * TypeORM infers).
- */
+/** By type: notation in messages, SQL type of compared values, and column types (classes are those that TypeORM infers). */
 export const TYPES = {
   string: { noun: 'text', example: '"…"', sql: 'text', columns: TEXT },
   uuid: { noun: 'a UUID', example: '"0190163d-8694-739b-aea5-966c26f8ad91"', sql: 'uuid', columns: ['uuid'] },
@@ -77,9 +73,7 @@ type Indexing =
 /** The primary key needs no further index. */
 type KeyIndexing = { readonly indexes?: never; readonly unindexed?: never };
 
-/**
- * Filter fields of an entity: properties with a matching type, `nullable` and indexes, and the creation time in its `id`.
- */
+/** An entity's filter fields: properties with a matching type, `nullable` and indexes, and the creation time in its `id`. */
 export type FieldsOf<Entity, Name extends PropertyKey> = {
   readonly [Field in Name]: Field extends keyof Entity
     ? Declaration<Entity[Field]> & (Field extends 'id' ? KeyIndexing : Indexing)

@@ -18,7 +18,6 @@ const MAXIMUM_LIST = 100;
 /** A node of the syntax tree, optionally with one of the given operators. */
 export type Node<Operator extends ASTNode['op'] = ASTNode['op']> = Extract<ASTNode, { op: Operator }>;
 
-/** Whether a node is a literal value, of any type. */
 export function isLiteral(node: Node): boolean {
   return (
     node.op === 'value' ||
@@ -105,10 +104,7 @@ function filterErrorOf({ code, summary, range }: ParseError, expression: string)
   }
 }
 
-/**
- * Whether valid CEL that the parser does not know begins here: messages, `.name`, `.5`, raw bytes, raw texts that end in a
- * backslash.
- */
+/** Whether CEL that the parser does not know begins here: messages, `.name`, `.5`, raw bytes, raw texts ending in `\`. */
 function isUnread(expression: string, { start }: Span): boolean {
   const unread = /(?<=[a-z_]\w*\s*)\{|(?<!\.)\.\w|(?<=\bbr)["']|(?<=\br)(["']).*\\\1|\f|(?:__proto__|prototype)\b/isy;
   unread.lastIndex = start;

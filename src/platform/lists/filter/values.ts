@@ -113,11 +113,7 @@ function timeIn(literal: Node, field: NamedField): Value | undefined {
 /** RFC 3339, section 5.6, with at most nanoseconds, as in CEL. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 
-/**
- * Parses the text of CEL's `timestamp("…")`.
- *
- * @returns undefined unless it is a valid RFC 3339 time with zone in CEL's range
- */
+/** Parses the text of CEL's `timestamp("…")`. @returns undefined unless it is an RFC 3339 time with zone in CEL's range */
 export function parseTimestamp(text: string): Temporal.Instant | undefined {
   if (!RFC_3339.test(text)) {
     return undefined;
