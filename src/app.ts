@@ -22,6 +22,8 @@ import { announceDeprecations } from './platform/openapi/deprecation.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { ResponseInterceptor } from './platform/responses/response.interceptor.js';
+import { moveOutside } from './platform/routes/outermost.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
 /**
@@ -50,6 +52,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (configuration.API_DOCS) {
     app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   }
+  moveOutside(ResponseInterceptor, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }

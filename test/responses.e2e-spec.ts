@@ -1,8 +1,22 @@
-import { Controller, Get, HttpStatus, Logger, Module, Post, Res, StreamableFile } from '@nestjs/common';
+import {
+  type CallHandler,
+  Controller,
+  type ExecutionContext,
+  Get,
+  HttpStatus,
+  Logger,
+  Module,
+  type NestInterceptor,
+  Post,
+  Res,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { jest } from '@jest/globals';
 import type { Response } from 'express';
+import { map, type Observable } from 'rxjs';
 import { DataSource, Repository } from 'typeorm';
 import { AppModule } from '../src/app.module.js';
 import { Item } from '../src/items/item.entity.js';
@@ -22,6 +36,17 @@ class ShelfDto {
   @ApiProperty({ type: [ThingDto] }) declare things: ThingDto[];
   @ApiProperty({ type: String, format: 'date-time' }) declare seenAt: Date;
   @ApiProperty({ required: false }) declare note?: string;
+}
+
+class EnvelopeDto {
+  @ApiProperty({ type: ThingDto }) declare data: ThingDto;
+}
+
+/** As in docs.nestjs.com. */
+class EnvelopeInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
 }
 
 @ApiTag({ name: 'Things', description: 'What the tests call.' })
@@ -87,13 +112,46 @@ class ThingsController {
     return this.things.save(this.things.create({ id: newId(), name: 'T', description: 'hidden' }));
   }
 
+  @Get('envelope')
+  @Operation({ summary: 'Show a thing in an envelope', response: EnvelopeDto })
+  @UseInterceptors(EnvelopeInterceptor)
+  showInEnvelope(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
   @Get('plain')
   showPlain(): object {
     return { secret: 'hidden' };
   }
 }
 
-@Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [ThingsController] })
+@ApiTag({ name: 'Envelopes', description: 'What the tests call.' })
+@Controller('envelopes')
+@RequireScopes('things')
+@UseInterceptors(EnvelopeInterceptor)
+class EnvelopesController {
+  @Get()
+  @Operation({ summary: 'Show an envelope', response: EnvelopeDto })
+  showEnvelope(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
+  @Get('fine')
+  @Operation({ summary: 'Show a fine envelope', response: EnvelopeDto })
+  showFineEnvelope(): object {
+    return { id: newId(), name: 'T' };
+  }
+
+  @Get('plain')
+  showPlainEnvelope(): object {
+    return { secret: 'hidden' };
+  }
+}
+
+@Module({
+  imports: [AppModule, TypeOrmModule.forFeature([Item])],
+  controllers: [ThingsController, EnvelopesController],
+})
 class ThingsModule {}
 
 const shown = { id: expect.any(String) as string, name: 'T' };
@@ -115,6 +173,12 @@ describe('in production', () => {
   it('contain the documented properties and no other column, on any level [response-whitelist]', async () => {
     expect((await get('')).body).toEqual([shown]);
     expect((await get('/shelf')).body).toEqual({ first: null, things: [shown], seenAt: '1970-01-01T00:00:00.000Z' });
+  });
+
+  it('contain what interceptors make of the result, and of that the documented properties [response-whitelist]', async () => {
+    expect((await get('/envelope')).body).toEqual({ data: shown });
+    expect((await service.api.call('GET', '/v1/envelopes')).body).toEqual({ data: shown });
+    expect((await service.api.call('GET', '/v1/envelopes/plain')).body).toEqual({ data: { secret: 'hidden' } });
   });
 
   it('contain nothing if the document leaves the operation out', async () => {
@@ -151,6 +215,7 @@ describe('with CHECK_RESPONSES', () => {
 
   it.each<[string, string, string[]]>([
     ['listThings', '', [`/*/description ${undocumented}`]],
+    ['showInEnvelope', '/envelope', [`/data/secret ${undocumented}`]],
     ['showShelf', '/shelf', [`/secret ${undocumented}`, `/things/*/description ${undocumented}`]],
     [
       'showIncomplete',
@@ -182,6 +247,7 @@ describe('with CHECK_RESPONSES', () => {
 
   it('are sent if they match the documentation, or have none', async () => {
     expect((await get('/removed')).status).toBe(204);
+    expect((await service.api.call('GET', '/v1/envelopes/fine')).body).toEqual({ data: shown });
     expect((await get('/file')).body).toEqual({ secret: 'file' });
     expect((await get('/plain')).body).toEqual({ secret: 'hidden' });
   });

@@ -15,7 +15,7 @@ import { invalidRequest } from '../problems/problem.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { EtagInterceptor } from '../preconditions/etag.interceptor.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
-import { useOutermost } from '../routes/use-outermost.js';
+import { useOutermost } from '../routes/outermost.js';
 import { StoredResponses } from './stored-responses.js';
 
 const IDEMPOTENT = 'idempotent';

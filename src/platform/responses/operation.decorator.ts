@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, HttpCode, HttpStatus, SetMetadata, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, HttpCode, HttpStatus, SetMetadata } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { IdempotencyInterceptor } from '../idempotency/idempotent.decorator.js';
 import { isWhitelisted } from '../openapi/documented-properties.js';
 import { EtagInterceptor, hasEtag } from '../preconditions/etag.interceptor.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
-import { useOutermost } from '../routes/use-outermost.js';
+import { useOutermost } from '../routes/outermost.js';
 import { ResponseInterceptor } from './response.interceptor.js';
 
 /**
@@ -20,7 +21,7 @@ export function Operation(options: OperationOptions): MethodDecorator {
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type && !isWhitelisted(type) ? [UseInterceptors(ResponseInterceptor)] : []),
+    ...(type && !isWhitelisted(type) ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor)] : []),
     ...(hasEtag(response) ? [useOutermost(EtagInterceptor)] : []),
   );
 }

@@ -1,15 +1,21 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, StreamableFile } from '@nestjs/common';
 import { map, type Observable } from 'rxjs';
 import { Configuration } from '../config/configuration.js';
+import { isUsedBy } from '../routes/outermost.js';
 import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
 
 type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;
 
-/** Removes undocumented properties from responses, so that no column is sent by accident. */
+/**
+ * Removes undocumented properties from responses, so that no column is sent by accident. `configureApp` moves it outside of the
+ * interceptors of a controller, whose results are filtered, too.
+ */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
   private readonly copies = new Map<unknown, Copy>();
+  /** Of requests that it filters already. */
+  private readonly contexts = new WeakSet<ExecutionContext>();
 
   constructor(
     private readonly document: OpenApiDocument,
@@ -17,11 +23,12 @@ export class ResponseInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    if (this.configuration.CHECK_RESPONSES) {
-      // Undocumented properties must reach the check.
+    const handler = context.getHandler();
+    // Undocumented properties must reach the check.
+    if (this.configuration.CHECK_RESPONSES || this.contexts.has(context) || !isUsedBy(handler, ResponseInterceptor)) {
       return next.handle();
     }
-    const handler = context.getHandler();
+    this.contexts.add(context);
     const copy = this.copies.getOrInsertComputed(handler, () => {
       const responses = Object.entries(this.document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
       const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));

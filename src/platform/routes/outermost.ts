@@ -1,0 +1,33 @@
+import type { NestInterceptor, Type } from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
+import type { Route } from './route.js';
+
+type Interceptor = Type<NestInterceptor>;
+
+const interceptorsOf = (target: object) => (Reflect.getMetadata(INTERCEPTORS_METADATA, target) ?? []) as readonly unknown[];
+
+/** Adds an interceptor outside those of the method's other decorators, in any order. @param outer - stay outside of it */
+export function useOutermost(interceptor: Interceptor, ...outer: readonly Interceptor[]): MethodDecorator {
+  return (_target, _name, { value }) => {
+    const handler = Object(value) as object;
+    const [first, others] = [true, false].map((isOuter) =>
+      interceptorsOf(handler).filter((other) => outer.some((each) => each === other) === isOuter),
+    ) as [unknown[], unknown[]];
+    Reflect.defineMetadata(INTERCEPTORS_METADATA, [...first, interceptor, ...others], handler);
+  };
+}
+
+/** Adds an interceptor of methods to their controllers that have others, outside of those. Nest then calls it twice. */
+export function moveOutside(interceptor: Interceptor, routes: readonly Route[]): void {
+  for (const { controller, handler } of routes) {
+    const others = interceptorsOf(controller);
+    if (others.length > 0 && !others.includes(interceptor) && interceptorsOf(handler).includes(interceptor)) {
+      Reflect.defineMetadata(INTERCEPTORS_METADATA, [interceptor, ...others], controller);
+    }
+  }
+}
+
+/** Whether an interceptor is one of the method's own. */
+export function isUsedBy(handler: Route['handler'], interceptor: Interceptor): boolean {
+  return interceptorsOf(handler).includes(interceptor);
+}
