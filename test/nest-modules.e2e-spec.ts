@@ -2,14 +2,19 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { jest } from '@jest/globals';
 import {
   All,
+  type ArgumentsHost,
   Body,
   type CallHandler,
   type CanActivate,
+  Catch,
   Controller,
   DefaultValuePipe,
+  type ExceptionFilter,
   type ExecutionContext,
   ForbiddenException,
   Get,
+  HttpException,
+  HttpStatus,
   Inject,
   Injectable,
   Logger,
@@ -23,6 +28,7 @@ import {
   Req,
   Res,
   Scope,
+  UseFilters,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
@@ -33,7 +39,7 @@ import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
-import { IsDate, IsNumber, IsOptional, ValidateNested } from 'class-validator';
+import { IsDate, IsInt, IsNumber, IsOptional, ValidateNested } from 'class-validator';
 import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
@@ -43,10 +49,12 @@ import { Item } from '../src/items/item.entity.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import {
+  conflict,
   CurrentPrincipal,
   Database,
   hasScope,
   newId,
+  Operation,
   type Principal,
   RequireScopes,
   SafeToRetry,
@@ -128,6 +136,22 @@ class ItemSubscriber implements EntitySubscriberInterface<Item> {
   }
 }
 
+/** As in docs.nestjs.com. */
+@Catch(HttpException)
+class CatchingFilter implements ExceptionFilter {
+  catch(exception: HttpException, host: ArgumentsHost): void {
+    host.switchToHttp().getResponse<Response>().status(exception.getStatus()).json({ caught: exception.getResponse() });
+  }
+}
+
+class PaintDto {
+  @IsNumber({}, { message: 'This shade is no number!' })
+  declare shade: number;
+
+  @IsInt({ each: true })
+  declare n: number[];
+}
+
 class CircleDto {
   @IsNumber()
   declare radius: number;
@@ -197,6 +221,26 @@ class PartsController {
   @Get('unlimited')
   @SkipThrottle()
   unlimited(): void {}
+
+  @Get('sold-out')
+  @Operation({ summary: 'Sell', problems: [conflict] })
+  soldOut(): void {
+    throw new HttpException({ code: 'OUT_OF_STOCK', details: { sku: 1 }, status: 200 }, HttpStatus.CONFLICT);
+  }
+
+  @Get('custom')
+  custom(): void {
+    throw new HttpException({ status: HttpStatus.FORBIDDEN, error: 'This is a custom message' }, HttpStatus.FORBIDDEN);
+  }
+
+  @Post('paint')
+  @SafeToRetry()
+  paint(@Body() _paint: PaintDto): void {}
+
+  @Post('caught')
+  @SafeToRetry()
+  @UseFilters(CatchingFilter)
+  caught(@Body() _paint: PaintDto): void {}
 
   @Get('rare')
   @Throttle({ default: { limit: 1, ttl: 60_000 } })
@@ -335,6 +379,35 @@ it('supports @SkipThrottle and @Throttle [throttle-per-route]', async () => {
     [429, expect.stringMatching(/^"route";r=0;t=\d+$/)],
     [200, expect.stringMatching(/^"default";r=998;/)],
   ]);
+});
+
+it('sends the members of the object that an exception was made with [http-exception-problem]', async () => {
+  expect(await call('GET', 'sold-out')).toMatchObject({
+    status: 409,
+    body: { type: 'about:blank', title: 'Conflict', status: 409, code: 'OUT_OF_STOCK', details: { sku: 1 } },
+  });
+  expect(await call('GET', 'custom')).toMatchObject({
+    status: 403,
+    body: { title: 'Forbidden', status: 403, detail: 'This is a custom message' },
+  });
+});
+
+it('leaves messages of rules as they are, and lets filters of features catch problems as exceptions of Nest', async () => {
+  const post = (path: string) => service.api.callWith<object>('POST', `/v1/parts/${path}`, { shade: 'x', n: ['a'] });
+  const errors = [
+    { pointer: '/n/0', code: 'is_int', detail: 'must be an integer number' },
+    { pointer: '/shade', code: 'is_number', detail: 'This shade is no number!' },
+  ];
+  const message = '/shade This shade is no number! /n/0 must be an integer number.';
+  const painted = await post('paint');
+  expect(painted).toMatchObject({ status: 400, body: { errors: expect.arrayContaining(errors) as unknown } });
+  const caught = await post('caught');
+  expect(caught).toMatchObject({
+    status: 400,
+    body: {
+      caught: { statusCode: 400, error: 'Invalid body', message, errors: expect.arrayContaining(errors) as unknown },
+    },
+  });
 });
 
 it('limits a route with @Throttle also to the limit of the service, for a token with a larger one [throttle-per-route]', async () => {

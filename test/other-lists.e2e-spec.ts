@@ -134,7 +134,7 @@ it('can be filtered within a transaction of TypeORM, even if that has the only c
   const read = (manager: EntityManager) => service.app.get(Lists).findPage(manager.getRepository(Note), query);
   const { manager } = service.app.get(DataSource);
   const [first] = (await read(manager)).items;
-  Object.assign(query, { cursor: { id: 'ffffffff-ffff-7fff-bfff-ffffffffffff', scope: '', value: '' } });
+  Object.assign(query, { cursor: { id: 'ffffffff-ffff-7fff-bfff-ffffffffffff', listDigest: '', value: '' } });
   expect((await manager.transaction(read)).items[0]).toEqual(first);
 });
 

@@ -176,6 +176,13 @@ class TwoPathsController {
 
 @Controller('things')
 @RequireScopes('things')
+class SeveralPathsController {
+  @Get(['a', 'b'])
+  show(): void {}
+}
+
+@Controller('things')
+@RequireScopes('things')
 class AllMethodsController {
   @All('anything')
   takeAnything(): void {}
@@ -477,11 +484,20 @@ it.each([
 
 it.each<[string, Type, string]>([
   ['the id of another operation', SameNameController, 'GET /v1/items shares the operation id listItems: give'],
-  ['a handler of several paths', TwoPathsController, 'GET /v1/things/a shares the operation id readThing'],
+  [
+    'a handler of several paths',
+    SeveralPathsController,
+    'SeveralPathsController.show has several methods, paths or versions:',
+  ],
+  [
+    'an operation of several paths',
+    TwoPathsController,
+    'TwoPathsController.readThing has several methods, paths or versions:',
+  ],
   [
     'a documented handler of all methods',
     AllMethodsController,
-    'AllMethodsController.takeAnything handles every method: write @Get(), @Post() and so on at a handler each, or leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.',
+    'AllMethodsController.takeAnything has several methods, paths or versions: give each a handler with its own name, or leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.',
   ],
   [
     'two classes of one name in the document',

@@ -10,8 +10,9 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
     return error;
   }
   if (error instanceof HttpException) {
-    const status = error.getStatus();
-    return new Problem(typeOfStatus(status), status < 500 ? messageOf(error) : 'The service failed.', { cause: error });
+    const type = typeOfStatus(error.getStatus());
+    const given = type.status < 500 ? partsOf(error) : { detail: 'The service failed.' };
+    return new Problem(type, given.detail, { ...given, cause: error });
   }
   // Errors of Express and its packages (`http-errors`) with a message for the client.
   if (Error.isError(error) && 'expose' in error && error.expose === true) {
@@ -21,8 +22,14 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
   return asDatabaseProblem(error, entities) ?? new Problem(internalError, 'The service failed.', { cause: error });
 }
 
-/** Joins the messages of `new BadRequestException(['…', '…'])`. */
-function messageOf(error: HttpException): string {
-  const { message } = Object(error.getResponse()) as { message?: unknown };
-  return Array.isArray(message) ? message.join('; ') : error.message;
+/** The text of an exception, several messages joined, and the further members of the object that it was made with. */
+function partsOf(exception: HttpException) {
+  const response = exception.getResponse();
+  const { message, error, statusCode: _status, ...members } = Object(response) as Record<string, unknown>;
+  const texts = [message ?? (typeof response === 'object' ? error : undefined)].flat();
+  const isText = texts.length > 0 && texts.every((text) => typeof text === 'string');
+  return {
+    detail: isText ? texts.join('; ') : exception.message,
+    members: typeof response === 'object' ? members : undefined,
+  };
 }

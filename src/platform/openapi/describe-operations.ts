@@ -69,24 +69,24 @@ export function describeOperations(
   return described;
 }
 
-/** Why an id is of no route: a handler has several paths or, with `@All()`, an id for each method. */
+/** Why an id is of no route: a handler has several paths or versions or, with `@All()`, an id for each method. */
 function unknownId(call: string, id: string, routes: readonly Route[]): string {
-  const all = routes
-    .filter((route) => methodOf(route) === RequestMethod.ALL)
-    .find((route) => id.startsWith(`${operationIdOf(route)}_`));
-  const hide = 'leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.';
-  const split = 'give each path, method and version a handler of its own, and each handler another name.';
-  return all
-    ? `${nameOf(all)} handles every method: write @Get(), @Post() and so on at a handler each, or ${hide}`
-    : `${call} shares the operation id ${id}: ${split}`;
+  const several = routes.find((route) =>
+    id.startsWith(methodOf(route) === RequestMethod.ALL ? `${operationIdOf(route)}_` : `${route.name}[`),
+  );
+  return several
+    ? `${nameOf(several)} has several methods, paths or versions: give each a handler with its own name, or leave it out ` +
+        'of the document with @ApiExcludeEndpoint() of @nestjs/swagger.'
+    : `${call} shares the operation id ${id}: give each path, method and version a handler of its own, and each handler ` +
+        'another name.';
 }
 
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
 function describeSecurity(operation: DocumentedOperation, route: Route): void {
   const scopes = scopesOf(route);
-  if (tokenPolicyOf(route) === 'public') {
-    operation.security = [];
-  } else if (scopes.length > 0) {
+  // Undefined for the scheme of the document, which is not the one of `@ApiBearerAuth()`.
+  Object.assign(operation, { security: tokenPolicyOf(route) === 'public' ? [] : undefined });
+  if (scopes.length > 0) {
     const note = `A token that is restricted to scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
     // Linters accept scopes in `security` only for OAuth 2.
     Object.assign(operation, { 'x-required-scopes': scopes });

@@ -1,3 +1,4 @@
+import { HttpException } from '@nestjs/common';
 import { hideCredentials, shownPath } from '../errors/redaction.js';
 import { internalError, invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
@@ -80,29 +81,39 @@ export interface ProblemOptions {
   headers?: Readonly<Record<string, string>>;
   /** Every fault of the request, for status 400. */
   errors?: readonly FieldError[];
+  /** Further members (RFC 9457, section 3.2). */
+  members?: Readonly<Record<string, unknown>> | undefined;
   /** The underlying error: logged, never sent. */
   cause?: unknown;
 }
 
-/** An error that is sent to the client as `application/problem+json` (RFC 9457). */
-export class Problem extends Error {
+/** An error that clients get as `application/problem+json` (RFC 9457), and exception filters as one of Nest's. */
+export class Problem extends HttpException {
   override readonly name = 'Problem';
   readonly headers;
   readonly errors;
+  readonly members;
 
   /** @param detail - what is wrong in this case and how to fix it, for the developer of the client */
   constructor(
     readonly type: ProblemType,
     detail: string,
-    { headers = {}, errors, cause }: ProblemOptions = {},
+    { headers = {}, errors, members, cause }: ProblemOptions = {},
   ) {
     const { stackTraceLimit } = Error;
     // The stack is used for a status of 500 alone, and takes as long as the rest of a refusal.
     if (type.status !== internalError.status) Error.stackTraceLimit = 0;
-    super(detail, { cause });
+    super(detail, type.status, { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.headers = headers;
     this.errors = errors;
+    this.members = members;
+  }
+
+  /** The members that Nest's exceptions have, and `errors`. */
+  override getResponse() {
+    const { status: statusCode, title: error } = this.type;
+    return { ...this.members, statusCode, error, message: this.message, ...(this.errors && { errors: this.errors }) };
   }
 }
 
@@ -123,7 +134,7 @@ export function invalidRequest(faults: readonly FieldError[], count = faults.len
 /** An empty pointer is the whole body; an empty parameter is the whole query. */
 function sentence(fault: FieldError): string {
   const words = `${'pointer' in fault ? fault.pointer || 'The body' : fault.parameter || 'The query'} ${fault.detail}`;
-  return words.endsWith('?') ? words : `${words}.`;
+  return /[.?!]$/.test(words) ? words : `${words}.`;
 }
 
 /** Media type of all errors (RFC 9457). */
@@ -135,12 +146,12 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
  * @param path - without the query, which can contain secrets; none for a message
  * @param prefix - of all paths, which a proxy strips
  */
-export function problemBody({ type, message, errors }: Problem, path?: string, requestId?: string, prefix = '') {
+export function problemBody({ type, message, errors, members }: Problem, path?: string, requestId?: string, prefix = '') {
   // Encodes all characters that a URI path does not allow (RFC 3986, section 3.3).
   const escaped = path?.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
   const instance = escaped === undefined ? undefined : `${prefix}${shownPath(escaped)}`;
   const { title, status } = type;
-  return { type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId, errors };
+  return { ...members, type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId, errors };
 }
 
 /** The problem as it is sent. Clients get their own input back in paths and names, but no credentials. */

@@ -8,8 +8,8 @@ type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;
 
 /**
- * Removes undocumented properties from responses, so that no column is sent by accident. `configureApp` moves it outside of the
- * interceptors of a controller, whose results are filtered, too.
+ * Removes undocumented properties from responses, so that no column is sent by accident. `configureApp` moves it outside of
+ * the interceptors of a controller, whose results are filtered, too.
  */
 @Injectable()
 export class ResponseInterceptor implements NestInterceptor {
