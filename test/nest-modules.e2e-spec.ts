@@ -35,11 +35,23 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
-import { IsDate, IsInt, IsNumber, IsOptional, ValidateNested } from 'class-validator';
+import {
+  IsDate,
+  IsEnum,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  Validate,
+  ValidateNested,
+  ValidatorConstraint,
+  type ValidatorConstraintInterface,
+} from 'class-validator';
 import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
@@ -174,6 +186,97 @@ class ShapesDto {
   declare at?: Date;
 }
 
+enum Genre {
+  Crime = 'crime',
+  Poetry = 'poetry',
+}
+
+@ValidatorConstraint()
+class IsFree implements ValidatorConstraintInterface {
+  validate(value: unknown): boolean {
+    return value !== 'taken';
+  }
+
+  defaultMessage(): string {
+    return 'must be free';
+  }
+}
+
+@ValidatorConstraint({ name: 'shelfMark' })
+class ShelfMarkConstraint extends IsFree {}
+
+@ValidatorConstraint({ async: true })
+class IsKnown implements ValidatorConstraintInterface {
+  validate(value: unknown): Promise<boolean> {
+    return Promise.resolve(value === 'known');
+  }
+
+  defaultMessage(): string {
+    return 'must be known';
+  }
+}
+
+class PublisherDto {
+  @IsString()
+  declare city: string;
+
+  @IsInt()
+  declare founded: number;
+}
+
+class BookDto {
+  @Validate(IsFree)
+  declare title: string;
+
+  @Validate(ShelfMarkConstraint, { each: true })
+  declare marks: string[];
+
+  @IsOptional()
+  @Validate(IsKnown, { each: true })
+  declare readers?: string[];
+
+  @IsEnum(Genre)
+  declare genre: Genre;
+
+  @IsIn([1, 2])
+  declare volume: number;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => PublisherDto)
+  declare publisher?: PublisherDto;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => PublisherDto)
+  declare others?: PublisherDto[];
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => BookDto)
+  declare volumes?: BookDto[];
+}
+
+class GenreQuery {
+  @IsOptional()
+  @IsEnum(Genre)
+  declare genre?: Genre;
+}
+
+class LoanDto {
+  @ApiProperty({ enum: Genre, enumName: 'Genre' })
+  @IsEnum(Genre)
+  declare genre: Genre;
+
+  @ApiProperty({ example: 3 })
+  @IsInt()
+  declare days: number;
+
+  @IsOptional()
+  @IsString({ each: true })
+  declare notes?: string[];
+}
+
 /** A Standard Schema, as zod, valibot and arktype have it: converts decimal digits to a number. */
 const sizeSchema = {
   '~standard': {
@@ -259,6 +362,18 @@ class PartsController {
   @Post('boxes')
   boxes(@Body({ schema: boxSchema }) { sides }: { sides: number[] }): number {
     return sides.length;
+  }
+
+  @Post('books')
+  @SafeToRetry()
+  books(@Body() { volume }: BookDto, @Query() { genre }: GenreQuery): object {
+    return { volume, genre };
+  }
+
+  @Post('loans')
+  @SafeToRetry()
+  loans(@Body() { days }: LoanDto): number {
+    return days;
   }
 
   @Post('find')
@@ -440,6 +555,29 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
     detail: 'must be an array',
   });
   expect((await Contract.read(service.api.origin)).errorCodes).toContain('is_number');
+});
+
+describe('a class with rules and without documentation', () => {
+  let contract: Contract;
+
+  beforeAll(async () => {
+    contract = await Contract.read(service.api.origin);
+  });
+
+  it('has the codes of its constraint classes in the document', async () => {
+    const book = { title: 'taken', marks: ['a', 'taken'], readers: ['known', 'x'], genre: 'crime', volume: 1 };
+    const { body } = await service.api.callWith('POST', '/v1/parts/books', { ...book, publisher: { a: 1 } });
+    expect(body.errors?.map(({ pointer, code }) => `${pointer} ${code}`).toSorted()).toEqual([
+      '/marks/1 shelf_mark',
+      '/publisher/a unknown',
+      '/publisher/city required',
+      '/publisher/founded required',
+      '/readers is_known',
+      '/title is_free',
+    ]);
+    expect(contract.errorCodes).toEqual(expect.arrayContaining(['is_free', 'is_known', 'shelf_mark']));
+    expect(contract.errorCodes).not.toContain('');
+  });
 });
 
 it('enforces Standard Schemas, of named parameters and of a body', async () => {

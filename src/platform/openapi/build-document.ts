@@ -5,8 +5,8 @@ import { Configuration } from '../config/configuration.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
-import { codeOf } from '../validation/input-faults.js';
-import { collectRules, type rulesOf } from '../validation/rule.js';
+import { codesOf } from '../validation/input-faults.js';
+import { collectRules } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, documentRules } from './documented-properties.js';
 import {
@@ -43,10 +43,10 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const inputs = [...parameters, ...routes.flatMap((route) => declaredBodyOf(route)?.items ?? [])];
   inputs.forEach(documentRules);
   checkClassNames(routes.flatMap(bodiesOf));
-  const collected = new Map<unknown, ReturnType<typeof rulesOf>>();
+  const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
-  const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.map(({ name = '' }) => codeOf(name))])].toSorted();
+  const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
   const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory });

@@ -1,6 +1,6 @@
-import { getMetadataStorage, type ValidationError, ValidationTypes } from 'class-validator';
+import { type ValidationError, ValidationTypes } from 'class-validator';
 import { UNKNOWN_NAME, type ValueFault } from '../problems/problem.js';
-import { RefusedValue, rulesOf } from './rule.js';
+import { type ClassRule, constraintsOf, RefusedValue, rulesOf } from './rule.js';
 
 /** A fault of an input, with property names from the root. */
 export interface InputFault extends ValueFault {
@@ -41,21 +41,28 @@ function detailOf(message: string, property: string): string {
   return detail === 'must be a Date instance' ? 'must be a date and time, like 2026-01-31T12:00:00Z' : detail;
 }
 
-/** The code of a rule: `is_int` for class-validator's `isInt`. */
-export function codeOf(rule: string): string {
-  return rule.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** The code of a constraint: `is_int` for class-validator's `isInt`, and `is_free` for a class `IsFree` without a name. */
+function codeOf(constraint: string): string {
+  return constraint.replaceAll(/[A-Z]/g, (letter, index) => `${index > 0 ? '_' : ''}${letter.toLowerCase()}`);
+}
+
+/** The codes of the faults that a rule finds. */
+export function codesOf(rule: ClassRule): string[] {
+  // As class-validator names the error of a constraint without a name.
+  return constraintsOf(rule).map(({ name }) => codeOf(name || rule.type));
 }
 
 const rulesByClass = new WeakMap<object, ReturnType<typeof rulesOf>>();
 
-/** Paths of the elements that break an `each` rule; one empty path for a rule of the property itself. */
+/** Paths of the elements that break a synchronous `each` rule; one empty path for a rule of the property itself. */
 function wrongElements({ target = {}, property, value }: ValidationError, constraint: string): string[][] {
   const rules = Array.isArray(value) ? rulesByClass.getOrInsertComputed(target.constructor, rulesOf) : [];
-  const rule = rules.find(({ propertyName, name }) => propertyName === property && name === constraint);
-  if (!rule?.each || !Array.isArray(value)) {
+  const rule = rules.find((each) => each.propertyName === property && constraintsOf(each)[0]?.name === constraint);
+  const [found] = rule ? constraintsOf(rule) : [];
+  // An asynchronous constraint may ask a database, which is not repeated here.
+  if (!rule?.each || !Array.isArray(value) || found?.async === true) {
     return [[]];
   }
-  const [found] = getMetadataStorage().getTargetValidatorConstraints(rule.constraintCls);
   const context = { targetName: '', property, object: target, value, constraints: rule.constraints };
   const wrong = value.flatMap((element: unknown, index) =>
     found?.instance.validate(element, context) === true ? [] : [[String(index)]],

@@ -8,12 +8,12 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
-import { getMetadataStorage, validate } from 'class-validator';
+import { validate } from 'class-validator';
 import { currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { missingBody } from '../requests/request-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { isObject, rulesOf } from './rule.js';
+import { type ClassRule, constraintsOf, isObject, rulesOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -126,8 +126,6 @@ function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadat
 /** Whether an input is valid. */
 type QuickCheck = (input: object) => boolean;
 
-type ClassRule = ReturnType<typeof rulesOf>[number];
-
 const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalValidation', 'whitelistValidation']);
 
 const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
@@ -164,10 +162,6 @@ function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
     const context = { targetName: input.constructor.name, property, object: input, value, constraints };
     return conditions.some((holds) => !holds(input, value)) || isTrue(instance.validate(value, context));
   });
-}
-
-function constraintsOf({ constraintCls }: ClassRule) {
-  return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
 }
 
 /** A promise is not valid here: class-validator then validates again and waits for it. */

@@ -59,8 +59,15 @@ export function rulesOf(type: object) {
   return getMetadataStorage().getTargetValidationMetadatas(type as () => unknown, '', false, false);
 }
 
+export type ClassRule = ReturnType<typeof rulesOf>[number];
+
+/** What a rule tests. Errors have the `name` of a constraint: a rule of `@Validate()` has no name of its own. */
+export function constraintsOf({ constraintCls }: ClassRule) {
+  return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
+}
+
 /** Adds the rules of a class and of those that it nests with `@ValidateNested()`, by class, and completes that decorator. */
-export function collectRules(type: new () => object, found = new Map<unknown, ReturnType<typeof rulesOf>>()) {
+export function collectRules(type: new () => object, found = new Map<new () => object, ClassRule[]>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);
     found.set(type, rules);
@@ -87,7 +94,7 @@ export function isObject(value: unknown): value is object {
 }
 
 /** Only class-transformer knows the class that `@Type()` names, so it converts an empty object. */
-function nestedClasses(type: new () => object, property: string): (new () => object)[] {
+export function nestedClasses(type: new () => object, property: string): (new () => object)[] {
   try {
     const { [property]: nested } = plainToInstance(type, { [property]: [{}] }) as Record<string, unknown>;
     return [nested].flat().map((value) => (Object(value) as object).constructor as new () => object);
