@@ -564,6 +564,37 @@ describe('a class with rules and without documentation', () => {
     contract = await Contract.read(service.api.origin);
   });
 
+  it('is documented with the classes that it nests, and with the values of enums', () => {
+    const $ref = '#/components/schemas/PublisherDto';
+    expect(contract.bodyOf(contract.operation('post', '/v1/parts/books'))).toEqual({
+      type: 'object',
+      additionalProperties: false,
+      required: ['title', 'marks', 'genre', 'volume'],
+      properties: {
+        title: { type: 'string' },
+        marks: { type: 'array', items: {} },
+        readers: { type: 'array', items: {} },
+        genre: { type: 'string', enum: ['crime', 'poetry'] },
+        volume: { type: 'number', enum: [1, 2] },
+        publisher: { $ref },
+        others: { type: 'array', items: { $ref } },
+        volumes: { type: 'array', items: { $ref: '#/components/schemas/BookDto' } },
+      },
+    });
+    expect(contract.document.components.schemas['PublisherDto']).toEqual({
+      type: 'object',
+      additionalProperties: false,
+      required: ['city', 'founded'],
+      properties: { city: { type: 'string' }, founded: { type: 'integer' } },
+    });
+    expect(contract.operation('post', '/v1/parts/books').parameters).toContainEqual({
+      name: 'genre',
+      in: 'query',
+      required: false,
+      schema: { type: 'string', enum: ['crime', 'poetry'] },
+    });
+  });
+
   it('has the codes of its constraint classes in the document', async () => {
     const book = { title: 'taken', marks: ['a', 'taken'], readers: ['known', 'x'], genre: 'crime', volume: 1 };
     const { body } = await service.api.callWith('POST', '/v1/parts/books', { ...book, publisher: { a: 1 } });

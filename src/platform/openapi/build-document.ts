@@ -1,4 +1,4 @@
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { Configuration } from '../config/configuration.js';
@@ -8,7 +8,7 @@ import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/rou
 import { codesOf } from '../validation/input-faults.js';
 import { collectRules } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
-import { checkClassNames, documentRules } from './documented-properties.js';
+import { checkClassNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
   mediaTypesOf,
   OpenApiDocument,
@@ -41,10 +41,10 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   Object.assign(base.info, info);
   const parameters = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
   const inputs = [...parameters, ...routes.flatMap((route) => declaredBodyOf(route)?.items ?? [])];
-  inputs.forEach(documentRules);
-  checkClassNames(routes.flatMap(bodiesOf));
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
+  documentRules(collected);
+  checkClassNames(routes.flatMap(bodiesOf));
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
@@ -56,7 +56,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
     headers,
   };
   const operations = describeOperations(document, routes);
-  completeBodies(document);
+  completeBodies(document, [...collected.keys()]);
   app.get(OpenApiDocument).set(document, operations);
 }
 
@@ -71,16 +71,18 @@ function bodiesOf(route: Route): unknown[] {
   return [...bodies.map(({ type }) => type), ...declared.map(({ type }) => type), returned];
 }
 
-/** Closes bodies, because validation rejects unknown properties, and makes their examples of those of their properties. */
-function completeBodies(document: OpenAPIObject): void {
+/** Closes inputs, because validation rejects unknown properties, and makes examples of bodies of those of properties. */
+function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]): void {
   const schemas = document.components?.schemas ?? {};
-  for (const { operation } of operationsOf(document)) {
-    for (const media of mediaTypesOf(operation.requestBody)) {
-      const body = resolveSchema(media.schema, schemas);
-      const schema = 'items' in body ? resolveSchema(body.items, schemas) : body;
-      Object.assign(schema, 'properties' in schema && { additionalProperties: false });
-    }
-    for (const media of [operation.requestBody, ...Object.values(operation.responses)].flatMap(mediaTypesOf)) {
+  const operations = operationsOf(document).map(({ operation }) => operation);
+  const bodies = operations.flatMap(({ requestBody }) => mediaTypesOf(requestBody).map(({ schema }) => schema));
+  for (const reference of [...bodies, ...inputs.map((type) => ({ $ref: schemaNameOf(type) }))]) {
+    const body = resolveSchema(reference, schemas);
+    const schema = 'items' in body ? resolveSchema(body.items, schemas) : body;
+    Object.assign(schema, 'properties' in schema && { additionalProperties: false });
+  }
+  for (const { requestBody, responses } of operations) {
+    for (const media of [requestBody, ...Object.values(responses)].flatMap(mediaTypesOf)) {
       if (!media.examples) {
         media.example ??= exampleOf(media.schema, schemas);
       }

@@ -1,5 +1,18 @@
-import { ArrayMaxSize, IsArray, IsInt, IsString } from 'class-validator';
+import { ApiProperty, PartialType } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsEnum, IsIn, IsInt, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
+import { collectRules, rulesOf } from '../validation/rule.js';
 import { documentedProperties, documentRules } from './documented-properties.js';
+
+enum Genre {
+  Crime = 'crime',
+  Poetry = 'poetry',
+}
+
+enum Size {
+  Small,
+  Large = 5,
+}
 
 class Tags {
   @IsArray()
@@ -9,15 +22,128 @@ class Tags {
   @IsString({ each: true })
   declare names: string[];
 
+  @Length(1, 5, { each: true })
+  declare words: string[];
+
   @IsInt()
   declare count: number;
 }
 
+class Author {
+  @IsString()
+  declare name: string;
+}
+
+class Work {
+  @ValidateNested()
+  @Type(() => Author)
+  declare author: Author;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => Work)
+  declare parts?: Work[];
+
+  @IsEnum(Genre)
+  declare genre: Genre;
+
+  @IsEnum(Genre, { each: true })
+  declare others: Genre[];
+
+  @IsEnum(Size)
+  declare size: Size;
+
+  @IsInt()
+  @IsIn([1, 2])
+  declare volume: number;
+
+  @IsIn(['auto', 2])
+  declare width: string | number;
+}
+
+class Base {
+  @IsString()
+  declare name: string;
+}
+
+class Sub extends Base {
+  @IsOptional()
+  declare name: string;
+}
+
+/** As the plugin of the Nest CLI compiles it: `secret` has `@ApiHideProperty()`. */
+class Compiled {
+  static _OPENAPI_METADATA_FACTORY() {
+    return { name: { required: false, type: () => String, description: 'From the comment.' } };
+  }
+
+  @IsInt()
+  declare name: string;
+
+  @IsString()
+  declare secret: string;
+}
+
+class Changed extends PartialType(Compiled) {}
+
+class OnlyHidden {
+  static _OPENAPI_METADATA_FACTORY() {
+    return {};
+  }
+
+  @IsString()
+  declare secret: string;
+}
+
+class Given extends PartialType(Author) {
+  @ApiProperty({ type: 'string', format: 'password' })
+  @IsInt()
+  declare secret: string;
+}
+
+function documented(type: new () => object) {
+  documentRules(collectRules(type));
+  return documentedProperties(type);
+}
+
 it('documents the types that the decorators of class-validator imply', () => {
-  documentRules(Tags);
-  expect(documentedProperties(Tags)).toMatchObject({
-    tags: { type: 'array', items: {} },
-    names: { type: 'string', isArray: true },
-    count: { type: 'integer', isArray: false },
+  const required = true;
+  expect(documented(Tags)).toEqual({
+    tags: { type: 'array', items: {}, isArray: false, required },
+    names: { type: 'string', isArray: true, required },
+    words: { type: 'array', items: {}, isArray: false, required },
+    count: { type: 'integer', isArray: false, required },
+  });
+});
+
+it('documents the values of enums with their type, and nested classes', () => {
+  const { parts, width, ...others } = documented(Work);
+  expect(others).toEqual({
+    author: { type: Author, isArray: false, required: true },
+    genre: { type: 'string', enum: ['crime', 'poetry'], isArray: false, required: true },
+    others: { type: 'array', items: { type: 'string', enum: ['crime', 'poetry'] }, isArray: true, required: true },
+    size: { type: 'number', enum: [0, 5], isArray: false, required: true },
+    volume: { type: 'integer', enum: [1, 2], isArray: false, required: true },
+  });
+  expect(parts).toEqual({ type: Work, isArray: true, required: false });
+  expect(width).toMatchObject({ anyOf: [{ enum: ['auto', 2] }] });
+  expect(documentedProperties(Author)).toMatchObject({ name: { type: 'string' } });
+});
+
+it('documents a subclass by its own rules, also after its base class', () => {
+  const classes = [Base, Sub];
+  const rules = new Map(classes.map((type) => [type, rulesOf(type)]));
+  documentRules(rules);
+  expect(classes.map((type) => documentedProperties(type)['name']?.required)).toEqual([true, false]);
+});
+
+it('leaves what @ApiProperty() or the plugin of the Nest CLI documents, and what this hides, as it is', () => {
+  expect([documented(Compiled), documented(OnlyHidden)]).toEqual([{}, {}]);
+  expect(documented(Changed)).toEqual({
+    name: expect.objectContaining({ required: false, description: 'From the comment.' }),
+  });
+  expect(documented(Given)).toMatchObject({
+    name: { type: 'string', required: false },
+    secret: { type: 'string', format: 'password' },
   });
 });

@@ -1,7 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
+import { ValidationTypes } from 'class-validator';
 import { OperatorError } from '../errors/operator-error.js';
-import { rulesOf } from '../validation/rule.js';
+import { type ClassRule, nestedClasses } from '../validation/rule.js';
 
 /** The `@ApiProperty` options of a class by property, including inherited ones. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
@@ -26,7 +27,7 @@ function collectClasses(type: unknown, found: Set<Type<object>>): void {
   }
 }
 
-function schemaNameOf(type: Type<object>): string {
+export function schemaNameOf(type: Type<object>): string {
   return (Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined)?.at(-1)?.name ?? type.name;
 }
 
@@ -62,25 +63,59 @@ const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isBoolean: { type: 'boolean' },
   isUuid: { type: 'string', format: 'uuid' },
   isEmail: { type: 'string', format: 'email' },
+  isDate: { type: 'string', format: 'date-time' },
   isDateString: { type: 'string', format: 'date-time' },
 };
 
-/** Documents the properties of an input that have rules of class-validator and no `@ApiProperty`. */
-export function documentRules(type: Type<object>): void {
-  const target = type.prototype as object;
-  const documented = documentedProperties(type);
-  for (const [name, rules] of Map.groupBy(rulesOf(type), ({ propertyName }) => propertyName)) {
-    if (Object.hasOwn(documented, name)) {
-      continue;
+/** The values of `@IsEnum()` and `@IsIn()`, which are the last of what is given to them. */
+function valuesOf({ name = '', constraints }: ClassRule): readonly unknown[] {
+  return ['isEnum', 'isIn'].includes(name) ? [constraints.at(-1) as unknown].flat() : [];
+}
+
+/** What the rules of a value, or of each element of an array, imply. */
+function impliedSchema(rules: readonly ClassRule[]): object | undefined {
+  const known = rules.map(({ name = '' }) => TYPES[name]).find((schema) => schema !== undefined);
+  const values = rules.map(valuesOf).find(({ length }) => length > 0);
+  const [type, ...others] = new Set(values?.map((value) => typeof value));
+  // @nestjs/swagger gives an `enum` one type, but not below `anyOf`.
+  const listed =
+    others.length > 0 || type === 'object' ? { type: 'object', anyOf: [{ enum: values }] } : { type, enum: values };
+  return values ? { ...listed, ...known } : known;
+}
+
+function schemaOf(type: Type<object>, property: string, rules: readonly ClassRule[]): object {
+  const reflected: unknown = Reflect.getMetadata('design:type', type.prototype as object, property);
+  const isArray = reflected === Array || rules.some(({ each, name }) => each || name === 'isArray');
+  const isNested = rules.some((rule) => rule.type === ValidationTypes.NESTED_VALIDATION);
+  const nested = isNested ? nestedClasses(type, property).find((each) => each !== Object) : undefined;
+  const implied = nested ? { type: nested } : impliedSchema(rules.filter(({ each }) => each || !isArray));
+  if (implied) {
+    return { ...implied, isArray };
+  }
+  if (isArray) {
+    return { type: 'array', items: {} };
+  }
+  return typeof reflected === 'function' ? {} : { type: 'object', additionalProperties: true };
+}
+
+/** Whether the plugin of the Nest CLI documents the properties of a class, all except those with `@ApiHideProperty()`. */
+function isCompiled(type: unknown): boolean {
+  const factory = Object.getOwnPropertyDescriptor(type, '_OPENAPI_METADATA_FACTORY');
+  // Without the plugin, `PartialType()` and the like assign one that is empty.
+  return factory !== undefined && (!factory.enumerable || Object.keys((factory.value as () => object)()).length > 0);
+}
+
+/** Documents the properties of inputs that have rules, except those that `@ApiProperty` or the plugin documents. */
+export function documentRules(classes: ReadonlyMap<Type<object>, readonly ClassRule[]>): void {
+  // Found before any is added, because a subclass inherits them.
+  const found = [...classes].map(([type, rules]) => ({ type, rules, documented: documentedProperties(type) }));
+  for (const { type, rules: all, documented } of found) {
+    for (const [name, rules] of Map.groupBy(all, ({ propertyName }) => propertyName)) {
+      if (!Object.hasOwn(documented, name) && !rules.some(({ target }) => isCompiled(target))) {
+        const required = rules.every((rule) => rule.type !== ValidationTypes.CONDITIONAL_VALIDATION);
+        const options = { ...schemaOf(type, name, rules), required } as ApiPropertyOptions;
+        ApiProperty(options)(type.prototype as object, name);
+      }
     }
-    const reflected: unknown = Reflect.getMetadata('design:type', target, name);
-    const isList = rules.some(({ each }) => each);
-    const isReflected = typeof reflected === 'function' && reflected !== Array;
-    const known = rules.map((rule) => TYPES[rule.name ?? '']).find((schema) => schema !== undefined);
-    const unknown =
-      reflected === Array && !isList ? { type: 'array', items: {} } : { type: 'object', additionalProperties: true };
-    const schema = known ?? (isReflected ? {} : unknown);
-    const required = rules.every((rule) => rule.type !== 'conditionalValidation');
-    ApiProperty({ ...schema, required, isArray: isList } as ApiPropertyOptions)(target, name);
   }
 }
