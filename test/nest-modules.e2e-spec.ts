@@ -72,7 +72,7 @@ import {
   SafeToRetry,
 } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
-import { Contract } from './support/contract.js';
+import { Contract, examplesOf } from './support/contract.js';
 import { eventually, startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
@@ -559,6 +559,8 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
 
 describe('a class with rules and without documentation', () => {
   let contract: Contract;
+  const mediaOf = (path: string) =>
+    Object.values(contract.operation('post', `/v1/parts/${path}`).requestBody?.content ?? {})[0];
 
   beforeAll(async () => {
     contract = await Contract.read(service.api.origin);
@@ -593,6 +595,19 @@ describe('a class with rules and without documentation', () => {
       required: false,
       schema: { type: 'string', enum: ['crime', 'poetry'] },
     });
+  });
+
+  it('has an example only if each required property has a value', () => {
+    expect(mediaOf('loans')?.example).toEqual({ genre: 'crime', days: 3 });
+    for (const path of ['books', 'shapes', 'find']) expect(mediaOf(path)).not.toHaveProperty('example');
+    for (const { operation } of contract.operations) {
+      for (const { content = {} } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
+        const faults = Object.values(content).flatMap((media) =>
+          examplesOf(media).flatMap((example) => contract.faultsOf(media, example)),
+        );
+        expect(faults).toEqual([]);
+      }
+    }
   });
 
   it('has the codes of its constraint classes in the document', async () => {

@@ -6,7 +6,7 @@ import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
 import { codesOf } from '../validation/input-faults.js';
-import { collectRules } from '../validation/rule.js';
+import { collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
@@ -83,30 +83,36 @@ function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]
   }
   for (const { requestBody, responses } of operations) {
     for (const media of [requestBody, ...Object.values(responses)].flatMap(mediaTypesOf)) {
-      if (!media.examples) {
-        media.example ??= exampleOf(media.schema, schemas);
-      }
+      const example: unknown = media.examples ? undefined : (media.example ?? exampleOf(media.schema, schemas));
+      Object.assign(media, example !== undefined && { example });
     }
   }
 }
 
-/** @param above - schemas that contain this one, to stop at recursive classes */
+/**
+ * An example with a value for each required property; undefined if one has none.
+ *
+ * @param above - schemas that contain this one, to stop at recursive classes
+ */
 function exampleOf(reference: Schema | undefined, schemas: Schemas, above: readonly unknown[] = []): unknown {
   const schema = resolveSchema(reference, schemas);
   const partExample = (part: Schema) => exampleOf(part, schemas, [...above, schema]);
-  if (above.includes(schema)) {
-    return undefined;
+  const { allOf = [], items, minItems = 0, properties = {}, required = [] } = schema;
+  const value: unknown = schema.example === undefined ? schema.enum?.[0] : schema.example;
+  if (value !== undefined || above.includes(schema)) {
+    return value;
   }
-  if ('example' in schema) {
-    return schema.example;
+  if (items) {
+    const element = partExample(items);
+    return element === undefined || minItems > 1 ? undefined : [element];
   }
-  if ('allOf' in schema) {
-    return Object.assign({}, ...(schema.allOf ?? []).map(partExample)) as object;
+  const parts = allOf.map(partExample);
+  if (parts.length === 1 && !schema.properties) {
+    return parts[0];
   }
-  if ('properties' in schema) {
-    return Object.fromEntries(
-      Object.entries(schema.properties ?? {}).map(([name, property]) => [name, partExample(property)]),
-    );
-  }
-  return schema.items && [partExample(schema.items)].filter((example) => example !== undefined);
+  const known = Object.entries(properties).map(([name, property]) => [name, partExample(property)] as const);
+  const own = Object.fromEntries(known.filter(([, part]) => part !== undefined));
+  const example = Object.assign({}, ...parts, own) as object;
+  const isComplete = parts.every(isObject) && required.every((name) => Object.hasOwn(example, name));
+  return isComplete && Object.keys(example).length > 0 ? example : undefined;
 }
