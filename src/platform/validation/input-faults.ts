@@ -36,8 +36,9 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
 
 /** class-validator's own messages start with the property, and one names a class of JavaScript. */
 function detailOf(message: string, property: string): string {
-  const start = [`each value in ${property} `, `${property} `].find((each) => message.startsWith(`${each}must `)) ?? '';
-  const detail = message.slice(start.length);
+  const starts = [`each value in ${property} `, `${property} `];
+  const rest = starts.flatMap((start) => (message.startsWith(start) ? message.slice(start.length) : []));
+  const detail = rest.find((text) => /^(?:must|should|is) /.test(text)) ?? message;
   return detail === 'must be a Date instance' ? 'must be a date and time, like 2026-01-31T12:00:00Z' : detail;
 }
 
