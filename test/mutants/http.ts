@@ -117,8 +117,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cause-hidden',
     file: 'src/platform/database/as-problem.ts',
-    search: "status < 500 ? messageOf(error) : 'The service failed.'",
-    replace: 'messageOf(error)',
+    search: "type.status < 500 ? partsOf(error) : { detail: 'The service failed.' }",
+    replace: 'partsOf(error)',
     tests: ['test/problems.e2e-spec.ts'],
   },
   {

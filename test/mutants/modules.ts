@@ -67,6 +67,20 @@ export const mutants: readonly Mutant[] = [
     replace: 'next.handle()',
   },
   {
+    guarantee: 'response-whitelist',
+    file: 'src/app.ts',
+    search: 'moveOutside(ResponseInterceptor, routes);',
+    replace: '',
+    tests: ['test/responses.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'http-exception-problem',
+    file: 'src/platform/database/as-problem.ts',
+    search: ', { ...given, cause: error }',
+    replace: ', { cause: error }',
+    tests: ['test/nest-modules.e2e-spec.ts'],
+  },
+  {
     guarantee: 'throttle-per-route',
     file: 'src/platform/throttling/rate-limit.guard.ts',
     search: 'limit !== throttler.limit || ttl',
