@@ -45,9 +45,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'stored-as-sent',
-    file: 'src/platform/routes/use-outermost.ts',
-    search: 'interceptor, ...others.filter((other) => other !== outer)',
-    replace: '...others.filter((other) => other !== outer), interceptor',
+    file: 'src/platform/routes/outermost.ts',
+    search: 'interceptor, ...own.filter((each) => !isOuter(each))',
+    replace: '...own.filter((each) => !isOuter(each)), interceptor',
   },
   {
     guarantee: 'transaction-late-statements',

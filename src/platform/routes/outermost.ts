@@ -10,10 +10,10 @@ const interceptorsOf = (target: object) => (Reflect.getMetadata(INTERCEPTORS_MET
 export function useOutermost(interceptor: Interceptor, ...outer: readonly Interceptor[]): MethodDecorator {
   return (_target, _name, { value }) => {
     const handler = Object(value) as object;
-    const [first, others] = [true, false].map((isOuter) =>
-      interceptorsOf(handler).filter((other) => outer.some((each) => each === other) === isOuter),
-    ) as [unknown[], unknown[]];
-    Reflect.defineMetadata(INTERCEPTORS_METADATA, [...first, interceptor, ...others], handler);
+    const own = interceptorsOf(handler);
+    const isOuter = (each: unknown) => outer.some((other) => other === each);
+    const interceptors = [...own.filter(isOuter), interceptor, ...own.filter((each) => !isOuter(each))];
+    Reflect.defineMetadata(INTERCEPTORS_METADATA, interceptors, handler);
   };
 }
 
