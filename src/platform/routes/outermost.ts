@@ -8,10 +8,10 @@ const interceptorsOf = (target: object) => (Reflect.getMetadata(INTERCEPTORS_MET
 
 /** Adds an interceptor outside those of the method's other decorators, in any order. @param outer - stay outside of it */
 export function useOutermost(interceptor: Interceptor, ...outer: readonly Interceptor[]): MethodDecorator {
+  const isOuter = (each: unknown) => outer.some((other) => other === each);
   return (_target, _name, { value }) => {
     const handler = Object(value) as object;
     const own = interceptorsOf(handler);
-    const isOuter = (each: unknown) => outer.some((other) => other === each);
     const interceptors = [...own.filter(isOuter), interceptor, ...own.filter((each) => !isOuter(each))];
     Reflect.defineMetadata(INTERCEPTORS_METADATA, interceptors, handler);
   };
