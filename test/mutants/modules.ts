@@ -76,8 +76,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'http-exception-problem',
     file: 'src/platform/database/as-problem.ts',
-    search: ', { ...given, cause: error }',
-    replace: ', { cause: error }',
+    search: '{ members, cause: error }',
+    replace: '{ cause: error }',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
   {

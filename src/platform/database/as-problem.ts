@@ -11,8 +11,8 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
   }
   if (error instanceof HttpException) {
     const type = typeOfStatus(error.getStatus());
-    const given = type.status < 500 ? partsOf(error) : { detail: 'The service failed.' };
-    return new Problem(type, given.detail, { ...given, cause: error });
+    const { detail, members } = type.status < 500 ? partsOf(error) : { detail: 'The service failed.' };
+    return new Problem(type, detail, { members, cause: error });
   }
   // Errors of Express and its packages (`http-errors`) with a message for the client.
   if (Error.isError(error) && 'expose' in error && error.expose === true) {
@@ -23,13 +23,11 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
 }
 
 /** The text of an exception, several messages joined, and the further members of the object that it was made with. */
-function partsOf(exception: HttpException) {
+function partsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
   const response = exception.getResponse();
-  const { message, error, statusCode: _status, ...members } = Object(response) as Record<string, unknown>;
-  const texts = [message ?? (typeof response === 'object' ? error : undefined)].flat();
+  const given = Object(typeof response === 'string' ? { message: response } : response) as Record<string, unknown>;
+  const { message, error, statusCode: _status, ...members } = given;
+  const texts = [message ?? error].flat();
   const isText = texts.length > 0 && texts.every((text) => typeof text === 'string');
-  return {
-    detail: isText ? texts.join('; ') : exception.message,
-    members: typeof response === 'object' ? members : undefined,
-  };
+  return { detail: isText ? texts.join('; ') : exception.message, members };
 }

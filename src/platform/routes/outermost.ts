@@ -17,17 +17,17 @@ export function useOutermost(interceptor: Interceptor, ...outer: readonly Interc
   };
 }
 
+/** Whether an interceptor is one of the method's own. */
+export function isUsedBy(handler: Route['handler'], interceptor: Interceptor): boolean {
+  return interceptorsOf(handler).includes(interceptor);
+}
+
 /** Adds an interceptor of methods to their controllers that have others, outside of those. Nest then calls it twice. */
 export function moveOutside(interceptor: Interceptor, routes: readonly Route[]): void {
   for (const { controller, handler } of routes) {
     const others = interceptorsOf(controller);
-    if (others.length > 0 && !others.includes(interceptor) && interceptorsOf(handler).includes(interceptor)) {
+    if (others.length > 0 && !others.includes(interceptor) && isUsedBy(handler, interceptor)) {
       Reflect.defineMetadata(INTERCEPTORS_METADATA, [interceptor, ...others], controller);
     }
   }
-}
-
-/** Whether an interceptor is one of the method's own. */
-export function isUsedBy(handler: Route['handler'], interceptor: Interceptor): boolean {
-  return interceptorsOf(handler).includes(interceptor);
 }
