@@ -545,6 +545,9 @@ it('supports arrays of objects, and rejects values that cannot be converted', as
   ]) {
     expect([body, (await post(body)).status]).toEqual([body, 400]);
   }
+  expect((await post({ shapes: [{ radius: 1, toString: null }] })).body.errors).toEqual([
+    { pointer: '/shapes/0/toString', code: 'unknown', detail: 'is unknown: check the spelling or remove it' },
+  ]);
   expect((await post({ shapes: [{ radius: 1 }, null, { radius: 'x' }] })).body.errors).toEqual([
     { pointer: '/shapes/1', code: 'type', detail: 'must be an object' },
     expect.objectContaining({ pointer: '/shapes/2/radius', code: 'is_number' }),

@@ -8,12 +8,12 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
-import { validate } from 'class-validator';
+import { validate, ValidationTypes } from 'class-validator';
 import { currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { missingBody } from '../requests/request-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { type ClassRule, constraintsOf, isObject, rulesOf } from './rule.js';
+import { type ClassRule, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -103,10 +103,28 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
 }
 
 /** Removes and reports names that cannot be set (getters, `toString`), which Nest and class-transformer would ignore. */
-function removeUnsettable(plain: object, type: Type<object>): InputFault[] {
+function removeUnsettable(plain: object, type: Type<object>, path: readonly string[] = []): InputFault[] {
   const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
   names.forEach((name) => Reflect.deleteProperty(plain, name));
-  return names.map((name) => ({ path: [name], code: 'unknown', detail: UNKNOWN_NAME }));
+  const nested = nestedInputsOf(type).flatMap(([property, part]) => {
+    const value: unknown = Reflect.get(plain, property);
+    const parts: readonly (readonly [string[], unknown])[] = Array.isArray(value)
+      ? value.map((each: unknown, index) => [[property, String(index)], each])
+      : [[[property], value]];
+    return parts.flatMap(([at, each]) => (isObject(each) ? removeUnsettable(each, part, [...path, ...at]) : []));
+  });
+  return [...names.map((name) => ({ path: [...path, name], code: 'unknown' as const, detail: UNKNOWN_NAME })), ...nested];
+}
+
+const nestedInputs = new WeakMap<Type<object>, (readonly [property: string, type: Type<object>])[]>();
+
+/** The properties with `@ValidateNested()` of a class, with the class of each. */
+function nestedInputsOf(type: Type<object>) {
+  return nestedInputs.getOrInsertComputed(type, () =>
+    rulesOf(type)
+      .filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)
+      .flatMap(({ propertyName }) => nestedClasses(type, propertyName).map((part) => [propertyName, part] as const)),
+  );
 }
 
 /** @throws Problem 400 if there is no body */
