@@ -35,7 +35,7 @@ import {
 import { APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
-import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
+import { ApiConflictResponse, ApiExcludeEndpoint, ApiForbiddenResponse, ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
@@ -55,7 +55,8 @@ import {
 import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
 import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
 import { Configuration } from '../src/platform/config/configuration.js';
@@ -318,6 +319,8 @@ class PartsController {
   }
 
   @Get('closed')
+  @ApiForbiddenResponse({ description: 'Closed on Sundays.' })
+  @ApiResponse({ status: 451, type: Date })
   @UseGuards(ClosedGuard)
   closed(): void {}
 
@@ -327,6 +330,7 @@ class PartsController {
 
   @Get('sold-out')
   @Operation({ summary: 'Sell', problems: [conflict] })
+  @ApiConflictResponse({ description: 'Sold out.', type: Date })
   soldOut(): void {
     throw new HttpException({ code: 'OUT_OF_STOCK', details: { sku: 1 }, status: 200 }, HttpStatus.CONFLICT);
   }
@@ -411,7 +415,7 @@ class PartsController {
 })
 class PartsModule {}
 
-@Module({ imports: [AppModule, PartsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, PartsModule] })
 class WithParts {}
 
 const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, WithParts));
@@ -463,7 +467,7 @@ it('does not start with a global interceptor that is created for each request [s
     }
   }
 
-  @Module({ imports: [AppModule], providers: [{ provide: APP_INTERCEPTOR, useClass: ScopedInterceptor }] })
+  @Module({ imports: [PlatformModule, ItemsModule], providers: [{ provide: APP_INTERCEPTOR, useClass: ScopedInterceptor }] })
   class ScopedModule {}
 
   const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), ScopedModule);
@@ -598,6 +602,18 @@ describe('a class with rules and without documentation', () => {
       required: false,
       schema: { type: 'string', enum: ['crime', 'poetry'] },
     });
+  });
+
+  it('keeps the descriptions of its errors, whose bodies are problems whatever it declares', () => {
+    const problems = (path: string, status: string) => contract.operation('get', `/v1/parts/${path}`).responses[status];
+    const content = {
+      'application/problem+json': expect.objectContaining({ schema: { $ref: '#/components/schemas/Problem' } }),
+    };
+    const title = 'Conflict (`/docs/problems#conflict`)';
+    expect(problems('sold-out', '409')).toMatchObject({ description: `Sold out.\n\n${title}`, content });
+    const scopes = problems('closed', '403')?.description;
+    expect(scopes).toMatch(/^Closed on Sundays\.\n\n.*#insufficient-scope`\)$/);
+    expect(problems('closed', '451')).toMatchObject({ content });
   });
 
   it('has an example only if each required property has a value', () => {

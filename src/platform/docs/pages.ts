@@ -3,7 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { problemTypes } from '../problems/problem-types.js';
-import { problemExamples } from '../openapi/describe-operations.js';
+import { problemExamples } from '../openapi/problem-examples.js';
 import { mediaTypesOf, resolveSchema } from '../openapi/openapi-document.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');

@@ -6,8 +6,8 @@ import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scope
 import { pathPrefixOf } from '../config/origins.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound, type ProblemType, problemTypes, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
-import { invalidRequest, jsonPointer, Problem, PROBLEM_MEDIA_TYPE, problemBody, UNKNOWN_NAME } from '../problems/problem.js';
+import { notFound, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
+import { Problem, PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../bodies/read-body.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
@@ -16,9 +16,10 @@ import { methodOf, nameOf, type Route, RouteParamtypes, hasParameter } from '../
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
-import { mediaTypesOf, type DocumentedOperation, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
+import { mediaTypesOf, type DocumentedOperation, operationsOf, type Schemas } from './openapi-document.js';
 import { operationIdOf, operationOf } from '../routes/operation.js';
 import { headerReferences } from './platform-components.js';
+import { exampleProblem, exampleRefusals, examplesOf } from './problem-examples.js';
 
 /** Name of the security scheme of all operations that are not public. */
 export const BEARER = 'token';
@@ -26,7 +27,6 @@ export const BEARER = 'token';
 const CREDENTIAL =
   `An access token of this service, \`${TOKEN_PREFIX}…\`: the operator issues one with \`token issue\`, and the first ` +
   'start on the embedded database prints one. Or a JWT, if the operator has configured an identity provider.';
-const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
 /** Headers of every response, and of those after the rate limit check. */
 const COMMON_HEADERS = ['X-Request-Id'] as const;
@@ -145,56 +145,25 @@ function describeResponses(
   for (const success of Object.values(operation.responses)) {
     Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
   }
-  const byType = new Map(problems.map((problem) => [problem.type, problem]));
-  for (const [status, alike] of Map.groupBy(byType.values(), ({ type }) => type.status)) {
-    const isBeforeLimit = alike.every(({ type }) => type === unauthorizedProblem().type);
+  const byStatus = Map.groupBy(
+    new Map(problems.map((problem) => [problem.type, problem])).values(),
+    ({ type }) => type.status,
+  );
+  // Of `@ApiNotFoundResponse()` and the like: the body is a problem, whatever they declare.
+  const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
+  for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {
+    const alike = byStatus.get(status) ?? [];
+    const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => type === unauthorizedProblem().type);
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
-    const examples = alike.map((problem) => exampleBody(problem, path, prefix));
-    const named = alike.map(({ type }, index) => [type.name, { summary: type.title, value: examples[index] }]);
-    const media =
-      alike.length > 1 ? { examples: Object.fromEntries(named) as Record<string, object> } : { example: examples[0] };
-    operation.responses[String(status)] = {
-      // Paths instead of Markdown links, for generated code. The console turns them into links.
-      description: alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or '),
+    const { description: ownDescription } = Object(operation.responses[status]) as { description?: string };
+    // Paths instead of Markdown links, for generated code. The console turns them into links.
+    const titles = alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or ');
+    operation.responses[status] = {
+      description: [ownDescription, titles].filter(Boolean).join('\n\n'),
       headers: headerReferences([...(isBeforeLimit ? COMMON_HEADERS : common), ...names]),
-      content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...media } },
+      content: {
+        [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...examplesOf(alike, path, prefix) },
+      },
     };
   }
-}
-
-function exampleProblem(type: ProblemType): Problem {
-  // The detail of a constraint's problem is its remedy.
-  return new Problem(type, type.example ?? (type.constraint === undefined ? `${type.title}.` : type.remedy));
-}
-
-/** @param path - of an operation; braces are not allowed in a URI */
-function exampleBody(problem: Problem, path: string, prefix: string) {
-  return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID, prefix);
-}
-
-/** An example body of each problem type by name, taken from an operation of the document if one has that problem. */
-export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
-  const [path = '/'] = Object.keys(document.paths);
-  const prefix = pathPrefixOf(document.servers?.[0]?.url);
-  const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
-  const named = media.flatMap(({ examples = {} }) => Object.values(examples) as { value?: unknown }[]);
-  const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
-  return new Map(
-    problemTypes().map((type) => {
-      const found = documented.find(
-        (example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix),
-      );
-      return [type.name, found ?? exampleBody(exampleProblem(type), path, prefix)];
-    }),
-  );
-}
-
-/** Examples of invalid requests: of the body, if there is one, without a required property or with an unknown one. */
-function exampleRefusals({ requestBody }: DocumentedOperation, schemas: Schemas): Problem[] {
-  const unknown = { code: 'unknown', detail: UNKNOWN_NAME };
-  const ofParameters = invalidRequest([{ parameter: 'color', ...unknown }]);
-  if (!requestBody) return [ofParameters];
-  const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
-  const fault = required === undefined ? unknown : { code: 'required', detail: 'is required' };
-  return [invalidRequest([{ pointer: jsonPointer([required ?? 'color']), ...fault }]), ofParameters];
 }

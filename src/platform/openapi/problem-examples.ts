@@ -1,0 +1,53 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { pathPrefixOf } from '../config/origins.js';
+import { type ProblemType, problemTypes, problemTypeUri } from '../problems/problem-types.js';
+import { invalidRequest, jsonPointer, Problem, problemBody, UNKNOWN_NAME } from '../problems/problem.js';
+import { type DocumentedOperation, mediaTypesOf, operationsOf, resolveSchema, type Schemas } from './openapi-document.js';
+
+const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
+
+/** One example, or one of each type by name. */
+export function examplesOf(alike: readonly Problem[], path: string, prefix: string) {
+  const named = alike.map((problem) => {
+    return [problem.type.name, { summary: problem.type.title, value: exampleBody(problem, path, prefix) }] as const;
+  });
+  return named.length > 1 ? { examples: Object.fromEntries(named) } : { example: named[0]?.[1].value };
+}
+
+/** A problem as documents show it. */
+export function exampleProblem(type: ProblemType): Problem {
+  // The detail of a constraint's problem is its remedy.
+  return new Problem(type, type.example ?? (type.constraint === undefined ? `${type.title}.` : type.remedy));
+}
+
+/** @param path - of an operation; braces are not allowed in a URI */
+function exampleBody(problem: Problem, path: string, prefix: string) {
+  return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID, prefix);
+}
+
+/** An example body of each problem type by name, taken from an operation of the document if one has that problem. */
+export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
+  const [path = '/'] = Object.keys(document.paths);
+  const prefix = pathPrefixOf(document.servers?.[0]?.url);
+  const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
+  const named = media.flatMap(({ examples = {} }) => Object.values(examples) as { value?: unknown }[]);
+  const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
+  return new Map(
+    problemTypes().map((type) => {
+      const found = documented.find(
+        (example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix),
+      );
+      return [type.name, found ?? exampleBody(exampleProblem(type), path, prefix)];
+    }),
+  );
+}
+
+/** Examples of invalid requests: of the body, if there is one, without a required property or with an unknown one. */
+export function exampleRefusals({ requestBody }: DocumentedOperation, schemas: Schemas): Problem[] {
+  const unknown = { code: 'unknown', detail: UNKNOWN_NAME };
+  const ofParameters = invalidRequest([{ parameter: 'color', ...unknown }]);
+  if (!requestBody) return [ofParameters];
+  const { required: [required] = [] } = resolveSchema(mediaTypesOf(requestBody)[0]?.schema, schemas);
+  const fault = required === undefined ? unknown : { code: 'required', detail: 'is required' };
+  return [invalidRequest([{ pointer: jsonPointer([required ?? 'color']), ...fault }]), ofParameters];
+}
