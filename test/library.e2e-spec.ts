@@ -1,8 +1,10 @@
 import { createServer } from 'node:http';
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ScheduleModule } from '@nestjs/schedule';
-import { DataSource } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { DataSource, Entity, PrimaryColumn } from 'typeorm';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { AccessToken } from '../src/platform/auth/access-token.entity.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { CoversModule } from './fixtures/covers/covers.module.js';
@@ -19,8 +21,29 @@ import { startMeasured } from './support/scrape.js';
 import { TESTER } from './support/service.js';
 import { useService } from './support/use-service.js';
 
-@Module({ imports: [AppModule, ScheduleModule.forRoot(), LibraryModule, CoversModule, SamplesModule, WidgetsModule] })
+@Module({
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    ScheduleModule.forRoot(),
+    LibraryModule,
+    CoversModule,
+    SamplesModule,
+    WidgetsModule,
+  ],
+})
 class OtherTeamsModule {}
+
+/** Registers a class of the same name, as the module of another application in this process. */
+function registerOtherBook(): void {
+  @Entity('other_books')
+  class Book {
+    @PrimaryColumn()
+    id!: number;
+  }
+  TypeOrmModule.forFeature([Book]);
+}
+registerOtherBook();
 
 interface Row {
   id: string;
@@ -43,6 +66,12 @@ const service = useService(async () => {
     { ...provider.environment, AUTH_JWT_DEFAULT_SCOPES: 'library', COVERS_URL, COVERS_TIMEOUT: '0.2' },
     OtherTeamsModule,
   );
+});
+
+it('leaves out entities of other applications in this process, also of the same name', () => {
+  const tables = service.app.get(DataSource).entityMetadatas.map(({ tableName }) => tableName);
+  expect(tables).toContain('books');
+  expect(tables).not.toContain('other_books');
 });
 
 async function addBook(title: string, copies = 1): Promise<string> {
