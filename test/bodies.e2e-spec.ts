@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Body, Controller, Delete, Get, Module } from '@nestjs/common';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { RequireScopes } from '../src/platform/index.js';
 import { ImportsModule } from './fixtures/imports/imports.module.js';
 import { PaymentsController, PaymentsModule } from './fixtures/webhook/payments.module.js';
@@ -32,7 +33,7 @@ class QuietController {
   }
 }
 
-@Module({ imports: [AppModule, ImportsModule, PaymentsModule], controllers: [QuietController] })
+@Module({ imports: [PlatformModule, ItemsModule, ImportsModule, PaymentsModule], controllers: [QuietController] })
 class BodiesModule {}
 
 const SECRET = 'a secret of the test';

@@ -5,7 +5,6 @@ import { gunzipSync } from 'node:zlib';
 import { All, Controller, Get, Headers, Module, Put, ServiceUnavailableException, Sse } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiHeader, ApiResponse } from '@nestjs/swagger';
 import { NEVER } from 'rxjs';
-import { AppModule } from '../src/app.module.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { RequireScopes } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -51,7 +50,7 @@ class ParcelsController {
   passParcel(): void {}
 }
 
-@Module({ imports: [AppModule], controllers: [ParcelsController] })
+@Module({ imports: [PlatformModule, ItemsModule], controllers: [ParcelsController] })
 class AnyMethodModule {}
 
 const ORIGIN = 'https://shop.example';

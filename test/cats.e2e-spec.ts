@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger, Module } from '@nestjs/common';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { CatsModule } from './fixtures/cats/cats.module.js';
@@ -12,7 +13,7 @@ import { useService } from './support/use-service.js';
 
 // The cats of docs.nestjs.com, written as by a Nest engineer who has not read this project's documents.
 
-@Module({ imports: [AppModule, CatsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, CatsModule] })
 class WithCats {}
 
 interface Cat {

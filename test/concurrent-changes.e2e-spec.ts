@@ -3,7 +3,8 @@ import { Body, Controller, Delete, Get, HttpStatus, Module, Param, Patch, Post, 
 import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Column, DeleteDateColumn, Entity, PrimaryColumn, Repository, UpdateDateColumn, VersionColumn } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import {
   Database,
@@ -152,7 +153,7 @@ class EssaysController {
 })
 class EssaysModule {}
 
-@Module({ imports: [AppModule, WidgetsModule, EssaysModule] })
+@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule, EssaysModule] })
 class OtherTeamsModule {}
 
 const service = useService(() => startService({ RATE_LIMIT: '10000' }, undefined, OtherTeamsModule));

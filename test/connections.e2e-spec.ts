@@ -4,7 +4,8 @@ import { request } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { Module } from '@nestjs/common';
 import { startApp } from '../src/bootstrap.js';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { open } from './support/flood.js';
 import { freePort } from './support/free-port.js';
@@ -117,7 +118,10 @@ it('closes a connection that is idle for KEEP_ALIVE_TIMEOUT, and says so before 
 describe('the probes on METRICS_PORT', () => {
   it('fail until the API listens [probes-on-metrics-port] [metrics-without-database]', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    @Module({ imports: [AppModule], providers: [{ provide: 'slow', useValue: { onApplicationBootstrap: () => promise } }] })
+    @Module({
+      imports: [PlatformModule, ItemsModule],
+      providers: [{ provide: 'slow', useValue: { onApplicationBootstrap: () => promise } }],
+    })
     class SlowModule {}
     const METRICS_PORT = String(await freePort());
     const starting = startApp(readConfiguration({ ...AWAY, LOG_LEVEL: 'silent', PORT: '0', METRICS_PORT }), SlowModule);

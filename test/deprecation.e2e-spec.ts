@@ -2,7 +2,8 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Accident, PartsModule } from './fixtures/parts/parts.module.js';
 import { Api } from './support/api.js';
@@ -16,7 +17,7 @@ import { useService } from './support/use-service.js';
 
 const OTHER_LINK = '</docs>; rel="help"';
 
-@Module({ imports: [AppModule, PartsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, PartsModule] })
 class WithPartsModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     const link = (_request: Request, response: Response, next: NextFunction) => {

@@ -3,7 +3,8 @@ import { Body, Controller, Get, Logger, Module, Param, ParseUUIDPipe, Post, Put 
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import {
   conflict,
   defineProblemType,
@@ -101,7 +102,12 @@ class DraftsController {
 }
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Draft]), MigrationsModule.forFeature([CreateDrafts1767225700001])],
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    TypeOrmModule.forFeature([Draft]),
+    MigrationsModule.forFeature([CreateDrafts1767225700001]),
+  ],
   controllers: [DraftsController],
 })
 class DraftsModule {}

@@ -5,7 +5,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { Allow, ValidateNested } from 'class-validator';
 import { DataSource, Repository } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { StoredResponses } from '../src/platform/idempotency/stored-responses.js';
 import { StoredResponse } from '../src/platform/idempotency/stored-response.entity.js';
 import { Item } from '../src/items/item.entity.js';
@@ -106,7 +107,7 @@ class ReceiptsController {
   }
 }
 
-@Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [ReceiptsController] })
+@Module({ imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Item])], controllers: [ReceiptsController] })
 class WithReceipts {}
 
 const service = useService(() => startService({}, undefined, WithReceipts));

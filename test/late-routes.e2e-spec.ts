@@ -13,7 +13,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { ServeStaticModule } from '@nestjs/serve-static';
 import type { NextFunction, Request, Response } from 'express';
 import { createApp } from '../src/app.js';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { publicPath, RequireScopes } from '../src/platform/index.js';
 import { request, sendRaw } from './support/raw-http.js';
@@ -71,7 +72,11 @@ class LateLibrary implements OnModuleInit {
 }
 
 @Module({
-  imports: [AppModule, ServeStaticModule.forRoot({ rootPath, serveRoot: '/static', renderPath: '/static/app' })],
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    ServeStaticModule.forRoot({ rootPath, serveRoot: '/static', renderPath: '/static/app' }),
+  ],
   controllers: [ShelvesController],
   providers: [LateLibrary],
 })
@@ -140,7 +145,7 @@ it('does not start with a path that a module maps before the guards', async () =
       httpAdapter.get('/early', () => undefined);
     }
   }
-  @Module({ imports: [AppModule], providers: [EarlyLibrary] })
+  @Module({ imports: [PlatformModule, ItemsModule], providers: [EarlyLibrary] })
   class EarlyModule {}
 
   const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), EarlyModule);

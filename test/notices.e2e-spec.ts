@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { Database } from '../src/platform/database/database.js';
 import { findDrift } from '../src/platform/database/schema-drift.js';
 import { NoticesModule, NoticesService } from './fixtures/notices/notices.module.js';
@@ -13,7 +14,7 @@ import { useService } from './support/use-service.js';
 
 // On the embedded database, which has one connection, unless there is a server.
 
-@Module({ imports: [AppModule, NoticesModule] })
+@Module({ imports: [PlatformModule, ItemsModule, NoticesModule] })
 class OtherTeamsModule {}
 
 let mail: MailServer;

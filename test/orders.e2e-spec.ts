@@ -1,7 +1,8 @@
 import { jest } from '@jest/globals';
 import { Module } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { LibraryService } from './fixtures/library/library.service.js';
 import { Order } from './fixtures/orders/order.entity.js';
 import { OrdersModule } from './fixtures/orders/orders.module.js';
@@ -10,7 +11,7 @@ import { Contract } from './support/contract.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
-@Module({ imports: [AppModule, OrdersModule] })
+@Module({ imports: [PlatformModule, ItemsModule, OrdersModule] })
 class OtherTeamsModule {}
 
 const service = useService(() => startService({}, undefined, OtherTeamsModule));

@@ -17,7 +17,8 @@ import {
   Repository,
 } from 'typeorm';
 import { v7 } from 'uuid';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { Item } from '../src/items/item.entity.js';
 import {
   Database,
@@ -86,7 +87,12 @@ class NotesQuery extends PageQueryOf(
 ) {}
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Note]), MigrationsModule.forFeature([CreateNotes1767225700000])],
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    TypeOrmModule.forFeature([Note]),
+    MigrationsModule.forFeature([CreateNotes1767225700000]),
+  ],
 })
 class NotesModule {}
 

@@ -3,7 +3,8 @@ import { connect, type Server, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { jest } from '@jest/globals';
 import { Controller, Get, Module } from '@nestjs/common';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import { Operation, Public } from '../src/platform/index.js';
@@ -37,7 +38,7 @@ class BlockingController {
   }
 }
 
-@Module({ imports: [AppModule], controllers: [BlockingController] })
+@Module({ imports: [PlatformModule, ItemsModule], controllers: [BlockingController] })
 class WithBlockingModule {}
 
 const service = useService(() => startMeasured({ MAX_EVENT_LOOP_DELAY: '1' }, WithBlockingModule));

@@ -1,7 +1,8 @@
 import { BadGatewayException, Controller, ForbiddenException, Get, Module, Param } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { problemTypes } from '../src/platform/problems/problem-types.js';
 import { preconditionFailedProblem } from '../src/platform/preconditions/precondition.js';
 import { conflict, defineProblemType, newId, Operation, Problem, RequireScopes, ApiTag } from '../src/platform/index.js';
@@ -46,7 +47,7 @@ class FailingController {
   }
 }
 
-@Module({ imports: [AppModule], controllers: [FailingController] })
+@Module({ imports: [PlatformModule, ItemsModule], controllers: [FailingController] })
 class FailingModule {}
 
 let service: Service;

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Module } from '@nestjs/common';
-import { AppModule } from '../src/app.module.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { PartsModule } from './fixtures/parts/parts.module.js';
@@ -77,7 +76,7 @@ it('the type of a problem leads to its explanation, and its instance to the requ
   });
 });
 
-@Module({ imports: [AppModule, PartsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, PartsModule] })
 class WithPartsModule {}
 
 it('the link to what replaces a deprecated operation has the path, in responses and in the document [public-url-problems]', async () => {

@@ -18,7 +18,8 @@ import { jest } from '@jest/globals';
 import type { Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { DataSource, Repository } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { Item } from '../src/items/item.entity.js';
 import { Idempotent, newId, Operation, RequireScopes, ApiTag } from '../src/platform/index.js';
 import { wrongResponses } from '../src/platform/responses/response-check.js';
@@ -149,7 +150,7 @@ class EnvelopesController {
 }
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Item])],
+  imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Item])],
   controllers: [ThingsController, EnvelopesController],
 })
 class ThingsModule {}

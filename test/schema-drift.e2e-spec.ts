@@ -28,7 +28,8 @@ import {
   VirtualColumn,
 } from 'typeorm';
 import { startApp } from '../src/bootstrap.js';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Database } from '../src/platform/database/database.js';
 import { checkSchema } from '../src/platform/database/schema-drift.js';
@@ -51,7 +52,12 @@ function moduleOf(entities: Type[], statements: string[]): Type {
     readonly statements = statements;
   }
   @Module({
-    imports: [AppModule, TypeOrmModule.forFeature(entities), MigrationsModule.forFeature([CreateZoo1795219200001])],
+    imports: [
+      PlatformModule,
+      ItemsModule,
+      TypeOrmModule.forFeature(entities),
+      MigrationsModule.forFeature([CreateZoo1795219200001]),
+    ],
   })
   class ZooModule {}
   return ZooModule;
@@ -218,7 +224,17 @@ describe('an entity that its table fits', () => {
 
 it('is found in no fixture, which are the examples of the documentation, and before the indexes are checked [drift-no-false-alarm]', async () => {
   @Module({
-    imports: [AppModule, CatsModule, ExportModule, LibraryModule, OrdersModule, SeedsModule, UsersModule, WidgetsModule],
+    imports: [
+      PlatformModule,
+      ItemsModule,
+      CatsModule,
+      ExportModule,
+      LibraryModule,
+      OrdersModule,
+      SeedsModule,
+      UsersModule,
+      WidgetsModule,
+    ],
   })
   class AllModule {}
 

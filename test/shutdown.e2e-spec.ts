@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Controller, Get, Injectable, Module, type OnModuleDestroy, StreamableFile } from '@nestjs/common';
 import { startApp } from '../src/bootstrap.js';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Drain, Metrics, RequireScopes } from '../src/platform/index.js';
 import { TicksModule } from './fixtures/ticks/ticks.module.js';
@@ -138,7 +139,7 @@ class ClockController {
 }
 
 describe('the modules of features', () => {
-  @Module({ imports: [AppModule, TicksModule], controllers: [ClockController], providers: [Clock] })
+  @Module({ imports: [PlatformModule, ItemsModule, TicksModule], controllers: [ClockController], providers: [Clock] })
   class FeatureModule {}
 
   let service: Service;
@@ -186,7 +187,7 @@ it('sends a long response that its client reads slowly to its end', async () => 
       return 'x'.repeat(LENGTH);
     }
   }
-  @Module({ imports: [AppModule], controllers: [LongController] })
+  @Module({ imports: [PlatformModule, ItemsModule], controllers: [LongController] })
   class LongModule {}
 
   const service = await startService({}, undefined, LongModule);
@@ -242,7 +243,10 @@ describe('SHUTDOWN_DELAY', () => {
 describe('SHUTDOWN_TIMEOUT', () => {
   it('also applies while a module is destroyed, and the service is not ready from the signal on', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    @Module({ imports: [AppModule], providers: [{ provide: 'slow', useValue: { onModuleDestroy: () => promise } }] })
+    @Module({
+      imports: [PlatformModule, ItemsModule],
+      providers: [{ provide: 'slow', useValue: { onModuleDestroy: () => promise } }],
+    })
     class SlowModule {}
     const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
     const variables = {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Controller, Module, Post, Req, UploadedFiles, UseInterceptors } from '@nestjs/common';
 import { AnyFilesInterceptor } from '@nestjs/platform-express';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Idempotent, RequireScopes, UseBodyParser } from '../src/platform/index.js';
@@ -54,7 +55,7 @@ class StockController {
   uploadKeyed(): void {}
 }
 
-@Module({ imports: [AppModule, PicturesModule], controllers: [StockController] })
+@Module({ imports: [PlatformModule, ItemsModule, PicturesModule], controllers: [StockController] })
 class UploadsModule {}
 
 const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, UploadsModule));
@@ -259,7 +260,7 @@ describe('@Idempotent()', () => {
       uploadDeclared(): void {}
     }
 
-    @Module({ imports: [AppModule], controllers: [WrongController] })
+    @Module({ imports: [PlatformModule, ItemsModule], controllers: [WrongController] })
     class WrongModule {}
 
     const configuration = readConfiguration({ LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' });

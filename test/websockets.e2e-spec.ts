@@ -16,7 +16,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { MessageBody, SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
 import { lastValueFrom } from 'rxjs';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
@@ -70,7 +71,11 @@ class FaultsResolver {
   };
 }
 
-@Module({ imports: [AppModule, ChatModule], providers: [FaultsGateway, FaultsResolver], controllers: [FaultsController] })
+@Module({
+  imports: [PlatformModule, ItemsModule, ChatModule],
+  providers: [FaultsGateway, FaultsResolver],
+  controllers: [FaultsController],
+})
 class WithMessages {}
 
 interface WithClient {
@@ -288,7 +293,7 @@ describe('the start', () => {
     ['a handler of a microservice', { controllers: [OpenController] }, ['OpenController.say']],
     ['a resolver', { providers: [OpenResolver] }, ['OpenResolver.things']],
   ])('stops at %s without @Public() [policy-required] [start-messages]', async (_case, metadata, names) => {
-    @Module({ ...metadata, imports: [AppModule] })
+    @Module({ ...metadata, imports: [PlatformModule, ItemsModule] })
     class FeatureModule {}
 
     const starting = createApp(readConfiguration({ LOG_LEVEL: 'silent' }), FeatureModule);

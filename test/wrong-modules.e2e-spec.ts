@@ -18,7 +18,8 @@ import { ApiExcludeController, ApiOkResponse, ApiProperty } from '@nestjs/swagge
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { NextFunction, Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { AppModule } from '../src/app.module.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import type { CreateItemDto as ErasedDto } from '../src/items/items.dto.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
@@ -256,7 +257,7 @@ function deprecatedController(deprecated: unknown): Type {
 
 /** Why the application does not start. */
 async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>>): Promise<string> {
-  @Module({ ...module, imports: [AppModule, ...(module.imports ?? [])] })
+  @Module({ ...module, imports: [PlatformModule, ItemsModule, ...(module.imports ?? [])] })
   class FeatureModule {}
 
   const environment = { LOG_LEVEL: 'silent', DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
@@ -306,7 +307,12 @@ it.each<[string, string[]]>([
 
 it('does not start with a filter whose index does not exist [start-indexes] [filter-indexes]', async () => {
   @Module({
-    imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([CreateThings1795219200001])],
+    imports: [
+      PlatformModule,
+      ItemsModule,
+      TypeOrmModule.forFeature([Thing]),
+      MigrationsModule.forFeature([CreateThings1795219200001]),
+    ],
   })
   class FeatureModule {}
 
@@ -328,7 +334,9 @@ it('says that a migration was changed after it had been applied, if that makes t
       override readonly statements = ['CREATE TABLE things (id uuid PRIMARY KEY, name text NOT NULL)', ...indexes];
     };
     Object.defineProperty(migration, 'name', { value: 'CreateThings1795219200001' });
-    @Module({ imports: [AppModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([migration])] })
+    @Module({
+      imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Thing]), MigrationsModule.forFeature([migration])],
+    })
     class FeatureModule {}
 
     return startService({}, database, FeatureModule);
@@ -376,7 +384,12 @@ it('does not become ready with an order whose values have no text that means the
   }
 
   @Module({
-    imports: [AppModule, TypeOrmModule.forFeature([TimedThing]), MigrationsModule.forFeature([CreateThings1795219200001])],
+    imports: [
+      PlatformModule,
+      ItemsModule,
+      TypeOrmModule.forFeature([TimedThing]),
+      MigrationsModule.forFeature([CreateThings1795219200001]),
+    ],
   })
   class FeatureModule {}
 
@@ -530,7 +543,7 @@ it('fails with 500 when a route without a token asks for the caller', async () =
     }
   }
 
-  @Module({ imports: [AppModule], controllers: [StrangersController] })
+  @Module({ imports: [PlatformModule, ItemsModule], controllers: [StrangersController] })
   class StrangersModule {}
 
   const service = await startService({}, undefined, StrangersModule);
@@ -551,7 +564,7 @@ it('prefers the policy of a route to that of its controller, and requires every 
     live(): void {}
   }
 
-  @Module({ imports: [AppModule], controllers: [MixedController] })
+  @Module({ imports: [PlatformModule, ItemsModule], controllers: [MixedController] })
   class MixedModule {}
 
   const service = await startService({}, undefined, MixedModule);

@@ -3,7 +3,8 @@ import { createConnection } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { PicturesModule } from '../fixtures/upload/pictures.module.js';
 import { startHaproxy } from '../support/cluster.js';
 import { exchange, type Received, type Sent } from '../support/exchange.js';
@@ -17,7 +18,7 @@ import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support
 import { declareToken } from '../support/tokens.js';
 import { useService } from '../support/use-service.js';
 
-@Module({ imports: [AppModule, PicturesModule] })
+@Module({ imports: [PlatformModule, ItemsModule, PicturesModule] })
 class UploadsModule {}
 
 const KIBIBYTE = 1024;

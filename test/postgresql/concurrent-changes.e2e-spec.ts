@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { changeInPairs, type Widget } from '../support/change-in-pairs.js';
 import { startService } from '../support/service.js';
 
-@Module({ imports: [AppModule, WidgetsModule] })
+@Module({ imports: [PlatformModule, ItemsModule, WidgetsModule] })
 class OtherTeamsModule {}
 
 it('lets one of two clients of two instances change a row, and tells the other one [lost-update]', async () => {

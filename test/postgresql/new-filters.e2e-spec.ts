@@ -3,7 +3,8 @@ import { Controller, Get, Module, Query } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Client } from 'pg';
 import { Repository } from 'typeorm';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { Item } from '../../src/items/item.entity.js';
 import { ItemDto, ItemPage, ItemsQuery } from '../../src/items/items.dto.js';
 import { DatabaseMetrics } from '../../src/platform/database/database-metrics.js';
@@ -30,7 +31,7 @@ class OpenItemsController {
   }
 }
 
-@Module({ imports: [AppModule, TypeOrmModule.forFeature([Item])], controllers: [OpenItemsController] })
+@Module({ imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Item])], controllers: [OpenItemsController] })
 class OpenItemsModule {}
 
 const limits = { FILTER_BUDGET: '0.35', FILTER_TIMEOUT: '0.4', TRUSTED_PROXIES: '127.0.0.1,::1' };

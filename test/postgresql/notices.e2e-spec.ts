@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Module } from '@nestjs/common';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import { NoticesModule } from '../fixtures/notices/notices.module.js';
 import { eventually } from '../support/eventually.js';
 import { MailServer } from '../support/mail.js';
@@ -12,7 +13,7 @@ import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support
 
 // Jobs of pg-boss in two instances.
 
-@Module({ imports: [AppModule, NoticesModule] })
+@Module({ imports: [PlatformModule, ItemsModule, NoticesModule] })
 class OtherTeamsModule {}
 
 let database: TestDatabase;

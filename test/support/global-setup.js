@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedDatabase } from '#service/platform/database/embedded-database';
 
-/** Makes the embedded databases that tests copy, an empty one and one with its tables: making one takes seconds. */
+/** Makes the embedded databases that tests copy, an empty one and one with tables: making one takes seconds. */
 export default async function globalSetup() {
   // tools/mutants/run.ts has called it for many runs.
   if (process.env.TEST_DATABASES_SHARED) return;
@@ -16,7 +16,7 @@ export default async function globalSetup() {
   await cp(empty, migrated, { recursive: true });
   // What V8 compiled in one process is there for all that come after it: hundreds are started.
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
-  execFileSync(process.execPath, ['dist/cli.js', 'migrate'], { env: { ...process.env, DATA_DIR: migrated }, stdio: 'pipe' });
+  execFileSync(process.execPath, ['test/support/migrate-template.js', migrated], { stdio: 'inherit' });
   process.env.TEST_RUN_DIRECTORY = directory;
   // What the names of this run's databases on a server begin with.
   process.env.TEST_RUN_DATABASES = `items_test_${Date.now().toString(36)}_`;

@@ -21,7 +21,8 @@ import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
 import { interval, map, type Observable } from 'rxjs';
 import { Column, Entity, PrimaryColumn, Repository } from 'typeorm';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import {
   ResponseOf,
   defineFilter,
@@ -240,7 +241,12 @@ class OrdersController {
 }
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Order]), MigrationsModule.forFeature([CreateOrders1767225800002])],
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    TypeOrmModule.forFeature([Order]),
+    MigrationsModule.forFeature([CreateOrders1767225800002]),
+  ],
   controllers: [OrdersController],
 })
 export class OrdersModule {}

@@ -3,7 +3,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
-import { AppModule } from '../../src/app.module.js';
+import { ItemsModule } from '../../src/items/items.module.js';
+import { PlatformModule } from '../../src/platform/platform.module.js';
 import {
   ResponseOf,
   defineFilter,
@@ -157,7 +158,12 @@ class SamplesController {
 }
 
 @Module({
-  imports: [AppModule, TypeOrmModule.forFeature([Sample]), MigrationsModule.forFeature([CreateSamples1767225800000])],
+  imports: [
+    PlatformModule,
+    ItemsModule,
+    TypeOrmModule.forFeature([Sample]),
+    MigrationsModule.forFeature([CreateSamples1767225800000]),
+  ],
   controllers: [SamplesController],
 })
 export class SamplesModule {}

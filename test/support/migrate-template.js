@@ -1,0 +1,18 @@
+import 'reflect-metadata';
+import { existsSync } from 'node:fs';
+import { Module } from '@nestjs/common';
+import { createContext } from '#service/app';
+import { readConfiguration } from '#service/platform/config/read-configuration';
+import { Database } from '#service/platform/database/database';
+import { PlatformModule } from '#service/platform/platform.module';
+
+// The tables of the platform and of items alone: features of tests have tables that other features may have as well.
+const features = existsSync('dist/items') ? [(await import('#service/items/items.module')).ItemsModule] : [];
+
+class TemplateModule {}
+Module({ imports: [PlatformModule, ...features] })(TemplateModule);
+
+const [, , DATA_DIR = ''] = process.argv;
+const app = await createContext(readConfiguration({ DATA_DIR, LOG_LEVEL: 'error' }), TemplateModule);
+await app.get(Database).migrate();
+await app.close();
