@@ -34,16 +34,13 @@ import { useService } from './support/use-service.js';
 })
 class OtherTeamsModule {}
 
-/** Registers a class of the same name, as the module of another application in this process. */
-function registerOtherBook(): void {
-  @Entity('other_books')
-  class Book {
-    @PrimaryColumn()
-    id!: number;
-  }
-  TypeOrmModule.forFeature([Book]);
+@Entity('other_books')
+class OtherBook {
+  @PrimaryColumn() declare id: number;
 }
-registerOtherBook();
+// As the module of another application in this process does.
+Object.defineProperty(OtherBook, 'name', { value: Book.name });
+TypeOrmModule.forFeature([OtherBook]);
 
 interface Row {
   id: string;

@@ -9,6 +9,7 @@ import { PlatformModule } from '#service/platform/platform.module';
 // The tables of the platform and of items alone: features of tests have tables that other features may have as well.
 const features = existsSync('dist/items') ? [(await import('#service/items/items.module')).ItemsModule] : [];
 
+// oxlint-disable-next-line typescript/no-extraneous-class -- decorated by a call: this is JavaScript
 class TemplateModule {}
 Module({ imports: [PlatformModule, ...features] })(TemplateModule);
 
