@@ -79,7 +79,7 @@ function here(text: string): string {
 /** Runs commands, and stops at the first failure. */
 async function run(commands: string): Promise<void> {
   const options = { cwd: directory, env: environment, maxBuffer: 2 ** 26 };
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', here(commands)], options);
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', here(commands)], options);
   output.push(stdout, stderr);
   outputs.set(commands, stdout);
 }
@@ -89,7 +89,7 @@ async function start(command: string): Promise<void> {
   stop('SIGINT');
   await eventually(() => !isRunning());
   let lines = '';
-  service = spawn('bash', ['-c', here(command)], { cwd: directory, env: environment, detached: true });
+  service = spawn('bash', ['--norc', '-c', here(command)], { cwd: directory, env: environment, detached: true });
   service.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     output.push(chunk);
     lines += chunk;
