@@ -18,6 +18,8 @@ export interface DatabaseClientConfig extends ClientConfig {
   metrics?: StatementMetrics;
   /** Instead of the password of the URL. */
   passwords?: PasswordFile;
+  /** For the embedded database, which has one connection. */
+  isEmbedded?: boolean;
 }
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */

@@ -16,14 +16,17 @@ export class DatabasePool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: Callback): void;
   override connect(callback?: Callback): Promise<PoolClient> | undefined {
-    const { passwords } = this.options as DatabaseClientConfig;
-    if (!passwords) {
-      return callback ? (super.connect(callback) as undefined) : super.connect();
-    }
     if (!callback) {
       return new Promise((resolve, reject) => {
         this.connect((error, client) => (client ? resolve(client) : reject(error)));
       });
+    }
+    const { isEmbedded, passwords } = this.options as DatabaseClientConfig;
+    if (isEmbedded) {
+      return super.connect((error, ...rest) => callback(error && explained(error), ...rest)) as undefined;
+    }
+    if (!passwords) {
+      return super.connect(callback) as undefined;
     }
     const attempt = (left: number) => {
       super.connect((error, client, release) => {
@@ -37,6 +40,17 @@ export class DatabasePool extends Pool {
     attempt(ATTEMPTS);
     return undefined;
   }
+}
+
+/** An error of the only connection of the embedded database, with how to leave it to others. */
+function explained(error: Error): Error {
+  if (!error.message.startsWith('timeout exceeded')) {
+    return error;
+  }
+  const remedy =
+    'a transaction or a stream holds the only connection of the embedded database. In dataSource.transaction(), use its manager, ' +
+    'or database.transaction(), which repositories follow.';
+  return new Error(`${error.message}: ${remedy}`);
 }
 
 /** What TypeORM needs of `pg`. A data source takes it when it is made: `setOptions` comes too late. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import { createEmbedded } from '../../../test/support/test-database.js';
+import { DatabasePool } from './database-pool.js';
 import { DataDirectoryError, DataDirectoryInUseError, EmbeddedDatabase } from './embedded-database.js';
 
 it.each([
@@ -46,4 +47,15 @@ it('does not take a value in an error for a line of the log of PostgreSQL that s
   await pool.end();
   await database.close();
   expect(rows).toEqual([{ alive: 1 }]);
+});
+
+it('says why nothing can connect to it while its only connection is in use', async () => {
+  const { environment } = await createEmbedded('empty');
+  const database = await EmbeddedDatabase.open(environment.DATA_DIR);
+  const pool = new DatabasePool({ ...database.poolOptions(), connectionTimeoutMillis: 10 });
+  const client = await pool.connect();
+  await expect(pool.connect()).rejects.toThrow(/^timeout exceeded when trying to connect: a transaction .* use its manager/);
+  client.release();
+  await pool.end();
+  await database.close();
 });

@@ -112,7 +112,7 @@ export class EmbeddedDatabase {
       const { createPgConfig } = await import('@electric-sql/pglite/node-postgres');
       const pglite = await openCluster(directory);
       return new EmbeddedDatabase(pglite, lock, () =>
-        Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0 }),
+        Object.assign(createPgConfig(pglite), { max: 1, idleTimeoutMillis: 0, isEmbedded: true }),
       );
     } catch (error) {
       lock?.close();
