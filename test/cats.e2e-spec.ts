@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Logger, Module } from '@nestjs/common';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
