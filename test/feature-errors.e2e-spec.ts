@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Body, Controller, Get, Logger, Module, Param, ParseUUIDPipe, Post, Put } from '@nestjs/common';
+import { Body, Controller, Get, Logger, Module, Param, ParseEnumPipe, ParseUUIDPipe, Post, Put } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
@@ -88,6 +88,12 @@ class DraftsController {
     await this.drafts.query('INSERT INTO draft_marks VALUES ($1)', [null]);
   }
 
+  @Get('raced/:state')
+  @Operation({ summary: 'Lose a race' })
+  async race(@Param('state', new ParseEnumPipe(['40001', '40P01', '55P03'])) state: string): Promise<void> {
+    await this.drafts.query(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`);
+  }
+
   @Put(':id')
   @Operation({ summary: 'Replace', problems: [conflict] })
   async replace(@Param('id', ParseUUIDPipe) id: string, @Body() { version }: VersionDto): Promise<void> {
@@ -129,6 +135,14 @@ it('a row that findOneOrFail does not find is 404, and names neither table nor c
   const { status, type, detail } = await call('PUT', `/${newId()}`, { version: 1 });
   expect([status, type, detail]).toEqual([404, '/docs/problems#not-found', 'The resource does not exist.']);
 });
+
+it.each(['40001', '40P01', '55P03'])(
+  'a race that a transaction lost (%s) is 503 [database-errors-mapped]',
+  async (state) => {
+    const { status, detail } = await call('GET', `/raced/${state}`);
+    expect([status, detail]).toEqual([503, 'A concurrent request has locked or changed the same data: retry.']);
+  },
+);
 
 it('a version that has changed is 409 [database-errors-mapped]', async () => {
   const { id } = await call('POST', '', { title: 'a', author: 'b' });

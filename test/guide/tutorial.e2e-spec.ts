@@ -79,7 +79,11 @@ function here(text: string): string {
 /** Runs commands, and stops at the first failure. */
 async function run(commands: string): Promise<void> {
   const options = { cwd: directory, env: environment, maxBuffer: 2 ** 26 };
-  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', here(commands)], options);
+  const { stdout, stderr } = await promisify(execFile)(
+    'bash',
+    ['--norc', '-euo', 'pipefail', '-c', here(commands)],
+    options,
+  );
   output.push(stdout, stderr);
   outputs.set(commands, stdout);
 }

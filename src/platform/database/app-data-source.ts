@@ -6,8 +6,11 @@ import {
   type DataSourceOptions,
   type EntityMetadata,
   type EntityTarget,
+  getMetadataArgsStorage,
   MigrationExecutor,
+  type ObjectLiteral,
   type QueryRunner,
+  type Repository,
 } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { currentRequest } from '../requests/request.js';
@@ -159,6 +162,12 @@ export class AppDataSource extends DataSource {
   /** Runs work that may use the database before it is ready. */
   prepare<T>(work: () => Promise<T>): Promise<T> {
     return this.preparation.run(true, work);
+  }
+
+  /** Of trees as well: Nest, which chooses by the metadata, asks before there is any. */
+  override getRepository<Entity extends ObjectLiteral>(target: EntityTarget<Entity>): Repository<Entity> {
+    const isTree = getMetadataArgsStorage().trees.some((tree) => tree.target === target);
+    return isTree ? this.getTreeRepository(target) : super.getRepository(target);
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {

@@ -120,6 +120,8 @@ export function asDatabaseProblem(error: unknown, entities: readonly EntityMetad
       return new Problem(conflict, 'The request conflicts with stored data.', { cause: error });
     case 'value':
       return invalidValueProblem(error, entities);
+    case 'conflict':
+      return databaseUnavailable(error, 'A concurrent request has locked or changed the same data: retry.');
     default:
       return databaseUnavailable(error);
   }

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import type { DataSource, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
+import type { DataSource, DeepPartial, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
 import { isUnavailable } from '../database/database-problem.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf } from '../database/transactions.js';
@@ -38,7 +38,10 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
   const { manager, metadata } = repository;
   const statements = statementsOf(repository);
   if (!statements) {
-    await repository.insert(row as QueryDeepPartialEntity<Entity>);
+    // Of an instance: TypeORM calls listeners for no other object.
+    const entity = metadata.listeners.length > 0 ? repository.create(row as DeepPartial<Entity>) : row;
+    await repository.insert(entity as QueryDeepPartialEntity<Entity>);
+    Object.assign(row, entity);
     return;
   }
   const insert: Insert = (rows) => runStatement(manager, statements.insert(rows));

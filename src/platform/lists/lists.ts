@@ -67,9 +67,9 @@ export class Lists {
   }
 
   /**
-   * Inserts a row as the newest one. Nullable columns are optional.
+   * Inserts a row as the newest one, without related entities. Nullable columns are optional.
    *
-   * @returns the row as it was given, with its `id` and version: omitted columns stay undefined
+   * @returns the row as it was given, with its `id`, its version and what listeners set: omitted columns stay undefined
    * @throws the error of the database, which clients get as a problem
    */
   async insert<Entity extends { id: string }>(repository: Repository<Entity>, values: Values<Entity>): Promise<Row<Entity>> {
@@ -84,7 +84,8 @@ export class Lists {
   }
 
   /**
-   * Changes a row of an entity with a version column, in one statement. Without a precondition, the last writer wins.
+   * Changes a row of an entity with a version column, in one statement. Without a precondition, the last writer wins. Like
+   * `update` of TypeORM, it calls no listeners of the entity.
    *
    * @param changes - undefined properties do not change
    * @throws Problem 412 if the row is not as the client demands, 404 if there is none, 503 if the database is unavailable

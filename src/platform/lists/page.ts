@@ -144,10 +144,17 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
 /** The version that TypeORM counts, if the entity has one. */
 type Counted<Entity> = Entity extends Versioned ? 'version' : never;
 
+type MethodOf<Entity> = {
+  [Name in keyof Entity]: Entity[Name] extends (...given: never[]) => unknown ? Name : never;
+}[keyof Entity];
+
+/** Properties that callers do not write. */
+type Unwritten<Entity> = 'id' | Counted<Entity> | MethodOf<Entity>;
+
 /** The columns of an entity without `id`; nullable ones and the version are optional. */
 export type Values<Entity> = {
   readonly [
-    Name in keyof Entity as Name extends 'id' | Counted<Entity> ? never : null extends Entity[Name] ? never : Name
+    Name in keyof Entity as Name extends Unwritten<Entity> ? never : null extends Entity[Name] ? never : Name
   ]: Entity[Name];
 } & {
   readonly [Name in keyof Entity as null extends Entity[Name] ? Name : Name & Counted<Entity>]?: Entity[Name] | undefined;
@@ -157,5 +164,5 @@ export type Values<Entity> = {
 export type Row<Entity> = { readonly id: string } & Values<Entity> & Readonly<Pick<Entity, Counted<Entity> & keyof Entity>>;
 
 export type Changes<Entity> = {
-  readonly [Name in keyof Entity as Name extends 'id' | Counted<Entity> ? never : Name]?: Entity[Name] | undefined;
+  readonly [Name in keyof Entity as Name extends Unwritten<Entity> ? never : Name]?: Entity[Name] | undefined;
 };

@@ -74,9 +74,11 @@ export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Reposit
 }
 
 function isPlain(metadata: EntityMetadata): boolean {
-  const { columns, relations, embeddeds, listeners, inheritancePattern, treeType, tableType, dataSource } = metadata;
+  const { columns, relations, embeddeds, listeners, inheritancePattern, treeType, tableType, target, dataSource } = metadata;
   return (
     tableType === 'regular' &&
+    // An `EntitySchema` need not have a class.
+    typeof target === 'function' &&
     inheritancePattern === undefined &&
     treeType === undefined &&
     // Values that the database generates would have to be read back. The first version is always 1.

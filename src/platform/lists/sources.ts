@@ -132,7 +132,7 @@ export function sourcesOf(
   const boundsWalk = ({ bounds }: Condition) => bounds === (restriction.order?.column ?? 'id');
   const base = write(restriction.where);
   // Conditions that the list's index does not serve, and those that limit the walk along it.
-  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...presenceIn(metadata)]);
+  const rest = write([...parts.filter((part) => !boundsWalk(part)), ...impliedBy(metadata)]);
   const valuesOfAll = [...values];
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
   const table = `${quotedTable(metadata)} r`;
@@ -157,9 +157,17 @@ export function sourcesOf(
   };
 }
 
-/** The condition that a row is not soft-deleted: TypeORM hides those that are. */
-function presenceIn({ deleteDateColumn }: EntityMetadata): Condition[] {
-  return deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
+/** The conditions that TypeORM adds: rows are not soft-deleted and, in a table of several classes, of this one. */
+function impliedBy({ deleteDateColumn, discriminatorColumn, ...metadata }: EntityMetadata): Condition[] {
+  const { parentEntityMetadata, childEntityMetadatas, discriminatorValue } = metadata;
+  const name = discriminatorColumn?.propertyName;
+  const classes = [discriminatorValue, ...childEntityMetadatas.map((child) => child.discriminatorValue)];
+  const isOne = (sql: SqlWriter) => `${sql.column(name ?? '')} = ANY(${sql.parameter(classes)})`;
+  return [
+    ...(deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : []),
+    // Nest's and TypeORM's types do not say that the parent is optional.
+    ...(name !== undefined && (parentEntityMetadata as EntityMetadata | undefined) ? [{ write: isOne }] : []),
+  ];
 }
 
 function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {

@@ -1,0 +1,150 @@
+import { Injectable, Module } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import {
+  BeforeInsert,
+  ChildEntity,
+  Column,
+  Entity,
+  EntitySchema,
+  PrimaryColumn,
+  PrimaryGeneratedColumn,
+  type Relation,
+  Repository,
+  TableInheritance,
+  Tree,
+  TreeChildren,
+  TreeParent,
+  TreeRepository,
+} from 'typeorm';
+import { Lists, MigrationsModule, SqlMigration } from '../src/platform/index.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
+import { startService } from './support/service.js';
+import { useService } from './support/use-service.js';
+
+// Entities of TypeORM's documentation that have more than columns.
+
+@Entity('contents')
+@TableInheritance({ column: { type: 'text', name: 'kind' } })
+class Content {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('text') declare title: string;
+}
+
+@ChildEntity()
+class Photo extends Content {
+  @Column('text', { nullable: true }) declare size: string | null;
+}
+
+@ChildEntity()
+class Post extends Content {}
+
+@ChildEntity()
+class Advertisement extends Post {}
+
+@Entity('slugged')
+class Slugged {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('text') declare title: string;
+  @Column('text') declare slug: string;
+
+  @BeforeInsert()
+  slugify(): void {
+    this.slug = this.title.toLowerCase().replaceAll(' ', '-');
+  }
+}
+
+@Entity('branches')
+@Tree('closure-table')
+class Branch {
+  @PrimaryGeneratedColumn() declare id: number;
+  @TreeChildren() declare children: Relation<Branch>[];
+  @TreeParent() declare parent: Relation<Branch> | null;
+}
+
+interface Label {
+  id: string;
+  text: string;
+}
+
+const LabelSchema = new EntitySchema<Label>({
+  name: 'label',
+  tableName: 'labels',
+  columns: { id: { type: 'uuid', primary: true }, text: { type: 'text' } },
+});
+
+class CreateKinds1795219200001 extends SqlMigration {
+  readonly statements = [
+    'CREATE TABLE contents (id uuid PRIMARY KEY, kind text NOT NULL, title text NOT NULL, size text)',
+    'CREATE TABLE slugged (id uuid PRIMARY KEY, title text NOT NULL, slug text NOT NULL)',
+    'CREATE TABLE branches (id serial PRIMARY KEY, "parentId" int REFERENCES branches)',
+    'CREATE TABLE branches_closure (id_ancestor int REFERENCES branches, id_descendant int REFERENCES branches, PRIMARY KEY (id_ancestor, id_descendant))',
+    'CREATE TABLE labels (id uuid PRIMARY KEY, text text NOT NULL)',
+  ];
+}
+
+@Injectable()
+class Kinds {
+  constructor(
+    readonly lists: Lists,
+    @InjectRepository(Content) readonly contents: Repository<Content>,
+    @InjectRepository(Photo) readonly photos: Repository<Photo>,
+    @InjectRepository(Post) readonly posts: Repository<Post>,
+    @InjectRepository(Advertisement) readonly advertisements: Repository<Advertisement>,
+    @InjectRepository(Slugged) readonly slugged: Repository<Slugged>,
+    @InjectRepository(Branch) readonly branches: TreeRepository<Branch>,
+    @InjectRepository(LabelSchema) readonly labels: Repository<Label>,
+  ) {}
+}
+
+@Module({
+  imports: [
+    PlatformModule,
+    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, Branch, LabelSchema]),
+    MigrationsModule.forFeature([CreateKinds1795219200001]),
+  ],
+  providers: [Kinds],
+})
+class KindsModule {}
+
+const service = useService(() => startService({}, undefined, KindsModule));
+let kinds: Kinds;
+
+beforeAll(() => {
+  kinds = service.app.get(Kinds);
+});
+
+async function firstTitles<Row extends Content>(repository: Repository<Row>): Promise<string[]> {
+  return (await kinds.lists.findPage(repository, { limit: 2 })).items.map(({ title }) => title);
+}
+
+it('lists the rows of one class in a table of several, also of the classes below it', async () => {
+  const { lists, advertisements, contents, photos, posts } = kinds;
+  await lists.insert(photos, { title: 'a photo' });
+  await lists.insert(advertisements, { title: 'an advertisement' });
+  await lists.insert(posts, { title: 'a post' });
+  await lists.insert(posts, { title: 'another post' });
+  expect(await firstTitles(photos)).toEqual(['a photo']);
+  expect(await firstTitles(advertisements)).toEqual(['an advertisement']);
+  expect(await firstTitles(posts)).toEqual(['another post', 'a post']);
+  expect(await firstTitles(contents)).toEqual(['another post', 'a post']);
+  const all = await kinds.lists.findPage(posts, { limit: 10 });
+  expect(all.items.map(({ constructor }) => constructor.name)).toEqual(['Post', 'Post', 'Advertisement']);
+});
+
+it('calls the listeners of an entity when its row is inserted', async () => {
+  const { id, slug } = await kinds.lists.insert(kinds.slugged, { title: 'Hello World', slug: '' });
+  expect(slug).toBe('hello-world');
+  expect(await kinds.slugged.findOneBy({ id })).toMatchObject({ slug });
+});
+
+it('injects a repository of trees for a tree', async () => {
+  const { branches } = kinds;
+  const root = await branches.save(branches.create({}));
+  await branches.save(branches.create({ parent: root }));
+  expect(await branches.findDescendants(root)).toHaveLength(2);
+});
+
+it('lists the rows of a schema without a class', async () => {
+  const { id } = await kinds.lists.insert(kinds.labels, { text: 'x' });
+  expect((await kinds.lists.findPage(kinds.labels, { limit: 2 })).items).toEqual([{ id, text: 'x' }]);
+});
