@@ -158,16 +158,15 @@ export function sourcesOf(
 }
 
 /** The conditions that TypeORM adds: rows are not soft-deleted and, in a table of several classes, of this one. */
-function impliedBy({ deleteDateColumn, discriminatorColumn, ...metadata }: EntityMetadata): Condition[] {
-  const { parentEntityMetadata, childEntityMetadatas, discriminatorValue } = metadata;
-  const name = discriminatorColumn?.propertyName;
-  const classes = [discriminatorValue, ...childEntityMetadatas.map((child) => child.discriminatorValue)];
-  const isOne = (sql: SqlWriter) => `${sql.column(name ?? '')} = ANY(${sql.parameter(classes)})`;
-  return [
-    ...(deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : []),
-    // Nest's and TypeORM's types do not say that the parent is optional.
-    ...(name !== undefined && (parentEntityMetadata as EntityMetadata | undefined) ? [{ write: isOne }] : []),
-  ];
+function impliedBy(metadata: EntityMetadata): Condition[] {
+  const { deleteDateColumn, discriminatorColumn, tableType } = metadata;
+  const presence = deleteDateColumn ? [absence({ name: deleteDateColumn.propertyName })] : [];
+  if (tableType !== 'entity-child' || !discriminatorColumn) {
+    return presence;
+  }
+  const classes = [metadata, ...metadata.childEntityMetadatas].map(({ discriminatorValue }) => discriminatorValue);
+  const isOfClass = (sql: SqlWriter) => `${sql.column(discriminatorColumn.propertyName)} = ANY(${sql.parameter(classes)})`;
+  return [...presence, { write: isOfClass }];
 }
 
 function isAfter({ id, value }: Position, { columns, operator }: Sorting, sql: SqlWriter): string {
