@@ -131,7 +131,7 @@ it('lists the rows of one class in a table of several, also of the classes below
   expect(all.items.map(({ constructor }) => constructor.name)).toEqual(['Post', 'Post', 'Advertisement']);
 });
 
-it('calls the listeners of an entity when its row is inserted', async () => {
+it('calls the listeners of an entity when its row is inserted [insert-listeners]', async () => {
   const { id, slug } = await kinds.lists.insert(kinds.slugged, { title: 'Hello World', slug: '' });
   expect(slug).toBe('hello-world');
   expect(await kinds.slugged.findOneBy({ id })).toMatchObject({ slug });

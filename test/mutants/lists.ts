@@ -2,6 +2,12 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'insert-listeners',
+    file: 'src/platform/lists/insert-row.ts',
+    search: 'metadata.listeners.length > 0',
+    replace: 'metadata.listeners.length < 0',
+  },
+  {
     guarantee: 'cursor-unchanged',
     file: 'src/platform/lists/cursor.ts',
     search: 'isWhole && encodeCursor(found, filter) === cursor ?',

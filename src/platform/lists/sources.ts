@@ -165,7 +165,9 @@ function impliedBy(metadata: EntityMetadata): Condition[] {
     return presence;
   }
   const classes = [metadata, ...metadata.childEntityMetadatas].map(({ discriminatorValue }) => discriminatorValue);
-  const isOfClass = (sql: SqlWriter) => `${sql.column(discriminatorColumn.propertyName)} = ANY(${sql.parameter(classes)})`;
+  // Of one value, so that an index on it and `id` has the rows in order.
+  const value = (sql: SqlWriter) => (classes.length === 1 ? sql.parameter(classes[0]) : `ANY(${sql.parameter(classes)})`);
+  const isOfClass = (sql: SqlWriter) => `${sql.column(discriminatorColumn.propertyName)} = ${value(sql)}`;
   return [...presence, { write: isOfClass }];
 }
 
