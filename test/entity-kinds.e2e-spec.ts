@@ -1,6 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import {
+  BaseEntity,
   BeforeInsert,
   ChildEntity,
   Column,
@@ -16,7 +17,7 @@ import {
   TreeParent,
   TreeRepository,
 } from 'typeorm';
-import { Lists, MigrationsModule, SqlMigration } from '../src/platform/index.js';
+import { Database, Lists, MigrationsModule, SqlMigration } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
@@ -53,6 +54,11 @@ class Slugged {
   }
 }
 
+@Entity('users')
+class User extends BaseEntity {
+  @PrimaryGeneratedColumn() declare id: number;
+}
+
 @Entity('branches')
 @Tree('closure-table')
 class Branch {
@@ -76,6 +82,7 @@ class CreateKinds1795219200001 extends SqlMigration {
   readonly statements = [
     'CREATE TABLE contents (id uuid PRIMARY KEY, kind text NOT NULL, title text NOT NULL, size text)',
     'CREATE TABLE slugged (id uuid PRIMARY KEY, title text NOT NULL, slug text NOT NULL)',
+    'CREATE TABLE users (id serial PRIMARY KEY)',
     'CREATE TABLE branches (id serial PRIMARY KEY, "parentId" int REFERENCES branches)',
     'CREATE TABLE branches_closure (id_ancestor int REFERENCES branches, id_descendant int REFERENCES branches, PRIMARY KEY (id_ancestor, id_descendant))',
     'CREATE TABLE labels (id uuid PRIMARY KEY, text text NOT NULL)',
@@ -99,7 +106,7 @@ class Kinds {
 @Module({
   imports: [
     PlatformModule,
-    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, Branch, LabelSchema]),
+    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, User, Branch, LabelSchema]),
     MigrationsModule.forFeature([CreateKinds1795219200001]),
   ],
   providers: [Kinds],
@@ -147,4 +154,14 @@ it('injects a repository of trees for a tree', async () => {
 it('lists the rows of a schema without a class', async () => {
   const { id } = await kinds.lists.insert(kinds.labels, { text: 'x' });
   expect((await kinds.lists.findPage(kinds.labels, { limit: 2 })).items).toEqual([{ id, text: 'x' }]);
+});
+
+it('saves entities with Active Record, also in the process that applied the migrations', async () => {
+  await User.create().save();
+  const undone = service.app.get(Database).transaction(async () => {
+    await User.create().save();
+    throw new Error('undone');
+  });
+  await expect(undone).rejects.toThrow('undone');
+  expect(await User.count()).toBe(1);
 });

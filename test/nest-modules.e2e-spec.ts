@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import {
   All,
@@ -707,6 +708,30 @@ describe('a transaction', () => {
     });
     await expect(outer).rejects.toThrow('undone');
     expect(await items.countBy([{ name: 'outer' }, { name: 'inner' }])).toBe(0);
+  });
+
+  it('runs those of TypeORM within it in turn: what one loses, another keeps [data-source-transaction]', async () => {
+    const [lost, kept, last] = [newId(), newId(), newId()];
+    const results = await database.transaction(() => {
+      const of = (name: string, before: number, pause: number, fails = false) =>
+        delay(before).then(() =>
+          dataSource.transaction(async (manager) => {
+            await manager.insert(Item, named(name));
+            await dataSource.transaction((inner) => inner.query('SELECT 1'));
+            await delay(pause);
+            return fails ? undone() : name;
+          }),
+        );
+      return Promise.allSettled([of(lost, 0, 30, true), of(kept, 10, 50), of(last, 10, 0)]);
+    });
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
+    expect([await items.countBy({ name: lost }), await items.countBy([{ name: kept }, { name: last }])]).toEqual([0, 2]);
+  });
+
+  it('refuses an isolation level within it, which a savepoint does not have', async () => {
+    const level = () => dataSource.transaction('SERIALIZABLE', (manager) => manager.query('SHOW transaction_isolation'));
+    expect(await level()).toEqual([{ transaction_isolation: 'serializable' }]);
+    await expect(database.transaction(level)).rejects.toThrow('A transaction of the isolation level SERIALIZABLE is within');
   });
 
   it('includes or rejects statements that are not awaited [transaction-late-statements]', async () => {

@@ -2,8 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import {
+  BaseEntity,
   DataSource,
   type DataSourceOptions,
+  type EntityManager,
   type EntityMetadata,
   type EntityTarget,
   getMetadataArgsStorage,
@@ -14,6 +16,7 @@ import {
 } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { currentRequest } from '../requests/request.js';
+import { AppEntityManager } from './app-entity-manager.js';
 import { databaseUnavailable } from './database-problem.js';
 import { NO_CONNECTIONS, Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';
@@ -114,6 +117,12 @@ export class AppDataSource extends DataSource {
         throw new MigrationsPendingError(`The database lacks migrations, such as ${pending}: run "migrate".`);
       }
       await (pending && migrate?.());
+      // The data source of the migrations has taken over the entities with TypeORM's Active Record.
+      for (const { target } of this.entityMetadatas) {
+        if (typeof target === 'function' && target.prototype instanceof BaseEntity) {
+          (target as typeof BaseEntity).useDataSource(this);
+        }
+      }
       for (const check of this.checks) {
         await check(this);
       }
@@ -168,6 +177,10 @@ export class AppDataSource extends DataSource {
   override getRepository<Entity extends ObjectLiteral>(target: EntityTarget<Entity>): Repository<Entity> {
     const isTree = getMetadataArgsStorage().trees.some((tree) => tree.target === target);
     return isTree ? this.getTreeRepository(target) : super.getRepository(target);
+  }
+
+  override createEntityManager(queryRunner?: QueryRunner): EntityManager {
+    return new AppEntityManager(this, queryRunner);
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {

@@ -60,7 +60,7 @@ export async function runTransaction<T>(
 ): Promise<T> {
   const outer = transactionOf(dataSource);
   if (outer) {
-    return runNested(outer, work, ends);
+    return runSavepoint(outer, work, ends);
   }
   const onCommit: (() => void)[] = [];
   let result: T;
@@ -115,7 +115,11 @@ function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
 }
 
 /** Runs a savepoint of a transaction, after those that began before. */
-async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin, end }: TransactionEnds<T>): Promise<T> {
+export async function runSavepoint<T>(
+  outer: Transaction,
+  work: () => Promise<T>,
+  { begin, end }: TransactionEnds<T> = {},
+): Promise<T> {
   const onCommit: (() => void)[] = [];
   const sendHere = sendBy(outer.runner);
   const nested = async () => {
@@ -125,7 +129,7 @@ async function runNested<T>(outer: Transaction, work: () => Promise<T>, { begin,
     return result;
   };
   const transaction = { ...outer, onCommit, nested: Promise.resolve() };
-  const running = outer.nested.then(() => transactions.run(transaction, () => outer.dataSource.transaction(nested)));
+  const running = outer.nested.then(() => transactions.run(transaction, () => outer.runner.manager.transaction(nested)));
   outer.nested = running.catch(() => undefined);
   const result = await running;
   outer.onCommit.push(...onCommit);

@@ -1,0 +1,26 @@
+import { EntityManager, type QueryRunner } from 'typeorm';
+import { runSavepoint, transactionOf } from './transactions.js';
+
+type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransaction']>[0]>;
+type Work<T> = (manager: EntityManager) => Promise<T>;
+
+/** Runs transactions within the current one as savepoints in turn: side by side, TypeORM would end those of others. */
+export class AppEntityManager extends EntityManager {
+  override transaction<T>(work: Work<T>): Promise<T>;
+  override transaction<T>(level: IsolationLevel, work: Work<T>): Promise<T>;
+  override async transaction<T>(...[first, second]: [IsolationLevel | Work<T>, Work<T>?]): Promise<T> {
+    // A manager with a query runner is of one connection, and of a savepoint here.
+    const outer = this.queryRunner ? undefined : transactionOf(this.dataSource);
+    if (!outer) {
+      return second ? super.transaction(first as IsolationLevel, second) : super.transaction(first as Work<T>);
+    }
+    const { manager } = outer.runner;
+    if (typeof first === 'function') {
+      return runSavepoint(outer, () => first(manager));
+    }
+    throw new Error(
+      `A transaction of the isolation level ${first} is within another, such as that of @Idempotent() for a request with ` +
+        'an Idempotency-Key: as a savepoint, it would not have the level.',
+    );
+  }
+}
