@@ -27,7 +27,7 @@ const OF_THE_FEATURE = [
   /\bv\d(?:\/|\\\/)(?:open-|\(\?:)?items\b/gi,
   /\bitems:(?:read|write|wri\\|l(?=é)|"read")/g,
   /\bitems\/(?:items?\.|migrations\b)|[/-]items\.(?:pipe\.)?[jt]s\b/g,
-  /(?<=\b(?:src|test|catalog|evil\.example)\/|^['"`]\/)items\b|'open-items'/g,
+  /(?<=\b(?:dist|src|test|catalog|evil\.example)\/|^['"`]\/)items\b|'open-items'/g,
   /\bitems\.(?:module|controller|service|dto|e2e-spec)\b|\bitemsSql\b|\bofItems\b/g,
   /(?<=\|filter-oracle\|idempotency\|)items/g,
   /\b(?:FROM|INTO|TABLE|UPDATE|ANALYZE|VACUUM|SELECT|INSERT|ON|COPY|VIEW|TYPE|AS|TO)[ -](?:public\.|replica\.|\(\?:)?(?:\(\?:)?"?(?:stored_)?items\b/gi,
