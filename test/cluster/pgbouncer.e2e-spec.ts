@@ -77,9 +77,9 @@ it('leaves no setting, lock or transaction on connections that others use', asyn
     await other.query('BEGIN');
     const { rows } = await other.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     sessions.add(rows[0]?.pid ?? 0);
-    // PgBouncer itself sees to the name.
+    // PgBouncer gives each of its clients its own name and style.
     const settings = await other.query(
-      `SELECT name FROM pg_settings WHERE source = 'session' AND name <> 'application_name'`,
+      `SELECT name FROM pg_settings WHERE source = 'session' AND name NOT IN ('application_name', 'DateStyle')`,
     );
     const locks = await other.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`);
     expect([settings.rows, locks.rows]).toEqual([[], []]);

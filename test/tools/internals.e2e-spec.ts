@@ -82,6 +82,13 @@ const INTERNALS: readonly Internal[] = [
   },
   {
     of: 'pg',
+    names: ['getStartupConf'],
+    files: ['database/database-client.ts'],
+    reason: 'The DateStyle of the session. The documented options of pg are not accepted by poolers.',
+    owner: () => Client.prototype,
+  },
+  {
+    of: 'pg',
     names: ['ssl'],
     files: ['doctor/database-checks.ts'],
     reason: 'The doctor names the certificates that pg uses.',

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { Client, type ClientBase, type ClientConfig, Query, type QueryConfig, type QueryResult } from 'pg';
+import { Client, type ClientBase, type ClientConfig, Query, type QueryConfig, type QueryResult, types } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import type { PasswordFile } from '../config/password-file.js';
 import { traceStatement } from '../tracing/tracing.js';
@@ -22,19 +22,36 @@ export interface DatabaseClientConfig extends ClientConfig {
   isEmbedded?: boolean;
 }
 
+const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
+
+/** Those of `pg`, which reads a time in another `DateStyle` as null: an expired or revoked token would be valid. */
+const PARSERS: ClientConfig['types'] = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
+    return [DATE, TIMESTAMP, TIMESTAMPTZ].includes(oid) ? (text: string) => parse(text) ?? rejectTime(text) : parse;
+  }) as typeof types.getTypeParser,
+};
+
+function rejectTime(text: string): never {
+  throw new Error(`PostgreSQL sent a time as "${text}": set DateStyle to ISO for the role, the database and the pooler.`);
+}
+
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
   private readonly metrics: StatementMetrics | undefined;
   private readonly passwords: PasswordFile | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
-    super(config);
+    super({ ...config, types: config.types ?? PARSERS });
     this.metrics = config.metrics;
     this.passwords = config.passwords;
     if (this.passwords) {
       // Among the options, the URL would override it.
       Object.assign(this, { password: this.passwords.read });
     }
+    const { getStartupConf } = this as unknown as { getStartupConf: () => object };
+    // Of the session, whatever the role and the database have. Poolers keep it for each of their clients.
+    Object.assign(this, { getStartupConf: () => ({ ...getStartupConf.call(this), DateStyle: 'ISO' }) });
     // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);
   }

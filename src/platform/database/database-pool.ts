@@ -48,8 +48,8 @@ function explained(error: Error): Error {
     return error;
   }
   const remedy =
-    'a transaction or a stream holds the only connection of the embedded database. In dataSource.transaction(), use its manager, ' +
-    'or database.transaction(), which repositories follow.';
+    'a transaction or a stream holds the only connection of the embedded database. In dataSource.transaction(), use its ' +
+    'manager, or database.transaction(), which repositories follow.';
   return new Error(`${error.message}: ${remedy}`);
 }
 

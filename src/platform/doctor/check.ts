@@ -1,3 +1,5 @@
+import type { DataSource } from 'typeorm';
+
 /** The result of a check that ran. */
 export interface Finding {
   readonly fine: boolean;
@@ -15,4 +17,15 @@ export interface Check {
   readonly severity?: 'warn' | 'fail';
   /** An error, or more than ten seconds, counts as not fine. */
   run(): Promise<Finding> | Finding;
+}
+
+/** Checks that select a {@link Finding} with SQL. */
+export function selecting(dataSource: DataSource) {
+  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string, next: readonly Check[] = []): Check => {
+    const run = async () => {
+      const [finding] = await dataSource.query<Finding[]>(`SELECT ${sql}`);
+      return { ...(finding ?? { fine: false, found: 'the server sent no row' }), next };
+    };
+    return { name: `database.${name}`, severity, advice, run };
+  };
 }

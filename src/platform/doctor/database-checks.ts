@@ -1,16 +1,13 @@
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
-import { type DataSource, MigrationExecutor } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
-import { pendingMigrations, poolOf } from '../database/app-data-source.js';
+import { poolOf } from '../database/app-data-source.js';
 import { sessionLimits } from '../database/data-source-options.js';
 import { streamOf } from '../database/database-client.js';
 import { originCheck } from '../database/read-replica.js';
-import { findDrift } from '../database/schema-drift.js';
-import { quotedTable } from '../lists/sources.js';
-import type { Check, Finding } from './check.js';
+import { type Check, selecting } from './check.js';
 import { dataDirectoryCheck } from './data-directory-check.js';
-
-type Severity = 'warn' | 'fail';
+import { migrationsCheck } from './schema-checks.js';
 
 /** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
@@ -22,7 +19,13 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   const ofPrimary = { variable: '', pooler: ' Behind PgBouncer, set DATABASE_DIRECT_URL.' };
   // A pooler is of no use for it.
   const ofReplica = { variable: ' in DATABASE_READ_URL', pooler: '' };
-  const connection = (name: string, severity: Severity, more: typeof migrations, url?: string, of = ofPrimary): Check => ({
+  const connection = (
+    name: string,
+    severity: 'warn' | 'fail',
+    more: typeof migrations,
+    url?: string,
+    of = ofPrimary,
+  ): Check => ({
     name: `database.${name}`,
     advice: `Correct the URL (host, database, user, sslmode)${of.variable}, start the server, or see its log.${of.pooler}`,
     severity,
@@ -59,7 +62,8 @@ async function tlsCheck(name: string, dataSource: DataSource): Promise<Check> {
     'warn',
     'Add sslmode=verify-full to the URL, and sslrootcert=<file> if the CA of the server is not public.',
     `${isVerified || isLocal} AS fine, concat('${state}', '${isLocal ? ', to this machine' : ''}',
-      CASE WHEN ssl <> ${encrypted} THEN '${beyond}' END) AS found FROM pg_stat_ssl WHERE pid = pg_backend_pid()`,
+      CASE WHEN ssl <> ${encrypted} THEN '${beyond}' END) AS found
+      FROM (SELECT pg_backend_pid() AS pid) AS own LEFT JOIN pg_stat_ssl USING (pid)`,
   );
 }
 
@@ -75,14 +79,6 @@ function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Ch
       await replica.query(await originCheck(await open()));
       return { fine: true, found: 'a copy of the primary' };
     },
-  };
-}
-
-/** Checks that select a {@link Finding} with SQL. */
-function selecting(dataSource: DataSource) {
-  return (name: string, severity: Severity, advice: string, sql: string, next: readonly Check[] = []): Check => {
-    const run = async () => ({ ...(await dataSource.query<[Finding]>(`SELECT ${sql}`))[0], next });
-    return { name: `database.${name}`, severity, advice, run };
   };
 }
 
@@ -113,6 +109,14 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
       `bool_and(setting::int BETWEEN 1 AND value::int) AS fine, string_agg(format('%s = %s', name, setting), ', ') AS found
         FROM pg_settings JOIN json_each_text('${JSON.stringify(limits)}') ON name = key`,
     ),
+    ...textChecks(check),
+    clockCheck(dataSource),
+  ];
+}
+
+/** What the service needs to find and to store texts. */
+function textChecks(check: ReturnType<typeof selecting>): Check[] {
+  return [
     check(
       'extensions',
       'warn',
@@ -123,77 +127,30 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
         CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
-    clockCheck(check),
+    check(
+      'encoding',
+      'fail',
+      "Create a database with ENCODING 'UTF8' TEMPLATE template0, and restore a dump into it.",
+      `current_setting('server_encoding') = 'UTF8' AS fine, current_setting('server_encoding') AS found`,
+    ),
   ];
 }
 
 /** The service takes the time from its own machine; the database serves all instances as a reference. */
-function clockCheck(check: ReturnType<typeof selecting>): Check {
-  return check(
-    'clock',
-    'warn',
-    'Synchronize both machines with NTP: rows get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
-    `abs(ahead) <= 1000 AS fine, format('the database is %s ms ahead', ahead) AS found
-      FROM (SELECT round(extract(epoch FROM clock_timestamp()) * 1000) - ${Date.now()} AS ahead) AS clock`,
-  );
-}
-
-/** Checks the right to see migrations, whether some are pending and, if so, the rights to apply them. */
-function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
-  const check = selecting(dataSource);
-  const role = `format('%s in schema %s', current_user, current_schema()) AS found`;
-  const rights = check(
-    'rights.migrate',
-    MIGRATE_ON_START ? 'fail' : 'warn',
-    'Run GRANT CREATE ON SCHEMA <schema> TO <role>, or run migrate as the role that owns the tables.',
-    `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
-        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
-        ${role}`,
-  );
-  const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
-  const use = check(
-    'rights.use',
-    'fail',
-    'Run GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA <schema> TO <role>.',
-    `bool_and(has_table_privilege(table_name, privilege)) AS fine, ${role}
-      FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
-  );
-  return check(
-    'rights.read',
-    'fail',
-    'Run GRANT SELECT ON migrations TO <role> as the role that owns the table.',
-    `coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine, ${role}`,
-    [pendingCheck(dataSource, MIGRATE_ON_START, rights, use)],
-  );
-}
-
-/** @param rights - checked while migrations are pending. @param use - checked once they are applied */
-function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: Check, use: Check): Check {
+function clockCheck(dataSource: DataSource): Check {
   return {
-    name: 'database.migrations',
-    advice: 'Run migrate.',
+    name: 'database.clock',
     severity: 'warn',
+    advice:
+      'Synchronize both machines with NTP: rows get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
     run: async () => {
-      const pending = await pendingMigrations(dataSource);
-      const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
-      const applied = (await new MigrationExecutor(dataSource).getExecutedMigrations()).map(({ name }) => name);
-      const newer = applied.filter((name) => !known.has(name));
-      const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
-      if (pending.length === 0) {
-        const { faults, warnings } = await findDrift(dataSource);
-        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, [use]);
-        const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
-        return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
-      }
-      const advice = migratesOnStart ? '; run migrate, or start the service' : '';
-      const found = `pending: ${pending.join(', ')}${others}${advice}`;
-      return { fine: migratesOnStart, found, next: [rights] };
+      const client = await poolOf(dataSource).connect();
+      const sent = Date.now();
+      const time = 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now';
+      const { rows } = await client.query<{ now: string }>(time).finally(() => client.release());
+      // The server read its clock in between.
+      const ahead = Math.round(Number(rows[0]?.now) - (sent + Date.now()) / 2);
+      return { fine: Math.abs(ahead) <= 1000, found: `the database is ${ahead} ms ahead` };
     },
   };
-}
-
-/** What was found when the entities were compared with the database. */
-function driftCheck(name: string, severity: Severity, advice: string, found: string[], next: readonly Check[] = []): Check {
-  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
-  return { name: `database.${name}`, severity, advice, run };
 }

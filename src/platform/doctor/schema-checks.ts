@@ -1,0 +1,94 @@
+import { type DataSource, MigrationExecutor } from 'typeorm';
+import type { Configuration } from '../config/configuration.js';
+import { pendingMigrations } from '../database/app-data-source.js';
+import { findDrift } from '../database/schema-drift.js';
+import { quotedTable } from '../lists/sources.js';
+import { type Check, selecting } from './check.js';
+
+/** SQL for what checks of rights find. */
+const ROLE = `format('%s in schema %s', current_user, coalesce(current_schema(), '(none)')) AS found`;
+
+/** Checks the right to see migrations, whether some are pending and, if so, the rights to apply them. */
+export function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Configuration): Check {
+  const check = selecting(dataSource);
+  const rights = check(
+    'rights.migrate',
+    MIGRATE_ON_START ? 'fail' : 'warn',
+    'Run GRANT CREATE ON SCHEMA <schema> TO <role>, or run migrate as the role that owns the tables.',
+    `has_schema_privilege(current_schema(), 'CREATE') AND NOT EXISTS
+        (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND NOT pg_has_role(relowner, 'USAGE')) AS fine,
+        ${ROLE}`,
+  );
+  return check(
+    'rights.read',
+    'fail',
+    'Run GRANT SELECT ON migrations TO <role> as the role that owns the table. Without a schema, correct search_path, or ' +
+      'run GRANT USAGE ON SCHEMA <schema> TO <role>.',
+    `current_schema() IS NOT NULL AND coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine,
+      ${ROLE}`,
+    [pendingCheck(dataSource, MIGRATE_ON_START, rights, useCheck(dataSource))],
+  );
+}
+
+/** Checks the rights to use the tables, all rows of them. */
+function useCheck(dataSource: DataSource): Check {
+  const check = selecting(dataSource);
+  const names = dataSource.entityMetadatas.map(quotedTable);
+  const tables = names.map((name) => `'${name}'`).join();
+  const isActive = 'row_security_active(table_name)';
+  const rows = check(
+    'rights.rows',
+    'warn',
+    'Policies hide rows without an error: run ALTER TABLE <table> DISABLE ROW LEVEL SECURITY, or ALTER ROLE <role> ' +
+      'BYPASSRLS.',
+    `NOT bool_or(${isActive}) AS fine,
+      coalesce('row security is active: ' || string_agg(table_name, ', ') FILTER (WHERE ${isActive}), 'no row security')
+        AS found
+      FROM unnest(ARRAY[${tables}]) AS table_name`,
+  );
+  return check(
+    'rights.use',
+    'fail',
+    `Run GRANT SELECT, INSERT, UPDATE, DELETE ON ${names.join(', ')} TO <role>.`,
+    `bool_and(has_table_privilege(table_name, privilege)) AS fine, ${ROLE}
+      FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
+    [rows],
+  );
+}
+
+/** @param rights - checked while migrations are pending. @param use - checked once they are applied */
+function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: Check, use: Check): Check {
+  return {
+    name: 'database.migrations',
+    advice: 'Run migrate.',
+    severity: 'warn',
+    run: async () => {
+      const pending = await pendingMigrations(dataSource);
+      const known = new Set(dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name));
+      const applied = (await new MigrationExecutor(dataSource).getExecutedMigrations()).map(({ name }) => name);
+      const newer = applied.filter((name) => !known.has(name));
+      const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
+      if (pending.length === 0) {
+        const { faults, warnings } = await findDrift(dataSource);
+        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, [use]);
+        const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
+        return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
+      }
+      const advice = migratesOnStart ? '; run migrate, or start the service' : '';
+      const found = `pending: ${pending.join(', ')}${others}${advice}`;
+      return { fine: migratesOnStart, found, next: [rights] };
+    },
+  };
+}
+
+/** What was found when the entities were compared with the database. */
+function driftCheck(
+  name: string,
+  severity: 'warn' | 'fail',
+  advice: string,
+  found: string[],
+  next: readonly Check[] = [],
+): Check {
+  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
+  return { name: `database.${name}`, severity, advice, run };
+}
