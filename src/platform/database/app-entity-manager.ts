@@ -8,15 +8,15 @@ type Work<T> = (manager: EntityManager) => Promise<T>;
 export class AppEntityManager extends EntityManager {
   override transaction<T>(work: Work<T>): Promise<T>;
   override transaction<T>(level: IsolationLevel, work: Work<T>): Promise<T>;
-  override async transaction<T>(...[first, second]: [IsolationLevel | Work<T>, Work<T>?]): Promise<T> {
+  override async transaction<T>(...given: [IsolationLevel | Work<T>, Work<T>?]): Promise<T> {
     // A manager with a query runner is of one connection, and of a savepoint here.
     const outer = this.queryRunner ? undefined : transactionOf(this.dataSource);
     if (!outer) {
-      return second ? super.transaction(first as IsolationLevel, second) : super.transaction(first as Work<T>);
+      return super.transaction(...(given as [IsolationLevel, Work<T>]));
     }
-    const { manager } = outer.runner;
+    const [first] = given;
     if (typeof first === 'function') {
-      return runSavepoint(outer, () => first(manager));
+      return runSavepoint(outer, () => first(outer.runner.manager));
     }
     throw new Error(
       `A transaction of the isolation level ${first} is within another, such as that of @Idempotent() for a request with ` +

@@ -22,13 +22,13 @@ export interface DatabaseClientConfig extends ClientConfig {
   isEmbedded?: boolean;
 }
 
-const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
+const TIMES: ReadonlySet<number> = new Set([types.builtins.DATE, types.builtins.TIMESTAMP, types.builtins.TIMESTAMPTZ]);
 
 /** Those of `pg`, which reads a time in another `DateStyle` as null: an expired or revoked token would be valid. */
 const PARSERS: ClientConfig['types'] = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
-    return [DATE, TIMESTAMP, TIMESTAMPTZ].includes(oid) ? (text: string) => parse(text) ?? rejectTime(text) : parse;
+    return TIMES.has(oid) ? (text: string) => parse(text) ?? rejectTime(text) : parse;
   }) as typeof types.getTypeParser,
 };
 
@@ -50,7 +50,7 @@ export class DatabaseClient extends Client {
       Object.assign(this, { password: this.passwords.read });
     }
     const { getStartupConf } = this as unknown as { getStartupConf: () => object };
-    // Of the session, whatever the role and the database have. Poolers keep it for each of their clients.
+    // Instead of the style of the role or the database. Poolers keep it for each of their clients.
     Object.assign(this, { getStartupConf: () => ({ ...getStartupConf.call(this), DateStyle: 'ISO' }) });
     // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);

@@ -8,20 +8,23 @@ export interface Finding {
   readonly next?: readonly Check[];
 }
 
+/** `fail`: the service does not work, or breaks a guarantee. `warn`: it works with a disadvantage or a risk. */
+export type Severity = 'warn' | 'fail';
+
 /** A check of `doctor`. It changes nothing, and its texts contain no secret. */
 export interface Check {
   /** Scripts rely on it, so it must not change. */
   readonly name: string;
   readonly advice: string;
-  /** `fail` (default): the service does not work, or breaks a guarantee. `warn`: it works with a disadvantage or a risk. */
-  readonly severity?: 'warn' | 'fail';
+  /** `fail` by default. */
+  readonly severity?: Severity;
   /** An error, or more than ten seconds, counts as not fine. */
   run(): Promise<Finding> | Finding;
 }
 
 /** Checks that select a {@link Finding} with SQL. */
 export function selecting(dataSource: DataSource) {
-  return (name: string, severity: 'warn' | 'fail', advice: string, sql: string, next: readonly Check[] = []): Check => {
+  return (name: string, severity: Severity, advice: string, sql: string, next: readonly Check[] = []): Check => {
     const run = async () => {
       const [finding] = await dataSource.query<Finding[]>(`SELECT ${sql}`);
       return { ...(finding ?? { fine: false, found: 'the server sent no row' }), next };

@@ -5,7 +5,7 @@ import { poolOf } from '../database/app-data-source.js';
 import { sessionLimits } from '../database/data-source-options.js';
 import { streamOf } from '../database/database-client.js';
 import { originCheck } from '../database/read-replica.js';
-import { type Check, selecting } from './check.js';
+import { type Check, selecting, type Severity } from './check.js';
 import { dataDirectoryCheck } from './data-directory-check.js';
 import { migrationsCheck } from './schema-checks.js';
 
@@ -19,13 +19,7 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   const ofPrimary = { variable: '', pooler: ' Behind PgBouncer, set DATABASE_DIRECT_URL.' };
   // A pooler is of no use for it.
   const ofReplica = { variable: ' in DATABASE_READ_URL', pooler: '' };
-  const connection = (
-    name: string,
-    severity: 'warn' | 'fail',
-    more: typeof migrations,
-    url?: string,
-    of = ofPrimary,
-  ): Check => ({
+  const connection = (name: string, severity: Severity, more: typeof migrations, url?: string, of = ofPrimary): Check => ({
     name: `database.${name}`,
     advice: `Correct the URL (host, database, user, sslmode)${of.variable}, start the server, or see its log.${of.pooler}`,
     severity,

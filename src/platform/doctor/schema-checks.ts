@@ -3,7 +3,7 @@ import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations } from '../database/app-data-source.js';
 import { findDrift } from '../database/schema-drift.js';
 import { quotedTable } from '../lists/sources.js';
-import { type Check, selecting } from './check.js';
+import { type Check, selecting, type Severity } from './check.js';
 
 /** SQL for what checks of rights find. */
 const ROLE = `format('%s in schema %s', current_user, coalesce(current_schema(), '(none)')) AS found`;
@@ -82,13 +82,7 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
 }
 
 /** What was found when the entities were compared with the database. */
-function driftCheck(
-  name: string,
-  severity: 'warn' | 'fail',
-  advice: string,
-  found: string[],
-  next: readonly Check[] = [],
-): Check {
+function driftCheck(name: string, severity: Severity, advice: string, found: string[], next: readonly Check[] = []): Check {
   const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
   return { name: `database.${name}`, severity, advice, run };
 }

@@ -149,7 +149,7 @@ function describeResponses(
     new Map(problems.map((problem) => [problem.type, problem])).values(),
     ({ type }) => type.status,
   );
-  // Of `@ApiNotFoundResponse()` and the like: the body is a problem, whatever they declare.
+  // Of `@ApiNotFoundResponse()` and the like, whose body is a problem, also if they declare another.
   const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
   for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {
     const alike = byStatus.get(status) ?? [];
