@@ -25,6 +25,9 @@ const IDLE = ['items_http_connections', 'items_http_requests_in_flight', 'items_
 /** How often a metric is read until it is 0. */
 const ATTEMPTS = 20;
 
+/** How often resources are read: at a single moment, a probe or a timer that fires holds one that is not kept. */
+const READINGS = 5;
+
 /** How much more an instance may hold at the end than after its warm-up, and why. */
 export const ALLOWANCES = {
   /** Megabytes: caches of tokens, plans and filters fill up, and the heap is as large as its largest load needed. */
@@ -36,14 +39,25 @@ export const ALLOWANCES = {
 };
 
 export async function footprintOf(instance: Instance): Promise<Footprint> {
-  const { heap, resources } = await instance.inside();
+  const { heap } = await instance.inside();
   return {
     resident: residentMemory(instance.program.pid).now / MB,
     heap: heap / MB,
     descriptors: countsOf(descriptorsOf(instance.program.pid)),
-    resources: countsOf(resources),
+    resources: await keptResources(instance),
     busy: await busyMetrics(instance),
   };
+}
+
+/** Of each kind of resource, how many were there at every reading. */
+async function keptResources(instance: Instance): Promise<Map<string, number>> {
+  let kept = countsOf((await instance.inside()).resources);
+  for (let reading = 1; reading < READINGS; reading += 1) {
+    await delay(50);
+    const counts = countsOf((await instance.inside()).resources);
+    kept = new Map([...kept].map(([name, count]) => [name, Math.min(count, counts.get(name) ?? 0)]));
+  }
+  return kept;
 }
 
 /** Those of {@link IDLE} that are not 0 at any of some times: probes count, too. */
