@@ -306,6 +306,18 @@ it('lets the last writer win without a condition [last-writer-wins]', async () =
   expect(last?.etag).toMatch(/^"4-/);
 });
 
+it('never turns a version back, also not for an entity that was read before another change', async () => {
+  const { path, id } = await newWidget();
+  const widgets = service.app.get<Repository<{ id: string; price: number; version: number }>>('WidgetRepository');
+  const stale = await widgets.findOneByOrFail({ id });
+  const changed = await call('PATCH', path, {});
+  await widgets.save(Object.assign(stale, { price: 8 }));
+  expect(stale.version).toBe(3);
+  const { body } = await call('GET', path, {});
+  expect([body.price, body.etag]).toEqual([8, expect.stringMatching(/^"3-/)]);
+  expect((await call('PATCH', path, { 'If-Match': changed.body.etag })).status).toBe(412);
+});
+
 it('lets one of two clients change a row, and tells the other one [lost-update]', async () => {
   const { path } = await newWidget();
   await changeInPairs([service.api, await service.newClient()], path, 50);

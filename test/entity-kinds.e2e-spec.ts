@@ -5,6 +5,7 @@ import {
   BeforeInsert,
   ChildEntity,
   Column,
+  DataSource,
   Entity,
   EntitySchema,
   PrimaryColumn,
@@ -154,6 +155,15 @@ it('injects a repository of trees for a tree', async () => {
 it('lists the rows of a schema without a class', async () => {
   const { id } = await kinds.lists.insert(kinds.labels, { text: 'x' });
   expect((await kinds.lists.findPage(kinds.labels, { limit: 2 })).items).toEqual([{ id, text: 'x' }]);
+});
+
+it('refuses lists of another data source, whose reads would have no limits', async () => {
+  const other = new DataSource({ type: 'postgres', entities: [LabelSchema] });
+  await (other as unknown as { buildMetadatas: () => Promise<void> }).buildMetadatas();
+  const labels = other.getRepository(LabelSchema);
+  const refused = 'The repository of label is of another data source';
+  await expect(kinds.lists.findPage(labels, { limit: 2 })).rejects.toThrow(refused);
+  await expect(kinds.lists.insert(labels, { text: 'x' })).rejects.toThrow(refused);
 });
 
 it('saves entities with Active Record, also in the process that applied the migrations', async () => {

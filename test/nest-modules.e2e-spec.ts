@@ -731,7 +731,10 @@ describe('a transaction', () => {
   it('refuses an isolation level within it, which a savepoint does not have', async () => {
     const level = () => dataSource.transaction('SERIALIZABLE', (manager) => manager.query('SHOW transaction_isolation'));
     expect(await level()).toEqual([{ transaction_isolation: 'serializable' }]);
-    await expect(database.transaction(level)).rejects.toThrow('A transaction of the isolation level SERIALIZABLE is within');
+    const byRunner = () => dataSource.createQueryRunner().startTransaction('SERIALIZABLE');
+    for (const within of [level, byRunner]) {
+      await expect(database.transaction(within)).rejects.toThrow('of the isolation level SERIALIZABLE is within another');
+    }
   });
 
   it('includes or rejects statements that are not awaited [transaction-late-statements]', async () => {

@@ -117,11 +117,13 @@ export class AppDataSource extends DataSource {
         throw new MigrationsPendingError(`The database lacks migrations, such as ${pending}: run "migrate".`);
       }
       await (pending && migrate?.());
-      // The data source of the migrations has taken over the entities with TypeORM's Active Record.
-      for (const { target } of this.entityMetadatas) {
+      for (const { target, versionColumn } of this.entityMetadatas) {
+        // The data source of the migrations has taken over the entities with TypeORM's Active Record.
         if (typeof target === 'function' && target.prototype instanceof BaseEntity) {
           (target as typeof BaseEntity).useDataSource(this);
         }
+        // An entity that was read before another change would write its older version back: two states with one `ETag`.
+        Object.assign(versionColumn ?? {}, { isUpdate: false });
       }
       for (const check of this.checks) {
         await check(this);

@@ -1,7 +1,6 @@
-import { EntityManager, type QueryRunner } from 'typeorm';
-import { runSavepoint, transactionOf } from './transactions.js';
+import { EntityManager } from 'typeorm';
+import { type IsolationLevel, rejectLevel, runSavepoint, transactionOf } from './transactions.js';
 
-type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransaction']>[0]>;
 type Work<T> = (manager: EntityManager) => Promise<T>;
 
 /** Runs transactions within the current one as savepoints in turn: side by side, TypeORM would end those of others. */
@@ -18,9 +17,6 @@ export class AppEntityManager extends EntityManager {
     if (typeof first === 'function') {
       return runSavepoint(outer, () => first(outer.runner.manager));
     }
-    throw new Error(
-      `A transaction of the isolation level ${first} is within another, such as that of @Idempotent() for a request with ` +
-        'an Idempotency-Key: as a savepoint, it would not have the level.',
-    );
+    return rejectLevel(first);
   }
 }

@@ -6,6 +6,8 @@ import { holdUntilEndOfTurn } from './shared-connections.js';
 import { hasSessions } from './reader.js';
 import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 
+export type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransaction']>[0]>;
+
 interface Transaction {
   readonly dataSource: DataSource;
   readonly runner: QueryRunner;
@@ -91,6 +93,14 @@ export async function runTransaction<T>(
   return result;
 }
 
+/** @throws Error, because the level would not hold */
+export function rejectLevel(level: IsolationLevel): never {
+  throw new Error(
+    `A transaction of the isolation level ${level} is within another, such as that of @Idempotent() for a request with ` +
+      'an Idempotency-Key: as a savepoint, it would not have the level.',
+  );
+}
+
 /** The runner of the work of a transaction. @param begin - called at the first statement */
 function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
   const runner = dataSource.createQueryRunner();
@@ -104,6 +114,8 @@ function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
   // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
   // later statements would commit on their own. TypeORM also releases a runner after each statement.
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
+  const startSavepoint = runner.startTransaction.bind(runner);
+  runner.startTransaction = async (level) => (level ? rejectLevel(level) : startSavepoint());
   /** TypeORM sends a statement some microtasks after it takes the runner: those not awaited still precede the commit. */
   const end = async () => {
     // First, so that later statements are refused and `begun` does not change any more.

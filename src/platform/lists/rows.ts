@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
+import { AppDataSource } from '../database/app-data-source.js';
 import type { Statement } from '../database/database-client.js';
 import type { Position } from './cursor.js';
 import { columnOf, quotedTable, type Source } from './sources.js';
@@ -70,7 +71,15 @@ const statementsByEntity = new WeakMap<EntityMetadata, RowStatements | undefined
 
 /** Undefined for entities that need more of TypeORM than columns, such as relations, listeners or transformers. */
 export function statementsOf<Entity extends ObjectLiteral>({ metadata }: Repository<Entity>): RowStatements | undefined {
-  return statementsByEntity.getOrInsertComputed(metadata, () => (isPlain(metadata) ? rowStatements(metadata) : undefined));
+  return statementsByEntity.getOrInsertComputed(metadata, () => {
+    if (!(metadata.dataSource instanceof AppDataSource)) {
+      throw new Error(
+        `The repository of ${metadata.name} is of another data source, whose reads would have no limits: ` +
+          "pages are of the service's own data source.",
+      );
+    }
+    return isPlain(metadata) ? rowStatements(metadata) : undefined;
+  });
 }
 
 function isPlain(metadata: EntityMetadata): boolean {
