@@ -1,6 +1,7 @@
 import { Injectable, Module } from '@nestjs/common';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import {
+  AfterLoad,
   BaseEntity,
   BeforeInsert,
   ChildEntity,
@@ -8,6 +9,7 @@ import {
   DataSource,
   Entity,
   EntitySchema,
+  ManyToOne,
   PrimaryColumn,
   PrimaryGeneratedColumn,
   type Relation,
@@ -17,8 +19,10 @@ import {
   TreeChildren,
   TreeParent,
   TreeRepository,
+  VersionColumn,
+  VirtualColumn,
 } from 'typeorm';
-import { Database, Lists, MigrationsModule, SqlMigration } from '../src/platform/index.js';
+import { Database, Lists, MigrationsModule, newId, SqlMigration } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { startService } from './support/service.js';
 import { useService } from './support/use-service.js';
@@ -68,6 +72,21 @@ class Branch {
   @TreeParent() declare parent: Relation<Branch> | null;
 }
 
+@Entity('letters')
+class Letter {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('text') declare text: string;
+  @VersionColumn() declare version: number;
+  @ManyToOne(() => Branch, { eager: true, nullable: true }) declare branch: Relation<Branch> | null;
+  @VirtualColumn({ query: (alias) => `SELECT length(${alias}.text)` }) declare length: number;
+  declare initial: string;
+
+  @AfterLoad()
+  capitalize(): void {
+    this.initial = this.text.slice(0, 1).toUpperCase();
+  }
+}
+
 interface Label {
   id: string;
   text: string;
@@ -86,6 +105,7 @@ class CreateKinds1795219200001 extends SqlMigration {
     'CREATE TABLE users (id serial PRIMARY KEY)',
     'CREATE TABLE branches (id serial PRIMARY KEY, "parentId" int REFERENCES branches)',
     'CREATE TABLE branches_closure (id_ancestor int REFERENCES branches, id_descendant int REFERENCES branches, PRIMARY KEY (id_ancestor, id_descendant))',
+    'CREATE TABLE letters (id uuid PRIMARY KEY, text text NOT NULL, version int NOT NULL, "branchId" int REFERENCES branches)',
     'CREATE TABLE labels (id uuid PRIMARY KEY, text text NOT NULL)',
   ];
 }
@@ -100,6 +120,7 @@ class Kinds {
     @InjectRepository(Advertisement) readonly advertisements: Repository<Advertisement>,
     @InjectRepository(Slugged) readonly slugged: Repository<Slugged>,
     @InjectRepository(Branch) readonly branches: TreeRepository<Branch>,
+    @InjectRepository(Letter) readonly letters: Repository<Letter>,
     @InjectRepository(LabelSchema) readonly labels: Repository<Label>,
   ) {}
 }
@@ -107,7 +128,7 @@ class Kinds {
 @Module({
   imports: [
     PlatformModule,
-    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, User, Branch, LabelSchema]),
+    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, User, Branch, Letter, LabelSchema]),
     MigrationsModule.forFeature([CreateKinds1795219200001]),
   ],
   providers: [Kinds],
@@ -152,6 +173,15 @@ it('injects a repository of trees for a tree', async () => {
   expect(await branches.findDescendants(root)).toHaveLength(2);
 });
 
+it('returns a changed entity as TypeORM reads it, with what is more than its row', async () => {
+  const { branches, letters, lists } = kinds;
+  const branch = await branches.save(branches.create({}));
+  const { id } = await letters.save(letters.create({ id: newId(), text: 'one', branch }));
+  const changed = await lists.update(letters, id, { text: 'three' });
+  expect(changed).toEqual(await letters.findOneByOrFail({ id }));
+  expect(changed).toMatchObject({ text: 'three', version: 2, length: 5, initial: 'T', branch: { id: branch.id } });
+});
+
 it('lists the rows of a schema without a class', async () => {
   const { id } = await kinds.lists.insert(kinds.labels, { text: 'x' });
   expect((await kinds.lists.findPage(kinds.labels, { limit: 2 })).items).toEqual([{ id, text: 'x' }]);
@@ -164,6 +194,23 @@ it('refuses lists of another data source, whose reads would have no limits', asy
   const refused = 'The repository of label is of another data source';
   await expect(kinds.lists.findPage(labels, { limit: 2 })).rejects.toThrow(refused);
   await expect(kinds.lists.insert(labels, { text: 'x' })).rejects.toThrow(refused);
+});
+
+it('tells subscribers of a rollback, as of a commit', async () => {
+  const told: string[] = [];
+  const dataSource = service.app.get(DataSource);
+  const events = ['beforeTransactionRollback', 'afterTransactionRollback', 'afterTransactionCommit'] as const;
+  dataSource.subscribers.push(Object.fromEntries(events.map((event) => [event, () => void told.push(event)])));
+  const database = service.app.get(Database);
+  await database.transaction(() => User.count());
+  const failed = database.transaction(async () => {
+    await User.count();
+    throw new Error('undone');
+  });
+  await expect(failed).rejects.toThrow('undone');
+  await User.count();
+  dataSource.subscribers.pop();
+  expect(told).toEqual(['afterTransactionCommit', 'beforeTransactionRollback', 'afterTransactionRollback']);
 });
 
 it('saves entities with Active Record, also in the process that applied the migrations', async () => {

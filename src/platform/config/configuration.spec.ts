@@ -113,6 +113,8 @@ describe('the configuration', () => {
     ['OTEL_TRACES_SAMPLER', 'loud'],
     ['PORT', '70000 -1 http 1e3 010'],
     ['DATABASE_URL', 'mysql://user:hunter2@db/items postgres://db/ postgres://us%er@db/items db'],
+    // A password with a slash.
+    ['DATABASE_URL', 'postgres://user:12/hunter2@db/items postgres://user:x@hunter2/y@db postgres://user@db/items/hunter2'],
     ['DATABASE_URL', ['SSLMODE=require', 'sslMode=require', 'ssl-mode=require', 'sslmode'].map(withParameter).join(' ')],
     ['DATABASE_URL', ['sslmode=requre', 'sslmode=', 'sslmode=REQUIRE', 'a=b&ssl_mode=x'].map(withParameter).join(' ')],
     ['DATABASE_READ_URL', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],

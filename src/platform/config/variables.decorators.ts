@@ -115,6 +115,7 @@ const TLS_PARAMETER =
 function isPostgresUrl(text: string): boolean {
   const { protocol = '', pathname = '', username = '', password = '', search = '' } = URL.parse(text) ?? {};
   const tls = search.split(/[?&]/).filter((parameter) => /^ssl(?:[-_]?mode)?(?:=|$)/i.test(parameter));
-  const isPostgres = /^postgres(?:ql)?:$/.test(protocol) && pathname.length > 1;
+  // A `/` in a password that is not encoded would make a host of the user, and a database of the rest.
+  const isPostgres = /^postgres(?:ql)?:$/.test(protocol) && /^\/[^/@]+$/.test(pathname);
   return isPostgres && [pathname, username, password].every(isDecodable) && tls.every((each) => TLS_PARAMETER.test(each));
 }

@@ -182,7 +182,8 @@ async function sendTogether(client: Client, first: () => unknown, second: () => 
 /** Ends a transaction that failed, and returns its connection to the pool. */
 async function rollBack(runner: QueryRunner, client: Client | undefined): Promise<void> {
   try {
-    await client?.query('ROLLBACK');
+    // Tells subscribers, too.
+    await (client && runner.rollbackTransaction());
   } catch {
     // The connection is closed, because its state is unknown.
     void client?.end();

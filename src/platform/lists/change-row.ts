@@ -24,7 +24,12 @@ export async function updateRow<Entity extends Versioned>(
   const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
   const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
   const [row] = result.raw as Record<string, unknown>[];
-  return row ? (entityOf(repository.metadata, row) as Entity) : rejectChange(repository, id, precondition);
+  if (!row) {
+    return rejectChange(repository, id, precondition);
+  }
+  return isComputed(repository.metadata)
+    ? repository.findOneByOrFail({ id } as FindOptionsWhere<Entity>)
+    : (entityOf(repository.metadata, row) as Entity);
 }
 
 /** Deletes a row in one statement, which compares its version. */
@@ -59,6 +64,11 @@ function rowWith<Entity extends Versioned>(
   // TypeORM hides soft-deleted rows only from reads.
   const presence = metadata.deleteDateColumn && { [metadata.deleteDateColumn.propertyName]: IsNull() };
   return { id, ...versionCondition, ...presence } as FindOptionsWhere<Entity>;
+}
+
+/** Whether entities have more than their rows: TypeORM joins relations, computes columns and calls listeners in reads only. */
+function isComputed({ eagerRelations, afterLoadListeners, columns }: EntityMetadata): boolean {
+  return eagerRelations.length + afterLoadListeners.length > 0 || columns.some(({ isVirtualProperty }) => isVirtualProperty);
 }
 
 /** An entity as TypeORM reads it. */
