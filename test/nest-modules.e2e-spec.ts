@@ -67,6 +67,7 @@ import {
   CurrentPrincipal,
   Database,
   hasScope,
+  Lists,
   newId,
   Operation,
   type Principal,
@@ -753,6 +754,50 @@ describe('a transaction', () => {
     expect(await items.countBy({ name: 'late' })).toBe(0);
   });
 
+  it.each([
+    ['committed', 1, () => Promise.resolve()],
+    ['rolled back', 0, undone],
+  ])(
+    'includes a save() of several statements that is not awaited: %s [transaction-late-statements]',
+    async (_, count, last) => {
+      const name = newId();
+      let late: Promise<unknown> = Promise.resolve();
+      const outer = database.transaction(async () => {
+        await items.insert(named(`before ${name}`));
+        late = items.save(named(name));
+        return last();
+      });
+      await (count > 0 ? outer : expect(outer).rejects.toThrow('undone'));
+      await late;
+      await eventually(async () => (await items.countBy({ name })) === count);
+    },
+  );
+
+  it('does not take in work that goes on after the transaction of a key, as without a key [key-detached]', async () => {
+    const [name, called] = [newId(), jest.fn()];
+    const ended = Promise.withResolvers<void>();
+    let late: Promise<unknown> = Promise.resolve();
+    const goOn = async () => {
+      await ended.promise;
+      await items.save(named(name));
+      await dataSource.transaction('SERIALIZABLE', (manager) => manager.insert(Item, named(name)));
+      await database.transaction(async () => {
+        await items.insert(named(name));
+        database.afterCommit(called);
+      });
+      await expect(database.transaction(() => items.insert(named(name)).then(undone))).rejects.toThrow('undone');
+    };
+    const work = async () => {
+      await items.insert(named(`before ${name}`));
+      late = goOn();
+    };
+    // As `@Idempotent()` stores the response.
+    await database.transaction(work, { end: (send) => send({ text: 'SELECT 1', values: [] }) });
+    ended.resolve();
+    await late;
+    expect([await items.countBy({ name }), called.mock.calls]).toEqual([3, [[]]]);
+  });
+
   it('sends no statement after its commit [transaction-late-statements]', async () => {
     // Jobs send statements at the same time.
     const sent = new AsyncLocalStorage<string[]>();
@@ -760,14 +805,16 @@ describe('a transaction', () => {
       sent.getStore()?.push(text);
       return () => undefined;
     });
-    const insertAfter = async (microtasks: number) => {
+    const lists = service.app.get(Lists);
+    const inserts = [() => items.insert(named('late')), () => lists.insert(items, { name: 'late', description: null })];
+    const after = async (microtasks: number, insert: () => Promise<unknown>) => {
       for (let count = 0; count < microtasks; count += 1) await Promise.resolve();
-      await items.insert(named('late'));
+      await insert();
     };
-    for (let microtasks = 0; microtasks < 20; microtasks += 1) {
+    for (const [microtasks, insert] of inserts.flatMap((each) => Array.from({ length: 20 }, (_, n) => [n, each] as const))) {
       let late: Promise<unknown> = Promise.resolve();
       const statements: string[] = [];
-      const work = () => Promise.resolve(void (late = insertAfter(microtasks).catch(() => undefined)));
+      const work = () => Promise.resolve(void (late = after(microtasks, insert).catch(() => undefined)));
       await sent.run(statements, () => database.transaction(work));
       await late;
       expect(statements.slice(0, -1)).not.toContain('COMMIT');

@@ -270,7 +270,7 @@ describe('work that continues after its transaction', () => {
   it.each([
     ['committed', undefined],
     ['rolled back', new Error('rolled back')],
-  ])('writes nothing and gets an error with the reason: %s', async (_name, failure) => {
+  ])('writes nothing and gets an error with the reason: %s [transaction-late-statements]', async (_name, failure) => {
     const [database, lists] = [service.app.get(Database), service.app.get(Lists)];
     const { manager } = service.app.get(DataSource);
     const repository = manager.getRepository(Item);

@@ -97,7 +97,7 @@ const INTERNALS: readonly Internal[] = [
   {
     of: 'typeorm',
     names: ['isTransactionActive', 'transactionDepth', 'isReleased'],
-    files: ['database/transactions.ts'],
+    files: ['database/late-runner.ts'],
     reason: 'A transaction begins at its first statement, and savepoints are those of TypeORM.',
     owner: () => dataSource.createQueryRunner(),
   },

@@ -186,6 +186,6 @@ export class AppDataSource extends DataSource {
   }
 
   override createQueryRunner(mode?: 'master' | 'slave'): QueryRunner {
-    return transactionOf(this)?.runner ?? withStreams(super.createQueryRunner(mode));
+    return transactionOf(this)?.take() ?? withStreams(super.createQueryRunner(mode));
   }
 }

@@ -1,5 +1,6 @@
 import { EntityManager } from 'typeorm';
-import { type IsolationLevel, rejectLevel, runSavepoint, transactionOf } from './transactions.js';
+import { type IsolationLevel, rejectLevel } from './late-runner.js';
+import { runSavepoint, transactionOf } from './transactions.js';
 
 type Work<T> = (manager: EntityManager) => Promise<T>;
 

@@ -1,16 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Client, ClientBase } from 'pg';
-import { type DataSource, type EntityManager, type QueryRunner, QueryRunnerAlreadyReleasedError } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { type LateRunner, lateRunner } from './late-runner.js';
 import { holdUntilEndOfTurn } from './shared-connections.js';
 import { hasSessions } from './reader.js';
 import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 
-export type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransaction']>[0]>;
-
-interface Transaction {
+interface Transaction extends Pick<LateRunner, 'runner' | 'take'> {
   readonly dataSource: DataSource;
-  readonly runner: QueryRunner;
+  /** Whether the work need not know of it: it is that of a request with a key. */
+  readonly isImplicit: boolean;
   readonly onCommit: (() => void)[];
   /** Ends with the latest nested transaction: of savepoints side by side, TypeORM would end the wrong one. */
   nested: Promise<unknown>;
@@ -18,9 +17,11 @@ interface Transaction {
 
 const transactions = new AsyncLocalStorage<Transaction>();
 
+/** The current transaction. Work that goes on after one that it need not know of has none, as without a key. */
 export function transactionOf(dataSource: DataSource): Transaction | undefined {
   const transaction = transactions.getStore();
-  return transaction?.dataSource === dataSource ? transaction : undefined;
+  const isOver = transaction?.isImplicit && transaction.runner.isReleased;
+  return transaction?.dataSource === dataSource && !isOver ? transaction : undefined;
 }
 
 /** The query runner of the current transaction, if there is one. */
@@ -68,14 +69,22 @@ export async function runTransaction<T>(
   let result: T;
   const own = dataSource.createQueryRunner();
   let client: Client | undefined;
-  const { runner, connect, end } = lateRunner(dataSource, async () => {
+  const { runner, take, connect, end } = lateRunner(dataSource, async () => {
     client = (await own.connect()) as Client;
     sendEnds(own, client, ends, () => result);
     await own.startTransaction();
     return client;
   });
   try {
-    result = await transactions.run({ dataSource, runner, onCommit, nested: Promise.resolve() }, work);
+    const transaction = {
+      dataSource,
+      isImplicit: ends.end !== undefined,
+      runner,
+      take,
+      onCommit,
+      nested: Promise.resolve(),
+    };
+    result = await transactions.run(transaction, work);
     await (ends.end && connect());
     await end();
     if (client) {
@@ -93,39 +102,6 @@ export async function runTransaction<T>(
   return result;
 }
 
-/** @throws Error, because the level would not hold */
-export function rejectLevel(level: IsolationLevel): never {
-  throw new Error(
-    `A transaction of the isolation level ${level} is within another, such as that of @Idempotent() for a request with ` +
-      'an Idempotency-Key: as a savepoint, it would not have the level.',
-  );
-}
-
-/** The runner of the work of a transaction. @param begin - called at the first statement */
-function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
-  const runner = dataSource.createQueryRunner();
-  let begun: Promise<Client> | undefined;
-  const connect = async () => {
-    if (runner.isReleased) {
-      throw new QueryRunnerAlreadyReleasedError();
-    }
-    return (begun ??= begin());
-  };
-  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
-  // later statements would commit on their own. TypeORM also releases a runner after each statement.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release: () => Promise.resolve() });
-  const startSavepoint = runner.startTransaction.bind(runner);
-  runner.startTransaction = async (level) => (level ? rejectLevel(level) : startSavepoint());
-  /** TypeORM sends a statement some microtasks after it takes the runner: those not awaited still precede the commit. */
-  const end = async () => {
-    // First, so that later statements are refused and `begun` does not change any more.
-    Object.assign(runner, { isReleased: true });
-    await begun;
-    await endOfTurn();
-  };
-  return { runner, connect, end };
-}
-
 /** Runs a savepoint of a transaction, after those that began before. */
 export async function runSavepoint<T>(
   outer: Transaction,
@@ -133,7 +109,8 @@ export async function runSavepoint<T>(
   { begin, end }: TransactionEnds<T> = {},
 ): Promise<T> {
   const onCommit: (() => void)[] = [];
-  const sendHere = sendBy(outer.runner);
+  const runner = outer.take();
+  const sendHere = sendBy(runner);
   const nested = async () => {
     await begin?.(sendHere);
     const result = await work();
@@ -141,8 +118,8 @@ export async function runSavepoint<T>(
     return result;
   };
   const transaction = { ...outer, onCommit, nested: Promise.resolve() };
-  const running = outer.nested.then(() => transactions.run(transaction, () => outer.runner.manager.transaction(nested)));
-  outer.nested = running.catch(() => undefined);
+  const running = outer.nested.then(() => transactions.run(transaction, () => runner.manager.transaction(nested)));
+  outer.nested = running.catch(() => undefined).finally(() => runner.release());
   const result = await running;
   outer.onCommit.push(...onCommit);
   return result;

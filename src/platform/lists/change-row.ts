@@ -66,7 +66,7 @@ function rowWith<Entity extends Versioned>(
   return { id, ...versionCondition, ...presence } as FindOptionsWhere<Entity>;
 }
 
-/** Whether entities have more than their rows: TypeORM joins relations, computes columns and calls listeners in reads only. */
+/** Whether an entity is more than its row: TypeORM joins relations, computes columns and calls listeners in reads only. */
 function isComputed({ eagerRelations, afterLoadListeners, columns }: EntityMetadata): boolean {
   return eagerRelations.length + afterLoadListeners.length > 0 || columns.some(({ isVirtualProperty }) => isVirtualProperty);
 }
