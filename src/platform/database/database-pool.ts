@@ -22,18 +22,12 @@ export class DatabasePool extends Pool {
       });
     }
     const { isEmbedded, passwords } = this.options as DatabaseClientConfig;
-    if (isEmbedded) {
-      return super.connect((error, ...rest) => callback(error && explained(error), ...rest)) as undefined;
-    }
-    if (!passwords) {
-      return super.connect(callback) as undefined;
-    }
     const attempt = (left: number) => {
       super.connect((error, client, release) => {
-        if (error && left > 1 && isPasswordRefused(error) && passwords.hasOther) {
+        if (error && left > 1 && isPasswordRefused(error) && passwords?.hasOther) {
           attempt(left - 1);
         } else {
-          callback(error, client, release);
+          callback(error && isEmbedded ? explained(error) : error, client, release);
         }
       });
     };
