@@ -37,9 +37,7 @@ class LockLostError extends Error {
   }
 }
 
-interface Lock {
-  release(): Promise<void>;
-}
+type Unlock = () => Promise<void>;
 
 /** Two 32-bit keys: PostgreSQL keeps them apart from 64-bit ones, such as that of the migrations, and of features. */
 function keysOf(name: string): string {
@@ -105,15 +103,18 @@ export class ExclusiveWork implements OnModuleDestroy {
     if (this.running.has(name) || this.stopping.signal.aborted) {
       return { ran: false };
     }
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    this.running.set(name, promise);
+    const running = this.runLocked(name, work).finally(() => this.running.delete(name));
+    this.running.set(name, running);
+    return running;
+  }
+
+  private async runLocked<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
     const losing = new AbortController();
-    let lock: Lock | undefined;
+    const unlock = await this.lock(name, losing);
+    if (!unlock) {
+      return { ran: false };
+    }
     try {
-      lock = await this.lock(name, losing);
-      if (!lock) {
-        return { ran: false };
-      }
       const result = await work(AbortSignal.any([losing.signal, this.stopping.signal]));
       losing.signal.throwIfAborted();
       return { ran: true, result };
@@ -122,18 +123,16 @@ export class ExclusiveWork implements OnModuleDestroy {
       losing.signal.throwIfAborted();
       throw error;
     } finally {
-      await lock?.release();
-      this.running.delete(name);
-      resolve(undefined);
+      await unlock();
     }
   }
 
   /** @returns undefined if another instance has it */
-  private async lock(name: string, losing: AbortController): Promise<Lock | undefined> {
+  private async lock(name: string, losing: AbortController): Promise<Unlock | undefined> {
     const { options } = poolOf(this.dataSource);
     if (this.configuration.DATABASE_URL === undefined) {
       // One process has the database, and the work needs its only connection.
-      return { release: () => Promise.resolve() };
+      return () => Promise.resolve();
     }
     // Not one of the pool, all of which may be waited for by the work of those that have the locks.
     const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
@@ -160,7 +159,7 @@ export class ExclusiveWork implements OnModuleDestroy {
 }
 
 /** Watches the connection with a lock. @param close - its pool; at once if the server is gone */
-function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGone: boolean) => void): Lock {
+function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGone: boolean) => void): Unlock {
   let isOver = false;
   const lose = (cause: unknown) => {
     if (!isOver) {
@@ -178,7 +177,7 @@ function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGo
   };
   const timer = setInterval(beat, BEAT).unref();
   client.once('error', lose).once('end', () => lose(new Error('The connection ended.')));
-  const release = async () => {
+  return async () => {
     if (!isOver) {
       isOver = true;
       clearInterval(timer);
@@ -187,5 +186,4 @@ function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGo
       close(ended === undefined);
     }
   };
-  return { release };
 }
