@@ -1,4 +1,4 @@
-export interface BulkheadLimits {
+interface BulkheadLimits {
   /** Concurrent tasks, at least 1. */
   readonly total: number;
   /** Concurrent tasks with one key, at least 1. */
@@ -100,11 +100,8 @@ export class Bulkhead {
 
   /** Keys with waiting tasks, in their order. */
   private ranked(): Set<Tasks> {
+    const { rank = () => 0 } = this.limits;
     const waiting = [...this.queues.values()].filter((tasks) => tasks.waiting.size > 0);
-    const { rank } = this.limits;
-    if (!rank || waiting.length < 2) {
-      return new Set(waiting);
-    }
     const ranked = waiting.map((tasks) => ({ tasks, rank: rank(tasks.key) }));
     return new Set(ranked.toSorted((a, b) => a.rank - b.rank).map(({ tasks }) => tasks));
   }

@@ -100,17 +100,12 @@ function isPlain(metadata: EntityMetadata): boolean {
   );
 }
 
-/** Names prepared statements with at most 63 bytes, PostgreSQL's limit. */
+/** The name of a prepared statement, at most 63 bytes for PostgreSQL. */
+const nameOf = (text: string) => hash('sha256', text, 'base64url');
+
 function naming(): (text: string) => string | undefined {
   const names = new Map<string, string>();
-  return (text) => {
-    let name = names.get(text);
-    if (name === undefined && names.size < MOST_NAMES) {
-      name = hash('sha256', text, 'base64url');
-      names.set(text, name);
-    }
-    return name;
-  };
+  return (text) => (names.size < MOST_NAMES ? names.getOrInsertComputed(text, nameOf) : names.get(text));
 }
 
 type RowStatements = ReturnType<typeof rowStatements>;
