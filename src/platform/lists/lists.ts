@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import type { Repository } from 'typeorm';
+import type { QueryDeepPartialEntity, Repository } from 'typeorm';
 import { Database } from '../database/database.js';
 import { newId } from '../ids/id.js';
 import { invalidRequest } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import type { Precondition } from '../preconditions/precondition.js';
-import { removeRow, updateRow } from './change-row.js';
+import { entityOf, rejectChange, rowWith } from './change-row.js';
 import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
@@ -90,22 +90,29 @@ export class Lists {
    * @param changes - undefined properties do not change
    * @throws Problem 412 if the row is not as the client demands, 404 if there is none, 503 if the database is unavailable
    */
-  update<Entity extends Versioned>(
+  async update<Entity extends Versioned>(
     repository: Repository<Entity>,
     id: string,
     changes: Changes<NoInfer<Entity>>,
     precondition: Precondition = {},
   ): Promise<Entity> {
-    return updateRow(repository, id, changes, precondition);
+    // TypeORM counts the versions, also if a client sets one.
+    const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
+    const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
+    const [row] = result.raw as Record<string, unknown>[];
+    return row ? entityOf(repository, id, row) : rejectChange(repository, id, precondition);
   }
 
   /** Deletes a row of an entity with a version column, as {@link update} changes it. */
-  remove<Entity extends Versioned>(
+  async remove<Entity extends Versioned>(
     repository: Repository<Entity>,
     id: string,
     precondition: Precondition = {},
   ): Promise<void> {
-    return removeRow(repository, id, precondition);
+    const { affected } = await repository.delete(rowWith(repository, id, precondition));
+    if (affected === 0) {
+      await rejectChange(repository, id, precondition);
+    }
   }
 
   private async find<Entity extends { id: string }>(
