@@ -8,7 +8,6 @@ import { Metrics } from '../observability/metrics.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import type { Precondition } from '../preconditions/precondition.js';
 import { entityOf, rejectChange, rowWith } from './change-row.js';
-import { encodeCursor } from './cursor.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
 import { ALL_ROWS, restrictionOf } from './list-restriction.js';
@@ -17,8 +16,8 @@ import { PageReader } from './page-reader.js';
 import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
-import { statementForFirst, type Found, pageOf, statementsOf } from './rows.js';
-import { type Restriction, sourcesOf } from './sources.js';
+import { statementForFirst, pageOf, statementsOf } from './rows.js';
+import { sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds, changes and removes their rows. */
 @Injectable()
@@ -59,11 +58,17 @@ export class Lists {
     if (after && after.listDigest !== restriction.digest) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const { items, last } = await this.find(repository, query, restriction);
-    if (!last) {
-      return { items };
-    }
-    return { items, nextCursor: encodeCursor({ ...last, listDigest: restriction.digest }, filter?.expression ?? '') };
+    const sources = sourcesOf(metadata, filter?.condition, after, query.limit, restriction);
+    const key = `${metadata.tablePath} ${restriction.digest} ${filter?.expression ?? ''}`;
+    // On a replica that lags, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
+    const mayLag = !after && statementsOf(repository) !== undefined;
+    const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
+    const found = filter?.condition
+      ? await findFiltered(list, sources, filter.expression, this.reads)
+      : await this.reads.page(list, restriction === ALL_ROWS, (send) =>
+          send(statementForFirst(repository, sources.planned)),
+        );
+    return pageOf(repository, found, query, restriction);
   }
 
   /**
@@ -113,24 +118,5 @@ export class Lists {
     if (affected === 0) {
       await rejectChange(repository, id, precondition);
     }
-  }
-
-  private async find<Entity extends { id: string }>(
-    repository: Repository<Entity>,
-    { limit, cursor: after, filter }: PageQuery<Entity>,
-    restriction: Restriction,
-  ): Promise<Found<Entity>> {
-    const { metadata } = repository;
-    const sources = sourcesOf(metadata, filter?.condition, after, limit, restriction);
-    const key = `${metadata.tablePath} ${restriction.digest} ${filter?.expression ?? ''}`;
-    // On a replica that lags, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
-    const mayLag = !after && statementsOf(repository) !== undefined;
-    const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
-    const found = filter?.condition
-      ? await findFiltered(list, sources, filter.expression, this.reads)
-      : await this.reads.page(list, restriction === ALL_ROWS, (send) =>
-          send(statementForFirst(repository, sources.planned)),
-        );
-    return pageOf(repository, found, sources.planned);
   }
 }

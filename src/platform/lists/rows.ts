@@ -3,8 +3,9 @@ import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
 import { AppDataSource } from '../database/app-data-source.js';
 import type { Statement } from '../database/database-client.js';
-import type { Position } from './cursor.js';
-import { columnOf, quotedTable, type Source } from './sources.js';
+import { encodeCursor } from './cursor.js';
+import type { Page, PageQuery } from './page.js';
+import { columnOf, quotedTable, type Restriction, type Source } from './sources.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXT_TYPES: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
@@ -15,27 +16,24 @@ const MOST_NAMES = 256;
 /** Column values by property. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The rows of a page, and the last row's position if there are more. */
-export interface Found<Entity> {
-  readonly items: Entity[];
-  readonly last?: Omit<Position, 'listDigest'>;
-}
-
 /** Makes a page of the rows of {@link statementForFirst}. */
 export async function pageOf<Entity extends { id: string }>(
   repository: Repository<Entity>,
   found: readonly unknown[][],
-  { limit, base }: Pick<Source, 'limit' | 'base'>,
-): Promise<Found<Entity>> {
+  { limit, filter }: PageQuery<Entity>,
+  { base, digest: listDigest }: Restriction,
+): Promise<Page<Entity>> {
   const statements = statementsOf(repository);
   const rows = found.slice(0, limit);
   const keyIndex = statements?.keyIndex ?? 0;
   const idOf = (row: readonly unknown[]) => row[keyIndex] as string;
+  const items = statements ? (statements.hydrate(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), base);
   const last = found.length > limit ? rows.at(-1) : undefined;
-  return {
-    items: statements ? (statements.hydrate(rows) as Entity[]) : await findInOrder(repository, rows.map(idOf), base),
-    ...(last && { last: { id: idOf(last), value: last.at(-1) as string } }),
-  };
+  if (!last) {
+    return { items };
+  }
+  const position = { id: idOf(last), listDigest, value: last.at(-1) as string };
+  return { items, nextCursor: encodeCursor(position, filter?.expression ?? '') };
 }
 
 /** The statement for the first rows of a source: all columns, or the key if TypeORM reads the rows, and the sort value. */
