@@ -9,14 +9,8 @@ import type { DatabaseMetrics } from './database-metrics.js';
 import { POSTGRES_DRIVER } from './database-pool.js';
 import { type PoolExtra, QUICK, type ReadOptions, sharesOf } from './reader.js';
 
-/** A server, or a pooler in front of it (PgBouncer in transaction mode). */
-interface ServerLocation {
-  readonly url: string;
-  readonly isPooled?: boolean;
-}
-
-/** Location of a database: a server, or in this process with the options that `pg` needs for it. */
-export type DatabaseLocation = ServerLocation | PoolConfig;
+/** A server, or a pooler in front of it (PgBouncer in transaction mode); or options of `pg` for the embedded database. */
+export type DatabaseLocation = { readonly url: string; readonly isPooled?: boolean } | PoolConfig;
 
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;

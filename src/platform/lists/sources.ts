@@ -62,23 +62,17 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
   return STABLE_TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
 }
 
-/** How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction. */
-export interface Sorting {
-  /** The sort columns; `id` is the last. */
-  readonly columns: readonly string[];
-  readonly clause: string;
-  readonly operator: '<' | '>';
-  /** SQL for the sort value as text; an empty text if only `id` sorts. */
-  readonly value: string;
-}
-
 /** The columns by which an order sorts; `id` is the last. */
 export function sortedColumns(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined) {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
 
-/** @param order - undefined for newest first */
-export function sortingOf(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined): Sorting {
+/**
+ * How statements sort rows of the table `r`: newest first, or by a column and then `id` in the same direction.
+ *
+ * @param order - undefined for newest first
+ */
+export function sortingOf(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined) {
   const sorted = sortedColumns(metadata, order);
   const columns = sorted.map(({ sql }) => `r.${sql}`);
   const direction = order?.direction ?? 'DESC';
@@ -86,9 +80,12 @@ export function sortingOf(metadata: EntityMetadata, order: Pick<Order, 'column' 
     columns,
     clause: `ORDER BY ${columns.map((column) => `${column} ${direction}`).join(', ')}`,
     operator: direction === 'ASC' ? '>' : '<',
+    /** SQL for the sort value as text; an empty text if only `id` sorts. */
     value: order && sorted[0] ? textOf(metadata, sorted[0]) : `''`,
   };
 }
+
+type Sorting = ReturnType<typeof sortingOf>;
 
 /** What a list is restricted to and sorted by. */
 export interface Restriction {
