@@ -79,11 +79,8 @@ class Compiler {
       return operator === '==' ? isAbsent : not(isAbsent);
     }
     if (!isEquality && operand.type === 'enum') {
-      throw new FilterError(
-        'type',
-        node,
-        `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``,
-      );
+      const message = `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``;
+      throw new FilterError('type', node, message);
     }
     const { text, isRounded } = valueOf(literal, operand);
     const exactOperator = isRounded ? ROUNDED[operator] : operator;
@@ -108,10 +105,8 @@ class Compiler {
       this.countCondition(counted);
     }
     const values = literals.map((literal) => valueOf(literal, operand)).filter(({ isRounded }) => !isRounded);
-    const isAmong = membership(
-      operand,
-      values.map(({ text }) => text),
-    );
+    const texts = values.map(({ text }) => text);
+    const isAmong = membership(operand, texts);
     return isAbsent ? or([isAmong, isAbsent]) : isAmong;
   }
 
@@ -145,11 +140,8 @@ class Compiler {
   private countCondition(node: Span): void {
     this.conditions += 1;
     if (this.conditions > MAXIMUM_CONDITIONS) {
-      throw new FilterError(
-        'limit',
-        node,
-        `has more than ${MAXIMUM_CONDITIONS} conditions: use \`in\` with texts, a range of times, or several requests`,
-      );
+      const fix = 'use `in` with texts, a range of times, or several requests';
+      throw new FilterError('limit', node, `has more than ${MAXIMUM_CONDITIONS} conditions: ${fix}`);
     }
   }
 
@@ -168,11 +160,8 @@ function isSearch(name: string): name is TextSearch {
 
 function absenceOf(operand: Operand, literal: Span): Condition {
   if (!operand.nullable || operand.lowerAscii) {
-    throw new FilterError(
-      'type',
-      literal,
-      `compares ${operand.name} with null, but it is never null: remove this comparison`,
-    );
+    const message = `compares ${operand.name} with null, but it is never null: remove this comparison`;
+    throw new FilterError('type', literal, message);
   }
   return absence(operand);
 }
