@@ -50,13 +50,12 @@ export class PageReader {
     if (sendHere) {
       return read(withoutNames(sendHere));
     }
-    const onPrimary = () => this.pageOfPrimary(list, isWhole, read);
-    if (!list.replica) {
-      return onPrimary();
-    }
+    const { replica } = list;
     const key = `replica ${list.key}`;
-    const isSlow = this.paths.has(key);
-    return isSlow ? onPrimary() : list.replica.read((reader) => this.shared(reader, key, isWhole, read), onPrimary);
+    const onPrimary = () => this.pageOfPrimary(list, isWhole, read);
+    return replica && !this.paths.has(key)
+      ? replica.read((reader) => this.shared(reader, key, isWhole, read), onPrimary)
+      : onPrimary();
   }
 
   /**
