@@ -1,8 +1,7 @@
 import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { HIDDEN } from '../routes/operation.js';
+import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
 import { isDecodable } from '../requests/percent-encoding.js';
@@ -21,16 +20,16 @@ const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPT
 export class InputGuard implements CanActivate {
   private readonly plans = new WeakMap<Route['handler'], ReturnType<typeof planOf>>();
 
-  constructor(private readonly reflector: Reflector) {}
-
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const [controller, handler] = [context.getClass(), context.getHandler()];
-    const isHidden = this.reflector.getAllAndOverride<boolean | undefined>(HIDDEN, [handler, controller]);
-    if (isHidden || context.getType() !== 'http') {
+    if (context.getType() !== 'http') {
+      return true;
+    }
+    const handler = context.getHandler();
+    const plan = this.plans.getOrInsertComputed(handler, () => planOf(context.getClass(), handler));
+    if (plan.isHidden) {
       return true;
     }
     const request = context.getArgByIndex<Request>(0);
-    const plan = this.plans.getOrInsertComputed(handler, () => planOf(controller, handler));
     const start = request.url.indexOf('?');
     if (start >= 0) {
       const query = parseQuery(request.url.slice(start + 1));
@@ -54,6 +53,7 @@ function planOf(controller: Type, handler: Route['handler']) {
   const names = queries.flatMap(({ data }) => (typeof data === 'string' ? [data] : []));
   const declared = declaredBodyOf(route);
   return {
+    isHidden: isHidden(route),
     /** The query parameters that it names; undefined if a class with its own rules, or a wrapper, takes them. */
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set(names),
     takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route),

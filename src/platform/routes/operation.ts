@@ -3,7 +3,7 @@ import { ApiExcludeController, ApiTags } from '@nestjs/swagger';
 import type { ProblemType } from '../problems/problem-types.js';
 import { metadataOf, type Route } from './route.js';
 
-export const HIDDEN = 'hidden';
+const HIDDEN = 'hidden';
 
 /**
  * For operators and browsers: a controller that is not in the OpenAPI document, takes any query and body, is served during
