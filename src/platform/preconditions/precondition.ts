@@ -43,17 +43,11 @@ export function preconditionOf(request: Request): Precondition {
 
 const CONDITIONAL = 'conditional';
 
-const InjectedPrecondition = createParamDecorator((_data: undefined, context: ExecutionContext) =>
-  preconditionOf(context.switchToHttp().getRequest<Request>()),
-);
-
 /** Takes and documents a precondition for `Lists.update` or `Lists.remove`: `@IfMatch() precondition: Precondition`. */
-export function IfMatch(): ParameterDecorator {
-  return (target, name, index) => {
-    InjectedPrecondition()(target, name, index);
-    Reflect.defineMetadata(CONDITIONAL, true, target.constructor, name ?? '');
-  };
-}
+export const IfMatch = createParamDecorator(
+  (_data: undefined, context: ExecutionContext) => preconditionOf(context.switchToHttp().getRequest<Request>()),
+  [(target, name = '') => Reflect.defineMetadata(CONDITIONAL, true, target.constructor, name)],
+);
 
 export function hasPrecondition({ controller, name }: Pick<Route, 'controller' | 'name'>): boolean {
   return Reflect.hasMetadata(CONDITIONAL, controller, name);
