@@ -5,8 +5,7 @@
  * with rules); otherwise the application does not start. `@Operation` documents its response, and limits what is sent to
  * that. The platform adds authentication, rate limiting, validation, problem responses and the OpenAPI document.
  */
-export { ResponseOf } from './responses/response-of.js';
-export { VersionedResponseOf } from './responses/versioned-response-of.js';
+export { ResponseOf, VersionedResponseOf } from './responses/response-of.js';
 export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
 export { Public, RequireScopes } from './auth/scopes.guard.js';

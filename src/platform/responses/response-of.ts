@@ -2,23 +2,25 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { creationTime, creationTimeText } from '../ids/id.js';
 import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
+import { etagOf, type Versioned } from '../preconditions/entity-tags.js';
+import { Etag } from '../preconditions/etag.interceptor.js';
 
 /** A response body: the properties of a request body without those that are null, and `id` and `createdAt`. */
-export type ResponseBody<Body> = { readonly id: string; readonly createdAt: string } & {
+type ResponseBody<Body> = { readonly id: string; readonly createdAt: string } & {
   readonly [Name in keyof Body]: Serialized<Exclude<Body[Name], null>>;
 };
 
 type Serialized<Value> = Value extends Date ? string : Value;
 
 /** A row with the properties of a request body. Optional properties may be null or undefined. */
-export type RowOf<Body> = { readonly id: string } & {
+type RowOf<Body> = { readonly id: string } & {
   readonly [Name in keyof Body]: Body[Name] | (object extends Pick<Body, Name> ? null | undefined : never);
 };
 
-/** The class that {@link ResponseOf} makes. */
-export interface ResponseClass<Body> extends Type<ResponseBody<Body>> {
+/** The class that {@link ResponseOf} makes. `Tag` is what it has beyond the body, and `Source` what that is made of. */
+interface ResponseClass<Body, Tag = unknown, Source = unknown> extends Type<ResponseBody<Body> & Tag> {
   /** Maps a row to a response. Columns that the request body does not have are left out. */
-  from(this: void, row: RowOf<Body>): ResponseBody<Body>;
+  from(this: void, row: RowOf<Body> & Source): ResponseBody<Body> & Tag;
 }
 
 const EXAMPLE_ID = '0190163d-8694-739b-aea5-966c26f8ad91';
@@ -59,6 +61,26 @@ export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass
   }
   markWhitelisted(DocumentedResponse);
   return DocumentedResponse as unknown as ResponseClass<Body>;
+}
+
+type Tagged = { readonly etag: string };
+
+/**
+ * As `ResponseOf`, with `etag`, for an entity with `@VersionColumn() declare version: number`. Responses that have this
+ * class send `ETag`, and a `GET` honors `If-None-Match`.
+ */
+export function VersionedResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body, Tagged, Versioned> {
+  const Unversioned = ResponseOf(body);
+
+  class VersionedResponse extends (Unversioned as Type<object>) {
+    @Etag() declare readonly etag: string;
+
+    static from(this: void, row: RowOf<Body> & Versioned): ResponseBody<Body> & Tagged {
+      return { ...Unversioned.from(row), etag: etagOf(row) };
+    }
+  }
+  markWhitelisted(VersionedResponse);
+  return VersionedResponse as unknown as ResponseClass<Body, Tagged, Versioned>;
 }
 
 function forResponse(documentation: ApiPropertyOptions): ApiPropertyOptions {
