@@ -29,7 +29,7 @@ export { defineOrder, type ListOptions, type Where } from './lists/list-options.
 export { mapPage, type Page, PageOf, PageQuery, PageQueryOf, type Row } from './lists/page.js';
 export { Metrics } from './observability/metrics.js';
 export { Operation } from './responses/operation.decorator.js';
-export { ApiTag } from './routes/operation.js';
+export { ApiTag } from './routes/api-tag.decorator.js';
 export { etagOf } from './preconditions/entity-tags.js';
 export { Etag } from './preconditions/etag.interceptor.js';
 export { IfMatch, type Precondition } from './preconditions/precondition.js';

@@ -17,7 +17,8 @@ import {
   type Schema,
   type Schemas,
 } from './openapi-document.js';
-import { operationIdOf, tagsOf } from '../routes/operation.js';
+import { tagsOf } from '../routes/api-tag.decorator.js';
+import { operationIdOf } from '../routes/operation.js';
 import { headers, platformSchemas } from './platform-components.js';
 
 /** The console shows the first section of the Markdown `description` above the operations, the others below them. */

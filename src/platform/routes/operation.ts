@@ -1,5 +1,5 @@
 import { applyDecorators, type HttpStatus, SetMetadata, type Type } from '@nestjs/common';
-import { ApiExcludeController, ApiTags } from '@nestjs/swagger';
+import { ApiExcludeController } from '@nestjs/swagger';
 import type { ProblemType } from '../problems/problem-types.js';
 import { metadataOf, type Route } from './route.js';
 
@@ -15,30 +15,6 @@ export function Hidden(): ClassDecorator {
 
 export function isHidden(route: Pick<Route, 'controller' | 'handler'>): boolean {
   return metadataOf(HIDDEN, route) === true;
-}
-
-/** A tag of the OpenAPI document, under which the console groups operations. */
-export interface ApiTagOptions {
-  /** One or two words: `Widgets`. */
-  name: string;
-  /** Explains these operations to new readers, in Markdown. */
-  description: string;
-}
-
-const TAG = 'tag';
-
-/**
- * `@ApiTags(name)` of @nestjs/swagger with a description: the tag of all operations of a controller. To share a tag, pass
- * the same object to several controllers.
- */
-export function ApiTag(options: ApiTagOptions): ClassDecorator {
-  return applyDecorators(SetMetadata(TAG, options), ApiTags(options.name));
-}
-
-/** The tags of all documented routes, in their order. */
-export function tagsOf(routes: readonly Route[]): ApiTagOptions[] {
-  const tags = routes.flatMap((route) => (metadataOf(TAG, route) as ApiTagOptions | undefined) ?? []);
-  return [...new Map(tags.map((tag) => [tag.name, tag])).values()];
 }
 
 /** Announces the removal of an operation, at least 12 months ahead. Days are `YYYY-MM-DD`, and begin at 00:00 UTC. */
