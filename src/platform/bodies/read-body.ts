@@ -8,8 +8,7 @@ import { findExcess } from './json-size.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
-import { hasBody } from '../requests/request.js';
-import { invalidBodyProblem, missingBody } from '../requests/request-body.js';
+import { hasBody, invalidBodyProblem, missingBody } from '../requests/request.js';
 
 export type BodyParser = keyof typeof MEDIA_TYPES;
 

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request } from 'express';
 import { hideCredentials } from '../errors/redaction.js';
+import { type FaultCode, invalidRequest, type Problem } from '../problems/problem.js';
 
 declare global {
   // Express' type for custom properties.
@@ -37,4 +38,17 @@ export function currentRequest(): Request | undefined {
 /** RFC 9112, section 6.3. */
 export function hasBody({ headers }: Request): boolean {
   return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
+}
+
+/** The 400 problem for a handler that needs a body. @param mediaTypes - of the body; undefined for a JSON object */
+export function missingBody(request: Request, mediaTypes?: readonly string[]): Problem {
+  const types = mediaTypes?.join(' or ');
+  return hasBody(request)
+    ? invalidBodyProblem('media_type', `must be sent with Content-Type: ${types ?? 'application/json'}`)
+    : invalidBodyProblem('required', `is missing: send ${types ?? 'a JSON object'}`);
+}
+
+/** The 400 problem for a body that cannot be read. */
+export function invalidBodyProblem(code: FaultCode, detail: string): Problem {
+  return invalidRequest([{ pointer: '', code, detail }]);
 }

@@ -9,9 +9,8 @@ import {
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { validate, ValidationTypes } from 'class-validator';
-import { currentRequest } from '../requests/request.js';
+import { currentRequest, missingBody } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
-import { missingBody } from '../requests/request-body.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { type ClassRule, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
 
