@@ -14,6 +14,7 @@ import { hideCredentials } from '../errors/redaction.js';
 import { TOKEN_LIMIT_RULE, tokenLimitFault } from './token-limit.js';
 import { describeToken, minuteOf, tableOf } from './token-table.js';
 
+type IssuedToken = Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>;
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null; limit: number | null };
 type WithTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) => Promise<T>;
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
@@ -65,7 +66,7 @@ function addIssue(token: Command, withTokens: WithTokens): void {
       const scopes = scope && [...new Set(scope)];
       const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes, rateLimit }, by);
       print(issued.token);
-      print(issuedText(issued.row), process.stderr);
+      explain(issuedText(issued.row));
     });
   });
 }
@@ -90,7 +91,7 @@ function addList(token: Command, withTokens: WithTokens): void {
       const tokens = (await withTokens((service) => service.list())).map(describeToken);
       print(json ? JSON.stringify(tokens, null, 2) : tableOf(tokens));
       if (tokens.length === 0) {
-        print('There are no tokens. Create one with `token issue --name <name>`.', process.stderr);
+        explain('There are no tokens. Create one with `token issue --name <name>`.');
       }
     });
 }
@@ -113,10 +114,7 @@ function addRotate(token: Command, withTokens: WithTokens): void {
     await withTokens(async (tokens) => {
       const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
       print(rotated.token);
-      print(
-        `${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`,
-        process.stderr,
-      );
+      explain(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`);
     });
   });
 }
@@ -141,10 +139,7 @@ function addRevoke(token: Command, withTokens: WithTokens): void {
         );
       }
       const { id, name } = revoked;
-      print(
-        `Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`,
-        process.stderr,
-      );
+      explain(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
     });
   });
 }
@@ -161,12 +156,7 @@ function attributed(command: Command): Command {
     .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
 }
 
-function issuedText({
-  id,
-  name,
-  expiresAt,
-  rateLimit,
-}: Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>): string {
+function issuedText({ id, name, expiresAt, rateLimit }: IssuedToken): string {
   const limit = rateLimit === null ? '' : `, limit ${rateLimit}`;
   return `Issued token ${id} "${name}", ${validity(expiresAt)}${limit}. It cannot be displayed again.`;
 }
@@ -178,6 +168,12 @@ function validity(expiresAt: Date | null): string {
   return expiresAt.getTime() > Date.now() ? `valid until ${minuteOf(expiresAt)}` : 'no longer valid';
 }
 
-function print(text: string, stream: NodeJS.WriteStream = process.stdout): void {
-  stream.write(`${text}\n`);
+/** Writes a result. */
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Writes a message about a result. */
+function explain(text: string): void {
+  process.stderr.write(`${text}\n`);
 }
