@@ -56,8 +56,3 @@ export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 export type Verdict =
   | { readonly principal: Principal; readonly until?: number | undefined }
   | { readonly refused: RefusalReason; readonly tokenId?: string | undefined };
-
-/** Whether a text is a scope (RFC 6749, section 3.3). */
-export function isScope(text: string): boolean {
-  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text);
-}

@@ -5,7 +5,8 @@ import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { isHidden } from '../routes/operation.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
-import { hasScope, isScope, type Principal } from './principal.js';
+import { isScope } from '../config/variables.decorators.js';
+import { hasScope, type Principal } from './principal.js';
 
 /** Access to a route: public, or any token with all of these scopes (possibly none). */
 type TokenPolicy = 'public' | readonly string[];

@@ -26,7 +26,7 @@ const FORMS = {
     (text) => /^https?:[^?#]+$/.test(text) && URL.canParse(text),
   ],
   readableFile: ['the path of a file that the service can read', isReadableFile],
-  scope: ['a scope like items:read', (text) => /^[!#-[\]-~]+$/.test(text)],
+  scope: ['a scope like items:read', isScope],
   network: ['an address or network like 10.0.0.0/8', isNetwork],
   address: ['an IP address of this machine like 127.0.0.1 or ::1, without brackets and port', (text) => isIP(text) !== 0],
   origin: [
@@ -81,6 +81,11 @@ export function ListOf(form: keyof typeof FORMS): PropertyDecorator {
 /** @param parse - returns undefined for an invalid text */
 function Variable(detail: string, parse: (text: string) => unknown): PropertyDecorator {
   return Parsed((text) => parse(text) ?? new RefusedValue({ code: 'form', detail: `must be ${detail}` }));
+}
+
+/** Whether a text is a scope (RFC 6749, section 3.3). */
+export function isScope(text: string): boolean {
+  return /^[!#-[\]-~]+$/.test(text);
 }
 
 /** Rejects ambiguous spellings (`010.0.0.0`, `10/8`) and networks of all addresses. */
