@@ -15,6 +15,7 @@ export { Database } from './database/database.js';
 export { conflict } from './database/database-problem.js';
 export { creationTime, newId } from './ids/id.js';
 export { IndexMigration, MigrationsModule, SqlMigration } from './database/migrations.js';
+export { TableRights } from './database/table-rights.js';
 export { HealthIndicators } from './health/health-indicators.js';
 export { Drain } from './http/drain.js';
 export { publicPath } from './routes/public-path.js';

@@ -125,7 +125,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
         'barred@',
       ),
     }),
-    /^fail database\.rights\.use: barred in schema public → Run GRANT SELECT.*$/,
+    /^fail database\.rights\.use: (?:.*\n)*Item: the role barred lacks INSERT on "items"\. As postgres, run GRANT INSERT /,
   ],
   [
     'a role that may not read which migrations are applied',

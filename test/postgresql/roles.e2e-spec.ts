@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { doctor } from '../support/doctor.js';
 import { askingForPasswords, PostgresServer } from '../support/postgres-server.js';
-import { runCli, ServiceProcess } from '../support/process.js';
+import { runCli, runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
 import { declareToken } from '../support/tokens.js';
 
@@ -47,7 +47,7 @@ it('the owner migrates, and either login of the runtime role can do all that the
 
   const [a, b, owner] = await Promise.all(['items_a', 'items_b', 'items_owner'].map((role) => doctor(as(role))));
   expect(a?.faults).toMatch(/^fail database\.connection: .*password authentication failed for user "items_a"/);
-  const fine = { 'database.rights.read': 'items_b in schema public', 'database.rights.use': 'items_b in schema public' };
+  const fine = { 'database.rights.read': 'items_b in schema public', 'database.rights.use': 'as the entities need it' };
   expect([b?.outcome[0], b?.found, owner?.outcome[0]]).toEqual([0, expect.objectContaining(fine), 0]);
   const later = 'CREATE TABLE later (id int)';
   await expect(query(as('items_b').DATABASE_URL, later)).rejects.toThrow('permission denied for schema public');
@@ -76,6 +76,39 @@ it('without the right to read which migrations are applied, the start, migrate a
   await query(urlOf('items_owner', 'change-me-1'), 'GRANT SELECT ON migrations TO barred');
   await service.becomesReady();
   expect(await service.end('SIGTERM')).toBe(0);
+});
+
+it('without the rights on tables that it needs, the service does not start, and names what grants them, as doctor does; of others it warns [rights-named]', async () => {
+  await server.query(`CREATE ROLE clerk LOGIN PASSWORD 'x'`);
+  const asOwner = (sql: string) => query(urlOf('items_owner', 'change-me-1'), sql);
+  await asOwner('GRANT SELECT ON migrations TO clerk');
+  const { token, variables } = await declareToken();
+  const environment = { ...variables, DATABASE_URL: urlOf('clerk', 'x'), MIGRATE_ON_START: 'false' };
+  const lack = (entity: string, table: string, rights: string) =>
+    `${entity}: the role clerk lacks ${rights} on "${table}". As items_owner, run GRANT ${rights} ON "${table}" TO clerk;`;
+  const faults = [
+    lack('AccessToken', 'access_tokens', 'SELECT'),
+    lack('Item', 'items', 'SELECT, INSERT'),
+    lack('StoredResponse', 'idempotency_keys', 'SELECT, INSERT, UPDATE, DELETE'),
+  ];
+  const warning = lack('AccessToken', 'access_tokens', 'INSERT, UPDATE, DELETE');
+  const { code, stdout, stderr } = await runServiceToEnd(environment);
+  expect([code, stderr.split('\n').slice(1, -1).toSorted()]).toEqual([1, faults.map((fault) => `- ${fault}`)]);
+  expect(stdout).toContain(JSON.stringify(warning).slice(1, -1));
+  const found = (await doctor(environment)).faults;
+  for (const text of [...faults, warning]) expect(found).toContain(text);
+  expect(found).toMatch(/^fail database\.rights\.use: /);
+
+  for (const fault of faults) await asOwner(/GRANT.*;/.exec(fault)?.[0] ?? '');
+  // Rights on the columns of an entity are enough.
+  await asOwner('REVOKE INSERT ON items FROM clerk; GRANT INSERT (id, name, description) ON items TO clerk');
+  const service = await ServiceProcess.startReady(environment);
+  const client = service.client(token);
+  expect((await client.post('{"name":"x"}', { 'Idempotency-Key': 'x' })).status).toBe(201);
+  expect((await client.list({ limit: '1' })).body.items).toMatchObject([{ name: 'x' }]);
+  expect(await service.end('SIGTERM')).toBe(0);
+  const last = await doctor(environment);
+  expect([last.outcome, last.faults]).toEqual([[0, 'warn', ''], expect.stringContaining(`rights.use: ${warning} →`)]);
 });
 
 it('commands say why a statement fails on a database that only reads, without a stack', async () => {

@@ -16,6 +16,7 @@ import { ReadReplica } from './read-replica.js';
 import { runReadyCallbacks } from './ready-callbacks.js';
 import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
+import { checkRights } from './table-rights.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
 /** PostgreSQL at `DATABASE_URL`, or embedded. While it is unavailable or lacks migrations, requests that need it get 503. */
@@ -117,7 +118,7 @@ export class Database implements OnApplicationShutdown {
     metrics.watch(dataSource, this.replica);
     dataSource.setOptions(await this.options());
     // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
-    dataSource.checks.unshift(checkSchema);
+    dataSource.checks.unshift(checkSchema, checkRights);
     this.addCheck(() => dataSource.prepare(() => runReadyCallbacks(dataSource, this.callbacks)));
     this.started = this.connectWithRetries(signal);
     // Who waits for it gets the error.

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, type EntityMetadata, type QueryRunner, Table, type TableColumn } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { changedMigrations } from './migration-digests.js';
+import { quotedTable } from './quoted-table.js';
 
 /** How the database differs from the entities and migrations, with the SQL that fixes it. */
 export interface SchemaDrift {
@@ -54,7 +55,11 @@ const COMPARE = `
 
 /** Checks before the service is ready. @throws OperatorError with all faults */
 export async function checkSchema(dataSource: DataSource): Promise<void> {
-  const { faults, warnings } = await findDrift(dataSource);
+  rejectDrift(await findDrift(dataSource));
+}
+
+/** Logs the warnings. @throws OperatorError with all faults */
+export function rejectDrift({ faults, warnings }: SchemaDrift): void {
   for (const warning of warnings) new Logger('Database').warn(warning);
   if (faults.length > 0) {
     throw new OperatorError(`The database does not fit the entities:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
@@ -91,9 +96,8 @@ class Mapping {
 
   constructor(private readonly metadata: EntityMetadata) {
     const { driver } = metadata.dataSource;
-    const names = [metadata.schema, metadata.tableName].filter((name) => name !== undefined);
     this.table = Table.create(metadata, driver);
-    this.path = names.map((name) => driver.escape(name)).join('.');
+    this.path = quotedTable(metadata);
   }
 
   /** What the statement takes. @param entity - index */

@@ -1,8 +1,9 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations } from '../database/app-data-source.js';
+import { quotedTable } from '../database/quoted-table.js';
 import { findDrift } from '../database/schema-drift.js';
-import { quotedTable } from '../lists/sources.js';
+import { findMissingRights } from '../database/table-rights.js';
 import { type Check, selecting, type Severity } from './check.js';
 
 /** SQL for what checks of rights find. */
@@ -26,17 +27,28 @@ export function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Co
       'run GRANT USAGE ON SCHEMA <schema> TO <role>.',
     `current_schema() IS NOT NULL AND coalesce(has_table_privilege(to_regclass('migrations'), 'SELECT'), true) AS fine,
       ${ROLE}`,
-    [pendingCheck(dataSource, MIGRATE_ON_START, rights, useCheck(dataSource))],
+    [pendingCheck(dataSource, MIGRATE_ON_START, rights)],
   );
 }
 
-/** Checks the rights to use the tables, all rows of them. */
-function useCheck(dataSource: DataSource): Check {
-  const check = selecting(dataSource);
-  const names = dataSource.entityMetadatas.map(quotedTable);
-  const tables = names.map((name) => `'${name}'`).join();
+/** Whether the role may use the tables. */
+async function useCheck(dataSource: DataSource): Promise<Check> {
+  const { faults, warnings } = await findMissingRights(dataSource);
+  const severity = faults.length > 0 ? 'fail' : 'warn';
+  return driftCheck(
+    'rights.use',
+    severity,
+    'Grant the rights that the service needs.',
+    [...faults, ...warnings],
+    [rowsCheck(dataSource)],
+  );
+}
+
+/** Whether it sees all their rows. */
+function rowsCheck(dataSource: DataSource): Check {
+  const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
   const isActive = 'row_security_active(table_name)';
-  const rows = check(
+  return selecting(dataSource)(
     'rights.rows',
     'warn',
     'Policies hide rows without an error: run ALTER TABLE <table> DISABLE ROW LEVEL SECURITY, or ALTER ROLE <role> ' +
@@ -46,18 +58,10 @@ function useCheck(dataSource: DataSource): Check {
         AS found
       FROM unnest(ARRAY[${tables}]) AS table_name`,
   );
-  return check(
-    'rights.use',
-    'fail',
-    `Run GRANT SELECT, INSERT, UPDATE, DELETE ON ${names.join(', ')} TO <role>.`,
-    `bool_and(has_table_privilege(table_name, privilege)) AS fine, ${ROLE}
-      FROM unnest(ARRAY[${tables}]) AS table_name, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS privilege`,
-    [rows],
-  );
 }
 
-/** @param rights - checked while migrations are pending. @param use - checked once they are applied */
-function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: Check, use: Check): Check {
+/** @param rights - checked while migrations are pending */
+function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: Check): Check {
   return {
     name: 'database.migrations',
     advice: 'Run migrate.',
@@ -70,7 +74,8 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
         const { faults, warnings } = await findDrift(dataSource);
-        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, [use]);
+        const use = [await useCheck(dataSource)];
+        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, use);
         const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
         return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
       }
@@ -83,6 +88,6 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
 
 /** What was found when the entities were compared with the database. */
 function driftCheck(name: string, severity: Severity, advice: string, found: string[], next: readonly Check[] = []): Check {
-  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities have it', next });
+  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities need it', next });
   return { name: `database.${name}`, severity, advice, run };
 }

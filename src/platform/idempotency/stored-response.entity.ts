@@ -1,7 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { TableRights } from '../database/table-rights.js';
 
 /** The response to a request with an `Idempotency-Key`, written in the transaction of the request. */
 @Entity('idempotency_keys')
+@TableRights('INSERT', 'UPDATE', 'DELETE')
 export class StoredResponse {
   /** `familyId` of the caller. */
   @PrimaryColumn('uuid', { name: 'token_id' })

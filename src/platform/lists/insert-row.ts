@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader';
 import type { DataSource, DeepPartial, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
 import { isUnavailable } from '../database/database-problem.js';
+import { quotedTable } from '../database/quoted-table.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf } from '../database/transactions.js';
 import { type Fields, statementsOf } from './rows.js';
-import { quotedTable } from './sources.js';
 
 /** Maximum rows of a statement. */
 const MOST_ROWS = 16;

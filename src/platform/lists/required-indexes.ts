@@ -1,11 +1,12 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { IndexMigration, SqlMigration } from '../database/migrations.js';
+import { quotedTable } from '../database/quoted-table.js';
 import { runStatement } from '../database/run-statement.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
 import { orders } from './list-options.js';
-import { columnOf, comparedColumn, quotedTable, sortedColumns, sortingOf } from './sources.js';
+import { columnOf, comparedColumn, sortedColumns, sortingOf } from './sources.js';
 
 /** Makes the planner use an index for an order if one serves it, however few the rows are. */
 const NO_SORT = 'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off';

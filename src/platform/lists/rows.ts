@@ -3,9 +3,10 @@ import type { Type } from '@nestjs/common';
 import { type EntityMetadata, type FindOptionsWhere, In, type ObjectLiteral, type Repository } from 'typeorm';
 import { AppDataSource } from '../database/app-data-source.js';
 import type { Statement } from '../database/database-client.js';
+import { quotedTable } from '../database/quoted-table.js';
 import { encodeCursor } from './cursor.js';
 import type { Page, PageQuery } from './page.js';
-import { columnOf, quotedTable, type Restriction, type Source } from './sources.js';
+import { columnOf, type Restriction, type Source } from './sources.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXT_TYPES: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);

@@ -1,19 +1,12 @@
 import type { EntityMetadata, FindOptionsWhere, ObjectLiteral } from 'typeorm';
 import type { Statement } from '../database/database-client.js';
+import { quotedTable } from '../database/quoted-table.js';
 import type { Position } from './cursor.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Order } from './list-options.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
-
-/** The quoted table of an entity, with its schema if it has one. */
-export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.');
-}
 
 /** The quoted column of a property. */
 export function columnOf(metadata: EntityMetadata, property: string): string {
