@@ -22,6 +22,7 @@ import {
   Tree,
   TreeChildren,
   TreeParent,
+  Unique,
   UpdateDateColumn,
   VersionColumn,
   ViewEntity,
@@ -107,6 +108,7 @@ describe('an entity that its table fits', () => {
 
   @Entity('Animals')
   @Index(['name'])
+  @Index(['age'], { unique: true, where: 'tame' })
   @Check('"age" > 0')
   @TableInheritance({ column: { type: 'varchar', name: 'kind' } })
   class Animal {
@@ -195,7 +197,7 @@ describe('an entity that its table fits', () => {
     `CREATE DOMAIN checked AS text NOT NULL CHECK (value <> '')`,
     `CREATE DOMAIN filled AS text NOT NULL DEFAULT 'x'`,
     `CREATE TABLE "Animals" (kind text NOT NULL, id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name text NOT NULL,
-      "odd ""name" varchar NOT NULL, secret text, age int NOT NULL, legs smallint NOT NULL, stars bigint NOT NULL,
+      "odd ""name" varchar NOT NULL UNIQUE, secret text, age int NOT NULL, legs smallint NOT NULL, stars bigint NOT NULL,
       weight double precision NOT NULL, speed real NOT NULL, tame boolean NOT NULL, code char(3) NOT NULL, feeding time with time zone NOT NULL,
       walk time(3) NOT NULL, born timestamp(3) with time zone NOT NULL, seen timestamp NOT NULL, pause interval NOT NULL,
       bits bit varying(8) NOT NULL, picture bytea NOT NULL, data jsonb NOT NULL, more text NOT NULL, tags text NOT NULL,
@@ -205,11 +207,12 @@ describe('an entity that its table fits', () => {
       "keeperId" int NOT NULL REFERENCES staff.keepers, substitute int REFERENCES staff.keepers, wings integer,
       dropped text NOT NULL, extra text, further filled, "with default" text NOT NULL DEFAULT '', number int NOT NULL GENERATED ALWAYS AS IDENTITY)`,
     'ALTER TABLE "Animals" DROP COLUMN dropped',
+    'CREATE UNIQUE INDEX ON "Animals" (age) WHERE tame',
     `CREATE TABLE visits ("animalsId" uuid NOT NULL, "keepersId" int NOT NULL, PRIMARY KEY ("animalsId", "keepersId"))`,
     'CREATE TABLE cages (id uuid PRIMARY KEY, "parentId" uuid)',
-    'CREATE TABLE cages_closure (id_ancestor uuid NOT NULL, id_descendant uuid NOT NULL)',
-    'CREATE TABLE tickets (id uuid PRIMARY KEY, price int NOT NULL)',
-    'CREATE TABLE partitioned (id bigint NOT NULL, filled text NOT NULL, number int NOT NULL) PARTITION BY RANGE (id)',
+    'CREATE TABLE cages_closure (id_ancestor uuid NOT NULL, id_descendant uuid NOT NULL, PRIMARY KEY (id_ancestor, id_descendant))',
+    'CREATE TABLE tickets (id uuid NOT NULL, price int NOT NULL)',
+    'CREATE TABLE partitioned (id bigint NOT NULL, filled text NOT NULL, number int NOT NULL, PRIMARY KEY (id, number)) PARTITION BY RANGE (number)',
     'CREATE TABLE partitioned_1 PARTITION OF partitioned FOR VALUES FROM (0) TO (1000)',
     `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.number = 1; RETURN NEW; END'`,
     'CREATE TRIGGER fill BEFORE INSERT ON partitioned FOR EACH ROW EXECUTE FUNCTION fill()',
@@ -258,6 +261,16 @@ enum Size {
   Large = 'large',
 }
 
+@Entity('badges')
+@Unique('badges_key', ['year', 'code'])
+@Index('badges_worn', ['code'], { unique: true, where: 'year > 5' })
+class Badge {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('int', { unique: true }) declare number: number;
+  @Column('int') declare year: number;
+  @Column('int') declare code: number;
+}
+
 @Entity('gadgets')
 class Gadget {
   @PrimaryColumn('uuid') declare id: string;
@@ -273,12 +286,14 @@ const TABLES = [
   "CREATE TYPE gadgets_size_enum AS ENUM ('small', 'large')",
   `CREATE TABLE gadgets (id uuid PRIMARY KEY, name text NOT NULL, price int NOT NULL DEFAULT 5, sold timestamptz(3),
     size gadgets_size_enum NOT NULL)`,
+  'CREATE TABLE badges (id uuid PRIMARY KEY, number int NOT NULL UNIQUE, year int NOT NULL, code int NOT NULL, CONSTRAINT badges_key UNIQUE (year, code))',
+  'CREATE UNIQUE INDEX badges_worn ON badges (code) WHERE year > 5',
   'CREATE TABLE labelled ("gadgetsId" uuid REFERENCES gadgets, "labelsId" int REFERENCES labels, PRIMARY KEY ("gadgetsId", "labelsId"))',
 ];
-const GADGETS = moduleOf([Gadget, Label], TABLES);
+const GADGETS = moduleOf([Gadget, Label, Badge], TABLES);
 
 /** The statements that a text names. */
-const sqlIn = (text: string) => [...text.matchAll(/\b(?:ALTER|CREATE) [^;]+;/g)].map(([sql]) => sql);
+const sqlIn = (text: string) => [...text.matchAll(/\b(?:ALTER|CREATE|REINDEX) [^;]+;/g)].map(([sql]) => sql);
 
 describe('a table that was changed', () => {
   const service = useService(() => startService({}, undefined, GADGETS));
@@ -318,6 +333,18 @@ describe('a table that was changed', () => {
         'labelled: the table "labelled" does not exist. Register a migration',
       ],
     ],
+    [
+      'a missing primary key',
+      'ALTER TABLE gadgets DROP CONSTRAINT gadgets_pkey CASCADE',
+      [
+        'Gadget: the unique index ("id") of "gadgets" does not exist. Add a migration with ALTER TABLE "gadgets" ADD PRIMARY KEY ("id");',
+      ],
+    ],
+    [
+      'an invalid primary key',
+      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'gadgets_pkey'::regclass`,
+      ['Gadget: the unique index ("id") of "gadgets" is invalid. Run REINDEX INDEX gadgets_pkey;'],
+    ],
   ])('is an error that names the SQL that fixes it: %s', async (_case, statement, faults) => {
     await dataSource.query(statement);
     const message = await checkSchema(dataSource).then(String, (error: Error) => error.message);
@@ -352,6 +379,17 @@ describe('a table that was changed', () => {
       `DROP TYPE gadgets_size_enum CASCADE; CREATE TYPE sizes AS ENUM ('small'); ALTER TABLE gadgets ADD COLUMN size sizes NOT NULL`,
       [
         `Gadget: the column "size" of "gadgets" lacks values of the entity. Add a migration with ALTER TYPE sizes ADD VALUE 'large';`,
+      ],
+    ],
+    [
+      'unique constraints and indexes, and keys of join tables',
+      `ALTER TABLE badges DROP CONSTRAINT badges_number_key, DROP CONSTRAINT badges_key; DROP INDEX badges_worn;
+        DROP TABLE labelled; CREATE TABLE labelled ("gadgetsId" uuid NOT NULL, "labelsId" int NOT NULL)`,
+      [
+        'Badge: the unique index ("code") of "badges" does not exist. Add a migration with CREATE UNIQUE INDEX "badges_worn" ON "badges" ("code") WHERE year > 5;',
+        'Badge: the unique index ("number") of "badges" does not exist. Add a migration with ALTER TABLE "badges" ADD UNIQUE ("number");',
+        'Badge: the unique index ("year", "code") of "badges" does not exist. Add a migration with ALTER TABLE "badges" ADD CONSTRAINT "badges_key" UNIQUE ("year", "code");',
+        'labelled: the unique index ("gadgetsId", "labelsId") of "labelled" does not exist. Add a migration with ALTER TABLE "labelled" ADD PRIMARY KEY ("gadgetsId", "labelsId");',
       ],
     ],
   ])('is a warning that names the SQL that removes it: %s [drift-warns]', async (_case, statement, texts) => {

@@ -10,7 +10,7 @@ export class AccessToken {
   declare name: string;
 
   /** SHA-256 of the token. */
-  @Column('bytea')
+  @Column('bytea', { unique: true })
   declare digest: Buffer;
 
   /** Last four characters of the token, to recognize it; null for tokens issued before these were stored. */

@@ -3,10 +3,11 @@ import { type DataSource, type EntityMetadata, type QueryRunner, Table, type Tab
 import { OperatorError } from '../errors/operator-error.js';
 import { changedMigrations } from './migration-digests.js';
 import { quotedTable } from './quoted-table.js';
+import { findMissingKeys } from './table-keys.js';
 
 /** How the database differs from the entities and migrations, with the SQL that fixes it. */
 export interface SchemaDrift {
-  /** What makes requests fail: a missing table or column, or a column that inserts leave null although it may not be. */
+  /** What makes requests fail: a missing table, column or primary key, or a column that inserts wrongly leave null. */
   readonly faults: string[];
   readonly warnings: string[];
 }
@@ -66,7 +67,7 @@ export function rejectDrift({ faults, warnings }: SchemaDrift): void {
   }
 }
 
-/** Compares the entities with the catalog, in one statement, and the migrations with their digests. */
+/** Compares the entities with the catalog, and the migrations with their digests. */
 export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
   const entities = dataSource.entityMetadatas.filter(({ tableType }) => !['view', 'entity-child'].includes(tableType));
   const mappings = entities.map((metadata) => new Mapping(metadata));
@@ -81,6 +82,9 @@ export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
       drift.faults.push(await mapping.missingTable());
     }
   }
+  const keys = await findMissingKeys(dataSource);
+  drift.faults.push(...keys.faults);
+  drift.warnings.push(...keys.warnings);
   const remedy =
     'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
   const changed = (await changedMigrations(dataSource)).map((name) => `${name} ${remedy}`);

@@ -1,0 +1,58 @@
+import type { DataSource, EntityMetadata } from 'typeorm';
+import { quotedTable } from './quoted-table.js';
+
+/** An index may have more columns, as in partitioned and distributed tables, or fewer. Of ids, it must have all rows. */
+const MISSING = `
+  SELECT n, invalid FROM json_to_recordset($1) AS declared (n int, "table" text, columns text[], "isPrimary" boolean)
+    JOIN pg_class ON oid = to_regclass("table") AND relkind IN ('r', 'p'),
+    LATERAL (SELECT bool_or(indisvalid) AS valid, min(indexrelid::regclass::text) AS invalid FROM pg_index,
+      LATERAL (SELECT array_agg(attname::text) AS names FROM pg_attribute
+        WHERE attrelid = indrelid AND attnum = ANY((indkey::int2[])[0:indnkeyatts - 1])) AS key
+      WHERE indrelid = oid AND indisunique AND indexprs IS NULL AND (indpred IS NULL OR NOT "isPrimary")
+        AND (names @> columns OR names <@ columns)) AS found
+  WHERE valid IS NOT TRUE ORDER BY n`;
+
+/** Primary keys, without which requests may fail, and unique columns of entities that their tables lack. */
+export async function findMissingKeys(dataSource: DataSource) {
+  const tables = dataSource.entityMetadatas.filter(({ tableType }) => !['view', 'entity-child'].includes(tableType));
+  const keys = tables.filter(({ synchronize }) => synchronize).flatMap(keysOf);
+  const declared = JSON.stringify(keys.map((key, n) => ({ ...key, n })));
+  const missing = await dataSource.query<{ n: number; invalid: string | null }[]>(MISSING, [declared]);
+  const drift = { faults: [] as string[], warnings: [] as string[] };
+  for (const { n, invalid } of missing) {
+    const { entity, table, list, isNeeded, sql } = keys[n] ?? {};
+    const remedy =
+      invalid === null ? `does not exist. Add a migration with ${sql};` : `is invalid. Run REINDEX INDEX ${invalid};`;
+    (isNeeded ? drift.faults : drift.warnings).push(`${entity}: the unique index ${list} of ${table} ${remedy}`);
+  }
+  return drift;
+}
+
+/** What an entity declares, with the SQL that adds it. */
+function keysOf(metadata: EntityMetadata) {
+  const { name: entity, tableType, primaryColumns, uniques, indices, dataSource } = metadata;
+  const table = quotedTable(metadata);
+  const { driver } = dataSource;
+  const keyOf = (of: EntityMetadata['columns'], toSql: (list: string) => string, isPrimary = false) => {
+    const columns = of.map(({ databaseName }) => databaseName);
+    const list = `(${columns.map((column) => driver.escape(column)).join(', ')})`;
+    return { entity, table, columns, list, isPrimary, isNeeded: isPrimary && tableType === 'regular', sql: toSql(list) };
+  };
+  const named = (word: string, name = '') => (name === '' ? '' : `${word}${driver.escape(name)} `);
+  // TypeORM makes each side of a one-to-one relation unique.
+  const declared = uniques.filter(({ columns }) => !columns.every((column) => column.relationMetadata?.isOneToOne));
+  return [
+    keyOf(primaryColumns, (list) => `ALTER TABLE ${table} ADD PRIMARY KEY ${list}`, true),
+    ...declared.map(({ columns, givenName }) =>
+      keyOf(columns, (list) => `ALTER TABLE ${table} ADD ${named('CONSTRAINT ', givenName)}UNIQUE ${list}`),
+    ),
+    ...indices
+      .filter(({ isUnique }) => isUnique)
+      .map(({ columns, givenName, where }) =>
+        keyOf(
+          columns,
+          (list) => `CREATE UNIQUE INDEX ${named('', givenName)}ON ${table} ${list}${where ? ` WHERE ${where}` : ''}`,
+        ),
+      ),
+  ];
+}
