@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { Database } from '../../src/platform/index.js';
 import { connectTo } from '../support/connect.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { type Labels, type Scrape, startMeasured } from '../support/scrape.js';
 import { eventually } from '../support/service.js';
 import { databaseUrlOf } from '../support/test-database.js';
@@ -89,4 +90,44 @@ it('shows running and waiting filters, and counts those that get no turn or no c
   expect(await statuses(filtered)).toEqual([200, 503, 503]);
   expect(await statuses(plain)).toEqual([201, 503, 503]);
   expect((await service.scrape()).sum('items_filters_running')).toBe(0);
+});
+
+it('counts attempts to connect that fail, by cause, also while the service is ready', async () => {
+  const server = await PostgresServer.start();
+  await server.query('CREATE ROLE app LOGIN');
+  await server.query('CREATE DATABASE app OWNER app');
+  const measured = await startMeasured({
+    DATABASE_URL: server.url.replace(/postgres@(.*)postgres$/, 'app@$1app'),
+    DATABASE_POOL_SIZE: '3',
+  });
+  const errors = async (labels: Labels = {}) =>
+    (await measured.scrape()).sum('items_database_connection_errors_total', labels);
+  const create = () => measured.api.post('{"name":"x"}', { 'Idempotency-Key': randomUUID() });
+  const disconnect = () =>
+    server.query(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'app'`);
+  expect(await errors()).toBe(0);
+
+  await disconnect();
+  await server.query('ALTER ROLE app CONNECTION LIMIT 1');
+  await eventually(async () => {
+    const created = await Promise.all([create(), create(), create()]);
+    return created.some(({ status }) => status === 201) && created.some(({ status }) => status === 503);
+  });
+  expect((await measured.api.send('GET', '/readyz')).status).toBe(200);
+  expect(await errors({ cause: 'full' })).toBeGreaterThan(0);
+  expect(await errors()).toBe(await errors({ cause: 'full' }));
+
+  for (const [cause, prevent] of [
+    ['login', () => server.query('ALTER ROLE app CONNECTION LIMIT -1 NOLOGIN')],
+    [
+      'server',
+      () => server.query('ALTER DATABASE app ALLOW_CONNECTIONS false').then(() => server.query('ALTER ROLE app LOGIN')),
+    ],
+    ['network', () => server.stop('fast')],
+  ] as const) {
+    await prevent();
+    if (cause !== 'network') await disconnect();
+    await eventually(async () => (await create()).status === 503 && (await errors({ cause })) > 0);
+  }
+  await measured.stop();
 });

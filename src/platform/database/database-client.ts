@@ -8,14 +8,15 @@ import { type LongSubmittable, submitAlone } from './submittable.js';
 
 const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
 
-interface StatementMetrics {
+interface ClientMetrics {
+  countFailedConnection(error: Error): void;
   /** @returns called when the statement ends, with its error if any */
   observe(text: string): (error: Error | undefined) => void;
 }
 
 /** Pool options that `pg` passes on to its clients. */
 export interface DatabaseClientConfig extends ClientConfig {
-  metrics?: StatementMetrics;
+  metrics?: ClientMetrics;
   /** Instead of the password of the URL. */
   passwords?: PasswordFile;
   /** For the embedded database, which has one connection. */
@@ -38,7 +39,7 @@ function rejectTime(text: string): never {
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
-  private readonly metrics: StatementMetrics | undefined;
+  private readonly metrics: ClientMetrics | undefined;
   private readonly passwords: PasswordFile | undefined;
 
   constructor(config: DatabaseClientConfig = {}) {
@@ -64,6 +65,7 @@ export class DatabaseClient extends Client {
       if (typeof password === 'string' && (!error || isPasswordRefused(error))) {
         this.passwords?.note(password, Boolean(error));
       }
+      if (error) this.metrics?.countFailedConnection(error);
       (callback as unknown as (error: Error | null) => void)(error && new Error(NO_CONNECTION, { cause: error }));
     }) as never;
   }

@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { AppDataSource } from './app-data-source.js';
-import { meaningOf } from './database-problem.js';
+import { FULL, isPasswordRefused, meaningOf } from './database-problem.js';
 import { NO_CONNECTIONS, type Reader, sharesOf } from './reader.js';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
 const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
+/** Why there is no connection: the server has no free one, rejects the login or anything else, or does not respond. */
+const CONNECTION_CAUSES = ['full', 'login', 'server', 'network'] as const;
 
 /** Upper bounds in seconds. Most statements take less than a millisecond. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -17,6 +20,7 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 export class DatabaseMetrics {
   private readonly durations;
   private readonly errors;
+  private readonly connectionErrors;
 
   constructor(
     private readonly metrics: Metrics,
@@ -32,6 +36,19 @@ export class DatabaseMetrics {
       help: 'SQL statements that failed, by first word and cause',
       labels: { operation: OPERATIONS, cause: CAUSES },
     });
+    this.connectionErrors = metrics.counter({
+      name: 'database_connection_errors_total',
+      help: 'Attempts to connect that failed, by cause',
+      labels: { cause: CONNECTION_CAUSES },
+    });
+  }
+
+  /** Counts an attempt to connect that failed. */
+  countFailedConnection(error: Error): void {
+    const { code = '' } = error as Partial<DatabaseError>;
+    const isLogin = code.startsWith('28') || isPasswordRefused(error);
+    const other = error instanceof DatabaseError ? 'server' : 'network';
+    this.connectionErrors.inc({ cause: code === FULL ? 'full' : isLogin ? 'login' : other });
   }
 
   /** @returns called when the statement ends, with its error if any */

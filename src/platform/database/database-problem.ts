@@ -6,6 +6,9 @@ import { jsonPointer, Problem } from '../problems/problem.js';
 /** SQLSTATE of a write on a server that is, or has become, a replica. */
 export const READ_ONLY = '25006';
 
+/** SQLSTATE of a server, or a role, without a free connection. */
+export const FULL = '53300';
+
 const NOT_NULL_VIOLATION = '23502';
 
 /** Message of an error whose cause is that of Node or `pg` for a connection that failed. */

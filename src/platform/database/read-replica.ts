@@ -7,14 +7,11 @@ import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import type { AppDataSource } from './app-data-source.js';
 import { readOptions, replicaOptions } from './data-source-options.js';
 import type { DatabaseMetrics } from './database-metrics.js';
-import { isUnavailable, meaningOf, sqlState } from './database-problem.js';
+import { FULL, isUnavailable, meaningOf, sqlState } from './database-problem.js';
 import { Reader, sharesOf } from './reader.js';
 
 /** Milliseconds after a lost connection, or a failed attempt to connect, in which no other is made. */
 const PAUSE = 1000;
-
-/** SQLSTATE of a server without a free connection. */
-const FULL = '53300';
 
 /** What the database has in common only with its physical copies: its replicas, and what was restored from its backups. */
 const IDENTITY = `SELECT concat_ws(' ', system_identifier, oid) AS identity
