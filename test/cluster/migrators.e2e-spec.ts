@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { runCli, spawnCli } from '../support/process.js';
+import { PostgresServer } from '../support/postgres-server.js';
 import { query } from '../support/query.js';
+import { eventually } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf } from '../support/test-database.js';
 
@@ -47,3 +49,24 @@ it('leave the same database wherever the previous one was killed [migrations-ato
   }
   expect(changes).toBeGreaterThan(reference.migrations.length * 2);
 }, 600_000);
+
+it('get the lock of a table that an autovacuum has, for minutes, also as a role that sees little of it', async () => {
+  const server = await PostgresServer.start({ autovacuum_naptime: '1s' });
+  await server.query('CREATE ROLE owner LOGIN');
+  await server.query('GRANT CREATE ON SCHEMA public TO owner');
+  const environment = { DATABASE_URL: server.url.replace('postgres@', 'owner@') };
+  expect((await runCli(['migrate'], environment)).code).toBe(0);
+  await server.query(`DELETE FROM migrations WHERE name LIKE 'AddTokenR%'`);
+  await server.query('ALTER TABLE access_tokens DROP COLUMN last_four, DROP COLUMN family_id, DROP COLUMN replaced_by');
+  await server.query(`INSERT INTO access_tokens (id, name, digest, created_at)
+    SELECT gen_random_uuid(), repeat('long', 50), sha256(n::text::bytea), now() FROM generate_series(1, 50000) AS n`);
+  await server.query(`ALTER TABLE access_tokens SET (autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_cost_delay = 100)`);
+  await server.query('DELETE FROM access_tokens');
+  const vacuums = `SELECT pid FROM pg_stat_progress_vacuum WHERE relid = 'access_tokens'::regclass`;
+  await eventually(async () => (await server.query(vacuums)).length > 0);
+  const [vacuum] = await server.query<{ pid: number }>(vacuums);
+  const { code, stderr } = await runCli(['migrate'], environment);
+  expect(stderr).toContain(`"reason":"canceling statement due to lock timeout","blockedBy":[${vacuum?.pid}]`);
+  expect(code).toBe(0);
+});

@@ -141,28 +141,6 @@ describe('of a role with a time limit for statements', () => {
   });
 });
 
-it('are repeated at the start when they waited too long for a lock, and name the sessions that have it [migrations-lock-limit]', async () => {
-  await migrate();
-  await client.query(`DELETE FROM migrations WHERE name LIKE 'AddTokenR%'`);
-  await client.query('ALTER TABLE access_tokens DROP COLUMN last_four, DROP COLUMN family_id, DROP COLUMN replaced_by');
-  const blocker = await connectTo(databaseUrlOf(database));
-  const { rows } = await blocker.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  await blocker.query('BEGIN; LOCK TABLE access_tokens IN ACCESS SHARE MODE');
-  const service = await ServiceProcess.start(database.environment);
-  await service.becomes(() => service.has('migration in progress') && service.has('database not ready'));
-  expect(service.linesOf('migration in progress')[0]).toMatchObject({
-    migration: expect.stringMatching(/^AddTokenRotation/),
-    phase: null,
-    blockedBy: [rows[0]?.pid],
-  });
-  const reason = /^The migration AddTokenRotation\d+ failed: canceling statement due to lock timeout\. /;
-  expect(service.linesOf('database not ready')[0]).toMatchObject({ reason: expect.stringMatching(reason) });
-  await blocker.query('COMMIT');
-  await service.becomesReady();
-  expect(await service.end('SIGTERM')).toBe(0);
-  expect(service.output.stdout).toMatch(/^(?:\{.*\}\n)+$/);
-});
-
 it('say what their role may not do, and continue without pg_trgm where it may not be created, with a warning [trigrams-optional]', async () => {
   const role = `items_test_${process.pid}_${Date.now()}`;
   await client.query(`CREATE ROLE ${role} LOGIN`);

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DynamicModule, Logger, Module, type Type } from '@nestjs/common';
-import { DataSource, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { OperatorError } from '../errors/operator-error.js';
-import { describeError } from '../errors/describe-error.js';
-import { MigrationsPendingError, pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
-import { hasSessions } from './reader.js';
-import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
+import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { pendingMigrations, type PostgresDataSourceOptions } from './app-data-source.js';
+import { sqlState } from './database-problem.js';
+import { executeMigrations } from './execute-migrations.js';
 import { storeDigests } from './migration-digests.js';
+import type { PoolExtra } from './reader.js';
 
 /** Token of the migrations of each module. */
 export const MIGRATIONS = Symbol('migrations');
@@ -96,35 +95,28 @@ const LOCK = `SELECT pg_try_advisory_lock($1) AS locked,
   (SELECT max(pid) FROM pg_locks JOIN pg_database ON database = pg_database.oid
   WHERE datname = current_database() AND locktype = 'advisory' AND classid::bigint << 32 | objid::bigint = $1) AS pid`;
 
-/** Milliseconds between two attempts, and between two reports of the progress. */
+/** Milliseconds between two attempts to get it. */
 const LOCK_INTERVAL = 200;
-const PROGRESS_INTERVAL = 5000;
 
-/** Milliseconds. Migrations must not block other queries on a table while they wait for its lock. */
-const LIMITS = { query_timeout: 0, lock_timeout: 10_000 };
+/** Milliseconds for which a migration waits for the lock of a table, at most: all requests that need the table wait behind it. */
+const LONGEST_WAIT = 500;
 
 /** Migrations may run long, even if the role has limits: `pg` does not send a zero. PostgreSQL 17 added the second limit. */
 const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout')`;
 
-/** The first pending migration of a list, what an index build does, and the sessions that the migration waits for. */
-const PROGRESS = `SELECT (SELECT name FROM unnest($2::text[]) WITH ORDINALITY AS pending (name, n)
-      WHERE name NOT IN (SELECT name FROM migrations) ORDER BY n LIMIT 1) AS migration, phase,
-    (100 * coalesce(lockers_done / nullif(lockers_total, 0)::float, blocks_done / nullif(blocks_total, 0)::float,
-      tuples_done / nullif(tuples_total, 0)::float))::int AS percent, "blockedBy"
-  FROM pg_stat_activity LEFT JOIN pg_stat_progress_create_index USING (pid), pg_blocking_pids(pid) AS "blockedBy"
-  WHERE pid = $1`;
-
 const logger = new Logger('Database');
 
 /** Applies all pending migrations, each in its own transaction. @returns their number */
 export async function applyMigrations(options: PostgresDataSourceOptions, signal: AbortSignal): Promise<number> {
-  const extra = { ...(options.extra as object), ...LIMITS };
+  const { reads } = options.extra as PoolExtra;
+  // Half of the shortest time for which the service waits for a lock, so that requests behind a migration succeed.
+  const wait = Math.min(LONGEST_WAIT, (reads?.timeout ?? Infinity) / 4);
+  const extra = { ...(options.extra as object), query_timeout: 0, lock_timeout: Math.ceil(wait) };
   // The session of the migrations, which has their lock, and one that reports the progress.
   const dataSource = await new DataSource({ ...options, poolSize: 2, extra }).initialize();
   // TypeORM would print the errors that it throws between the lines of the log.
   dataSource.logger.logMigration = () => undefined;
-  let timer: NodeJS.Timeout | undefined;
   try {
     const runner = dataSource.createQueryRunner();
     const [{ pid }] = (await runner.query(UNLIMIT)) as unknown as [{ pid: number }];
@@ -133,12 +125,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     if (pending.length > 0) {
       logger.log({ msg: 'applying migrations', migrations: pending });
     }
-    timer = hasSessions(dataSource)
-      ? setInterval(() => void logProgress(dataSource, pid, pending), PROGRESS_INTERVAL)
-      : undefined;
-    const executor = new MigrationExecutor(dataSource, runner);
-    executor.transaction = 'each';
-    await executor.executePendingMigrations().catch((error: unknown) => fail(error, dataSource, runner));
+    await executeMigrations(dataSource, runner, pid, pending, signal);
     if (pending.length > 0) {
       await storeDigests(dataSource, runner);
     }
@@ -149,23 +136,8 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     await runner.query('DISCARD ALL');
     return pending.length;
   } finally {
-    clearInterval(timer);
     await dataSource.destroy();
   }
-}
-
-/** @throws OperatorError or MigrationsPendingError with the migration that failed; what concerns no migration as it is */
-async function fail(error: unknown, dataSource: DataSource, runner: QueryRunner): Promise<never> {
-  const meaning = meaningOf(error);
-  if (meaning === 'connection' || sqlState(error) === READ_ONLY) {
-    throw error;
-  }
-  const [failed] = await pendingMigrations(dataSource, runner);
-  const outcome = `${meaning === 'timeout' ? 'was canceled' : 'failed'}: ${describeError(error).message}`;
-  const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
-  // Of these two, only the first is retried at the start.
-  const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
-  throw new Failure(`The migration ${failed} ${outcome}. ${remedy}`, { cause: error });
 }
 
 /** Polls, because a statement that waits on the server could not be canceled from here. */
@@ -176,10 +148,4 @@ async function lock(runner: QueryRunner, signal: AbortSignal): Promise<void> {
     if (pid !== holder) logger.log({ msg: 'waiting for another migrator', pid });
     holder = pid;
   }
-}
-
-async function logProgress(dataSource: DataSource, pid: number, pending: readonly string[]): Promise<void> {
-  // Best effort: there may be no connection left.
-  const [progress] = await dataSource.query<object[]>(PROGRESS, [pid, pending]).catch(() => []);
-  if (progress) logger.log({ msg: 'migration in progress', ...progress });
 }
