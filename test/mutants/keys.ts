@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'transaction-savepoint',
     file: 'src/platform/database/transactions.ts',
-    search: 'outer.nested = running.catch(() => undefined).finally(() => runner.release());',
+    search: 'outer.nested = Promise.allSettled([running]).then(() => runner.release());',
     replace: '',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },

@@ -132,6 +132,12 @@ export const mutants: readonly Mutant[] = [
     replace: 'atthasdef',
   },
   {
+    guarantee: 'rights-named',
+    file: 'src/platform/database/table-rights.ts',
+    search: "isNeeded: true, rights: ['SELECT'",
+    replace: "isNeeded: false, rights: ['SELECT'",
+  },
+  {
     guarantee: 'changed-migration-named',
     file: 'src/platform/database/migration-digests.ts',
     search: 'WHERE name = key AND digest IS NULL',

@@ -24,8 +24,8 @@ const PROGRESS = `SELECT (SELECT name FROM unnest($2::text[]) WITH ORDINALITY AS
   WHERE pid = $1`;
 
 /**
- * Sets how long the next attempt waits. PostgreSQL cancels an autovacuum, a process with a database and no user, for a session
- * that waits longer than `deadlock_timeout` (1 s).
+ * Sets how long the next attempt waits. PostgreSQL cancels an autovacuum (a process with a database and no user) only for a
+ * session that waits longer than `deadlock_timeout` (1 s).
  */
 const WAIT = `SELECT set_config('lock_timeout', CASE WHEN EXISTS (SELECT FROM pg_stat_activity
     WHERE pid = ANY($1) AND datid IS NOT NULL AND usesysid IS NULL) THEN '1200' ELSE reset_val END, false)

@@ -98,7 +98,7 @@ const LOCK = `SELECT pg_try_advisory_lock($1) AS locked,
 /** Milliseconds between two attempts to get it. */
 const LOCK_INTERVAL = 200;
 
-/** Milliseconds for which a migration waits for the lock of a table, at most: all requests that need the table wait behind it. */
+/** Milliseconds that a migration waits for the lock of a table, at most: requests that need the table wait behind it. */
 const LONGEST_WAIT = 500;
 
 /** Migrations may run long, even if the role has limits: `pg` does not send a zero. PostgreSQL 17 added the second limit. */

@@ -6,7 +6,7 @@ import { holdUntilEndOfTurn } from './shared-connections.js';
 import { hasSessions } from './reader.js';
 import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 
-interface Transaction extends Pick<LateRunner, 'runner' | 'take'> {
+interface Transaction extends LateRunner {
   readonly dataSource: DataSource;
   /** Whether the work need not know of it: it is that of a request with a key. */
   readonly isImplicit: boolean;
@@ -69,31 +69,24 @@ export async function runTransaction<T>(
   let result: T;
   const own = dataSource.createQueryRunner();
   let client: Client | undefined;
-  const { runner, take, connect, end } = lateRunner(dataSource, async () => {
+  const late = lateRunner(dataSource, async () => {
     client = (await own.connect()) as Client;
     sendEnds(own, client, ends, () => result);
     await own.startTransaction();
     return client;
   });
   try {
-    const transaction = {
-      dataSource,
-      isImplicit: ends.end !== undefined,
-      runner,
-      take,
-      onCommit,
-      nested: Promise.resolve(),
-    };
+    const transaction = { ...late, dataSource, isImplicit: Boolean(ends.end), onCommit, nested: Promise.resolve() };
     result = await transactions.run(transaction, work);
-    await (ends.end && connect());
-    await end();
+    await (ends.end && late.connect());
+    await late.end();
     if (client) {
       await own.commitTransaction();
     }
     await own.release();
   } catch (error) {
     // The caller does not wait for the rollback.
-    void Promise.allSettled([end()]).then(() => rollBack(own, client));
+    void Promise.allSettled([late.end()]).then(() => rollBack(own, client));
     throw error;
   }
   onCommit.forEach((callback) => {
@@ -119,7 +112,7 @@ export async function runSavepoint<T>(
   };
   const transaction = { ...outer, onCommit, nested: Promise.resolve() };
   const running = outer.nested.then(() => transactions.run(transaction, () => runner.manager.transaction(nested)));
-  outer.nested = running.catch(() => undefined).finally(() => runner.release());
+  outer.nested = Promise.allSettled([running]).then(() => runner.release());
   const result = await running;
   outer.onCommit.push(...onCommit);
   return result;
