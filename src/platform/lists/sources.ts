@@ -98,7 +98,6 @@ export interface Source {
   readonly values: unknown[];
   readonly limit: number;
   readonly sorting: Sorting;
-  readonly base: FindOptionsWhere<ObjectLiteral>;
   readonly isFiltered: boolean;
 }
 
@@ -129,7 +128,7 @@ export function sourcesOf(
   const matches = `${table} ${where([...bounds, ...rest])}`;
   const key = column('id');
   const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const common = { values, limit, sorting, base: restriction.base, isFiltered: condition !== undefined };
+  const common = { values, limit, sorting, isFiltered: condition !== undefined };
   const source = (from: string): Source => ({ from, ...common });
   return {
     /** Whether the list's index is enough. */
