@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { Client, type ClientBase, type ClientConfig, Query, type QueryConfig, type QueryResult, types } from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { type EntityMetadata, QueryFailedError } from 'typeorm';
 import type { PasswordFile } from '../config/password-file.js';
 import { traceStatement } from '../tracing/tracing.js';
 import { isPasswordRefused, NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
@@ -122,6 +122,14 @@ export interface Statement {
 
 /** Sends a statement. @returns the values of each row, in the order of the columns */
 export type Send = (statement: Statement) => Promise<unknown[][]>;
+
+/** The quoted table of an entity, with its schema if it has one. */
+export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
+  return tablePath
+    .split('.')
+    .map((name) => driver.escape(name))
+    .join('.');
+}
 
 /** The same without its name, for connections on which a prepared statement is of no use. */
 export function unnamed(statement: Statement): Statement {

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, type EntityMetadata, type QueryRunner, Table, type TableColumn } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { changedMigrations } from './migration-digests.js';
-import { quotedTable } from './quoted-table.js';
+import { quotedTable } from './database-client.js';
 import { findMissingKeys } from './table-keys.js';
 
 /** How the database differs from the entities and migrations, with the SQL that fixes it. */

@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { quotedTable } from './quoted-table.js';
+import { quotedTable } from './database-client.js';
 
 /** An index may have more columns, as in partitioned and distributed tables, or fewer. Of ids, it must have all rows. */
 const MISSING = `

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { quotedTable } from './quoted-table.js';
+import { quotedTable } from './database-client.js';
 import { rejectDrift, type SchemaDrift } from './schema-drift.js';
 
 const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const;

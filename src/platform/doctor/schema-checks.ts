@@ -1,7 +1,7 @@
 import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations } from '../database/app-data-source.js';
-import { quotedTable } from '../database/quoted-table.js';
+import { quotedTable } from '../database/database-client.js';
 import { findDrift } from '../database/schema-drift.js';
 import { findMissingRights } from '../database/table-rights.js';
 import { type Check, selecting, type Severity } from './check.js';

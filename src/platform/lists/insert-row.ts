@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import type { DataSource, DeepPartial, EntityMetadata, QueryDeepPartialEntity, Repository } from 'typeorm';
 import { isUnavailable } from '../database/database-problem.js';
-import { quotedTable } from '../database/quoted-table.js';
+import { quotedTable } from '../database/database-client.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf } from '../database/transactions.js';
 import { type Fields, statementsOf } from './rows.js';

@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { IndexMigration, SqlMigration } from '../database/migrations.js';
-import { quotedTable } from '../database/quoted-table.js';
+import { quotedTable } from '../database/database-client.js';
 import { runStatement } from '../database/run-statement.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';

@@ -1,6 +1,5 @@
 import type { EntityMetadata, FindOptionsWhere, ObjectLiteral } from 'typeorm';
-import type { Statement } from '../database/database-client.js';
-import { quotedTable } from '../database/quoted-table.js';
+import { quotedTable, type Statement } from '../database/database-client.js';
 import type { Position } from './cursor.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Order } from './list-options.js';
