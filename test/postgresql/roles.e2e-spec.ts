@@ -49,11 +49,11 @@ it('the owner migrates, and either login of the runtime role can do all that the
   expect(a?.faults).toMatch(/^fail database\.connection: .*password authentication failed for user "items_a"/);
   const fine = { 'database.rights.read': 'items_b in schema public', 'database.rights.use': 'as the entities need it' };
   expect([b?.outcome[0], b?.found, owner?.outcome[0]]).toEqual([0, expect.objectContaining(fine), 0]);
-  const later = 'CREATE TABLE later (id int)';
+  const later = 'CREATE TABLE later (id serial)';
   await expect(query(as('items_b').DATABASE_URL, later)).rejects.toThrow('permission denied for schema public');
   await expect(query(as('items_b').DATABASE_URL, 'DELETE FROM migrations')).rejects.toThrow('permission denied');
   await query(as('items_owner').DATABASE_URL, later);
-  expect(await query(as('items_b').DATABASE_URL, 'INSERT INTO later VALUES (1) RETURNING id')).toEqual([{ id: 1 }]);
+  expect(await query(as('items_b').DATABASE_URL, 'INSERT INTO later DEFAULT VALUES RETURNING id')).toEqual([{ id: 1 }]);
   expect(await second.end('SIGTERM')).toBe(0);
 });
 
