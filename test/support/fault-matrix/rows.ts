@@ -1,5 +1,4 @@
 import { generateToken } from '../../../src/platform/auth/token-format.js';
-import type { Outcome } from '../child.js';
 import { eventually } from '../eventually.js';
 import { HttpClient } from '../http-client.js';
 import { Load, outcomesOf } from '../load.js';
@@ -60,12 +59,6 @@ const variables = {
 
 const start = ({ environment, under }: Subjects) => ServiceProcess.spawn({ ...environment, ...variables }, undefined, under);
 
-/** Runs a command a few times, as an operator would: on a busy machine, a connection can take longer than its short limit here. */
-async function repeated(run: Row['migrate'], attempts = 3): Promise<Outcome> {
-  const outcome = await run().ended;
-  return outcome.code === 0 || attempts === 1 ? outcome : repeated(run, attempts - 1);
-}
-
 /** Processes that one fault after another happens to. */
 export class Rows {
   private readonly ledger = new Ledger();
@@ -85,15 +78,17 @@ export class Rows {
     const unknownToken = (await subjects.newToken?.()) ?? generateToken();
     await fault.begin();
     const arriving = start(subjects);
-    const migrate = () => {
-      const environment = { ...subjects.environment, ...variables, DATABASE_URL: subjects.emptyUrls[place] ?? '' };
-      return spawnCli(['migrate'], environment, subjects.under);
-    };
+    const migrate = () => this.migrate(place, variables);
     const { token } = subjects;
     const row: Row = { survivor, arriving, leaving, ledger, token, unknownToken, description: fault.description, migrate };
     const cells = await observe(row).finally(fault.end);
     this.leaving = arriving;
-    const [{ code, stderr }] = await Promise.all([repeated(migrate), this.recovers(survivor), this.recovers(arriving)]);
+    // With the default time limits, because those for the failures are short for a busy machine.
+    const [{ code, stderr }] = await Promise.all([
+      this.migrate(place).ended,
+      this.recovers(survivor),
+      this.recovers(arriving),
+    ]);
     const outcomes = Object.keys(outcomesOf(await load.stop()));
     const errors = [survivor, leaving, arriving].flatMap(({ log }) =>
       log.filter(({ level }) => level === 'error' || level === 'fatal'),
@@ -110,6 +105,11 @@ export class Rows {
   /** Ends all processes. @returns their exit codes */
   stop(): Promise<(number | null)[]> {
     return Promise.all([this.survivor, this.leaving].map((process) => process.end('SIGTERM')));
+  }
+
+  private migrate(place: number, limits?: NodeJS.ProcessEnv): ReturnType<typeof spawnCli> {
+    const { environment, emptyUrls, under } = this.subjects;
+    return spawnCli(['migrate'], { ...environment, ...limits, DATABASE_URL: emptyUrls[place] ?? '' }, under);
   }
 
   /** Requests of all kinds, one after another, that go on from before the fault until after it. */
