@@ -84,7 +84,7 @@ export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
       drift.faults.push(await mapping.missingTable());
     }
   }
-  const keys = await findMissingKeys(dataSource);
+  const keys = await findMissingKeys(dataSource, entities);
   drift.faults.push(...keys.faults);
   drift.warnings.push(...keys.warnings);
   const remedy =

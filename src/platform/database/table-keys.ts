@@ -12,10 +12,13 @@ const MISSING = `
         AND (names @> columns OR names <@ columns)) AS found
   WHERE valid IS NOT TRUE ORDER BY n`;
 
-/** Primary keys, without which requests may fail, and unique columns of entities that their tables lack. */
-export async function findMissingKeys(dataSource: DataSource) {
-  const tables = dataSource.entityMetadatas.filter(({ tableType }) => !['view', 'entity-child'].includes(tableType));
-  const keys = tables.filter(({ synchronize }) => synchronize).flatMap(keysOf);
+/**
+ * Primary keys, without which requests may fail, and unique columns that tables lack.
+ *
+ * @param entities - those with a table of their own
+ */
+export async function findMissingKeys(dataSource: DataSource, entities: readonly EntityMetadata[]) {
+  const keys = entities.filter(({ synchronize }) => synchronize).flatMap(keysOf);
   const declared = JSON.stringify(keys.map((key, n) => ({ ...key, n })));
   const missing = await dataSource.query<{ n: number; invalid: string | null }[]>(MISSING, [declared]);
   const drift = { faults: [] as string[], warnings: [] as string[] };
