@@ -187,12 +187,14 @@ it('lists from the primary while the replica lacks a migration, and from the rep
   await eventually(async () => (await service.metric('items_database_replica_ready{pool="replica"}')) === 1);
   expect((await client.create({ name: 'new' })).status).toBe(201);
   const names = async (query: Record<string, string> = {}) => (await client.list(query)).body.items.map(({ name }) => name);
+  const newest = async () => [await names(), await names({ filter: 'name != "new"' })].flat();
   expect([await names(), await names({ filter: 'name == "new"' })]).toEqual([['new'], ['new']]);
   await standby.query('SELECT pg_wal_replay_resume()');
   await standby.catchesUpWith(primary);
   await standby.query('SELECT pg_wal_replay_pause()');
   expect((await client.create({ name: 'newer' })).status).toBe(201);
-  expect([await names(), await names({ filter: 'name == "newer"' })]).toEqual([['new'], []]);
+  // On a busy machine, a list that the replica is late for comes from the primary.
+  await eventually(async () => (await newest()).join() === 'new');
   await standby.query('SELECT pg_wal_replay_resume()');
   expect(await service.end('SIGTERM')).toBe(0);
 });
