@@ -57,6 +57,27 @@ it.each(overlays)(
   },
 );
 
+it.each(overlays)('%s trusts private authorities in every pod, and so do the tools', (overlay) => {
+  const manifests = withComponent(overlay, 'private-ca');
+  const pods = [...manifests.podTemplates.values()].map(({ spec }) => spec as V1PodSpec);
+  expect(pods).toHaveLength(overlay === 'production' ? 3 : 1);
+  const [, name = '', key = ''] =
+    /create configmap (\S+) --from-file=(\S+)/.exec(readFileSync('deploy/kubernetes/README.md', 'utf8')) ?? [];
+  for (const pod of pods) {
+    expectRestricted({ spec: pod });
+    const container = containerOf(pod);
+    const mountPath = `/etc/${name}`;
+    const variables = container.env?.filter((variable) => variable.name === 'NODE_EXTRA_CA_CERTS');
+    expect(variables).toEqual([{ name: 'NODE_EXTRA_CA_CERTS', value: `${mountPath}/${key}` }]);
+    expect(container.volumeMounts).toContainEqual({ name, mountPath, readOnly: true });
+    expect(pod.volumes).toContainEqual({ name, configMap: { name } });
+  }
+  const tools = parse(readFileSync('deploy/kubernetes/tools.yaml', 'utf8')) as { spec: V1PodSpec };
+  expect(tools.spec.volumes).toContainEqual({ name, configMap: { name, optional: true } });
+  for (const { volumeMounts } of tools.spec.containers)
+    expect(volumeMounts).toContainEqual({ name, mountPath: `/etc/${name}`, readOnly: true });
+});
+
 it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
   const { tokens: example = '' } = secret.stringData;
   const filled = example.replaceAll('SHA256', () => tokenDigest(generateToken()));
