@@ -13,7 +13,7 @@ import { declareToken } from './support/tokens.js';
 
 const AWAY = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
 
-it('writes one JSON line per request, without token, query or body [refusal-reason-logged] [problem-in-log] [request-id-in-log] [refusal-in-log]', async () => {
+it('writes one JSON line per request, without token, query or body [refusal-reason-logged] [problem-in-log] [request-id-in-log] [refusal-in-log] [probes-logged-at-debug]', async () => {
   const { environment } = await createTestDatabase();
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ ...environment, ...variables });
@@ -27,9 +27,11 @@ it('writes one JSON line per request, without token, query or body [refusal-reas
   await client.call('GET', '/v1/nothing');
   await client.call('GET', `/v1/items?access_token=${token}`);
   await client.create({ 'a secret': 1, 'another secret': 2 });
+  for (const probe of ['/livez', '/readyz']) expect((await client.send('GET', probe)).status).toBe(200);
   expect(await service.end('SIGTERM')).toBe(0);
 
-  const requests = service.log.filter(({ msg, route }) => msg === 'request' && route !== '/readyz');
+  // Of probes, only failures, which precede the first success.
+  const requests = service.log.filter(({ msg, status }) => msg === 'request' && status !== 503);
   const [principalId = ''] = service.linesOf('token.declared').map(({ tokenId }) => tokenId);
   const line = (expected: Partial<LogLine>) => ({
     level: 'info',
@@ -79,10 +81,10 @@ it('gives each line the id of its request, also if several end at once', async (
 it('starts the line of a request with the method, path and status on a terminal', async () => {
   const service = ServiceProcess.spawn({ LOG_FORMAT: 'pretty', ...AWAY });
   await eventually(() => service.origin !== '');
-  await service.client(generateToken()).send('GET', '/livez?secret');
+  await service.client(generateToken()).send('GET', '/readyz?secret');
   expect(await service.end('SIGTERM')).toBe(0);
   expect(service.output.stdout).toMatch(
-    /^\[[\d:.]+\] INFO: GET \/livez 200 \d+ ms \{"requestId":"[^"]+","route":"\/livez"\}$/m,
+    /^\[[\d:.]+\] INFO: GET \/readyz 503 \d+ ms \{"requestId":"[^"]+","route":"\/readyz","problem":"service-unavailable"\}$/m,
   );
 });
 
@@ -91,7 +93,9 @@ it('logs the cause of an error once, in a separate line, with source positions i
   const { body } = await service.client(generateToken()).list<ProblemBody>();
   expect(body.status).toBe(503);
   await eventually(() => service.has('database not ready'));
+  await service.client(generateToken()).send('GET', '/livez');
   expect(await service.end('SIGTERM')).toBe(0);
+  expect(service.linesOf('request').at(-1)).toMatchObject({ level: 'debug', route: '/livez', status: 200 });
   const lines = service.log.filter(({ requestId, level }) => requestId === body.requestId && level !== 'debug');
   expect(lines).toMatchObject([
     { level: 'warn', context: 'Problem', msg: 'The database is not available.' },

@@ -199,6 +199,12 @@ export const mutants: readonly Mutant[] = [
     replace: 'subject: user?.subject }',
   },
   {
+    guarantee: 'probes-logged-at-debug',
+    file: 'src/platform/observability/observe-requests.ts',
+    search: 'request.isProbe && status === 200',
+    replace: 'request.isProbe && status === 503',
+  },
+  {
     guarantee: 'problem-in-log',
     file: 'src/platform/observability/observe-requests.ts',
     search: 'problem: problem?.type.name, ',

@@ -1,5 +1,6 @@
-import { Controller, Get, Global, Module, VERSION_NEUTRAL } from '@nestjs/common';
+import { Controller, Get, Global, Module, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { TerminusModule } from '@nestjs/terminus';
+import type { Request } from 'express';
 import { Public } from '../auth/scopes.guard.js';
 import { Database } from '../database/database.js';
 import { serviceUnavailable } from '../problems/problem-types.js';
@@ -15,12 +16,14 @@ class HealthController {
   constructor(private readonly indicators: HealthIndicators) {}
 
   @Get('livez')
-  live(): { status: 'ok' } {
+  live(@Req() request: Request): { status: 'ok' } {
+    request.isProbe = true;
     return { status: 'ok' };
   }
 
   @Get('readyz')
-  async ready(): Promise<{ status: 'ok' }> {
+  async ready(@Req() request: Request): Promise<{ status: 'ok' }> {
+    request.isProbe = true;
     const failing = await this.indicators.failing();
     if (failing.length > 0) {
       throw new Problem(serviceUnavailable, `Not ready: ${failing.join(', ')}.`, { headers: { 'Retry-After': '1' } });

@@ -43,7 +43,8 @@ export function observeRequests(metrics: Metrics): RequestHandler {
       const caller = { principalId: user?.id, subject: user?.subject, refusal };
       const outcome = { method, route, path: shownPath(path), status, aborted };
       const measured = { ...outcome, durationMs: Math.round(durationMs * 1000) / 1000 };
-      logger.log({ msg: 'request', requestId: request.id, traceId, spanId, ...caller, ...measured, ...problemIn(request) });
+      const line = { msg: 'request', requestId: request.id, traceId, spanId, ...caller, ...measured, ...problemIn(request) };
+      logger[request.isProbe && status === 200 ? 'debug' : 'log'](line);
       endSpan(span, request, outcome);
     };
     inRequestSpan(request, (span) => {

@@ -10,6 +10,8 @@ declare global {
     interface Request {
       /** Identifies the request in its response (`X-Request-Id`, `requestId`) and in the log. */
       id: string;
+      /** Whether its success is logged at the level `debug`: orchestrators send many such. */
+      isProbe?: boolean;
     }
   }
 }
