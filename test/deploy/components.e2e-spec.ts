@@ -12,18 +12,24 @@ import { testDirectory } from '../support/test-database.js';
 
 const secret = exampleSecret('components/static-tokens');
 
-/** An overlay with the line of a component uncommented. */
-function withComponent(overlay: string, component: string): Manifests {
+/** An overlay after a part of one of its files has been replaced. */
+function withReplaced(overlay: string, file: string, part: RegExp | string, replacement: string): Manifests {
   const directory = mkdtempSync(join(testDirectory(), 'kubernetes-'));
   cpSync('deploy/kubernetes', directory, { recursive: true });
-  const path = join(directory, 'overlays', overlay, 'kustomization.yaml');
-  const line = `- ../../components/${component}\n`;
+  const path = join(directory, 'overlays', overlay, file);
   const text = readFileSync(path, 'utf8');
-  expect(text).toContain(`  # ${line}`);
-  writeFileSync(path, text.replace(`  # ${line}`, `  ${line}`));
+  const replaced = text.replace(part, () => replacement);
+  expect(replaced).not.toBe(text);
+  writeFileSync(path, replaced);
   const manifests = Manifests.of(overlay, directory);
   for (const document of manifests.all) expectKnown(document);
   return manifests;
+}
+
+/** An overlay with the line of a component uncommented. */
+function withComponent(overlay: string, component: string): Manifests {
+  const line = `- ../../components/${component}\n`;
+  return withReplaced(overlay, 'kustomization.yaml', `  # ${line}`, `  ${line}`);
 }
 
 function only(manifests: Manifests, kind: string): Manifest & { spec: Record<string, unknown> } {
@@ -76,6 +82,26 @@ it.each(overlays)('%s trusts private authorities in every pod, and so do the too
   expect(tools.spec.volumes).toContainEqual({ name, configMap: { name, optional: true } });
   for (const { volumeMounts } of tools.spec.containers)
     expect(volumeMounts).toContainEqual({ name, mountPath: `/etc/${name}`, readOnly: true });
+});
+
+it('production reads the password of the database from the Secret of the guide, which is updated with it', () => {
+  const [, yaml = ''] = /```yaml\n([^]+?)```/.exec(readFileSync('docs/configuration.md', 'utf8')) ?? [];
+  const [env = '', ...mounts] = yaml.split(/^(?= *volumeMounts:)/m);
+  const variable = / *- name: DATABASE_URL\n +valueFrom:(?:\n {16}.*)+\n([^]+)/;
+  const { 1: others = '' } =
+    variable.exec(readFileSync('deploy/kubernetes/overlays/production/deployment.yaml', 'utf8')) ?? [];
+  const pod = withReplaced(
+    'production',
+    'deployment.yaml',
+    variable,
+    env.replace(/ *env:\n/, '') + others + mounts.join(''),
+  ).pod;
+  const { env: variables = [], volumeMounts } = containerOf(pod);
+  const url = variables.filter(({ name }) => name === 'DATABASE_URL');
+  expect(url).toEqual([{ name: 'DATABASE_URL', value: expect.stringMatching(/^postgres:\/\/\w+@.*sslmode=verify-full$/) }]);
+  const file = variables.find(({ name }) => name === 'DATABASE_PASSWORD_FILE')?.value ?? '';
+  expect(volumeMounts).toEqual([{ name: 'passwords', mountPath: dirname(file), readOnly: true }]);
+  expect(pod.volumes).toEqual([{ name: 'passwords', secret: { secretName: expect.any(String) } }]);
 });
 
 it('the example Secret declares tokens with and without scopes when it is filled in, and grants nothing before', () => {
