@@ -118,6 +118,10 @@ describe('the configuration', () => {
     ['DATABASE_URL', ['SSLMODE=require', 'sslMode=require', 'ssl-mode=require', 'sslmode'].map(withParameter).join(' ')],
     ['DATABASE_URL', ['sslmode=requre', 'sslmode=', 'sslmode=REQUIRE', 'a=b&ssl_mode=x'].map(withParameter).join(' ')],
     ['DATABASE_READ_URL', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],
+    [
+      'DATABASE_URL',
+      ['sslmod=require', 'sslmodes=require', 'sslRootCert=/ca.pem', 'sslcrl=/crl.pem'].map(withParameter).join(' '),
+    ],
     ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
     ['TOKEN_CACHE_TTL', '31 30.1 0'],
     ['RATE_LIMIT', '0 1e3 1000001'],

@@ -116,10 +116,13 @@ function isReadableFile(path: string): boolean {
 const TLS_PARAMETER =
   /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
 
+/** Others that `pg` knows, or that make no connection less safe if they are ignored. */
+const OTHER_TLS_PARAMETER = /^ssl(?:cert|key|rootcert|negotiation|compression|sni)=/;
+
 /** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {
   const { protocol = '', pathname = '', username = '', password = '', search = '' } = URL.parse(text) ?? {};
-  const tls = search.split(/[?&]/).filter((parameter) => /^ssl(?:[-_]?mode)?(?:=|$)/i.test(parameter));
+  const tls = search.split(/[?&]/).filter((each) => /^ssl/i.test(each) && !OTHER_TLS_PARAMETER.test(each));
   // A `/` in a password that is not encoded would make a host of the user, and a database of the rest.
   const isPostgres = /^postgres(?:ql)?:$/.test(protocol) && /^\/[^/@]+$/.test(pathname);
   return isPostgres && [pathname, username, password].every(isDecodable) && tls.every((each) => TLS_PARAMETER.test(each));
