@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
+import { runCommand } from './support/commands.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
 import { createTestDatabase, tablesOf, testDirectory } from './support/test-database.js';
 
@@ -14,10 +15,10 @@ let environment: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   ({ environment } = await createTestDatabase());
-  expect((await runCli(['migrate'], environment)).code).toBe(0);
+  expect((await cli('migrate')).code).toBe(0);
 });
 
-const cli = (...args: string[]): Promise<Outcome> => runCli(args, environment);
+const cli = (...args: string[]): Promise<Outcome> => runCommand(args, environment);
 
 /** The lines that a command left in the audit log. */
 function auditOf({ stderr }: Outcome): LogLine[] {
@@ -55,7 +56,7 @@ describe('token', () => {
     given.revoked = issued.stdout.trim();
     given.reader = reader.stdout.trim();
 
-    const listed = await cli('token', 'list');
+    const listed = await runCli(['token', 'list'], environment);
     const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split(/ {2,}/));
     const columns = listed.stdout
       .trimEnd()
@@ -164,7 +165,7 @@ describe('token', () => {
   });
 
   it('generate makes a token without a database', async () => {
-    const { code, stdout } = await runCli(['token', 'generate'], AWAY);
+    const { code, stdout } = await runCommand(['token', 'generate'], AWAY);
     expect([code, isWellFormedToken(stdout.trim())]).toEqual([0, true]);
   });
 
@@ -176,7 +177,7 @@ describe('token', () => {
 
   it('issue refuses a limit with which a token would never be admitted', async () => {
     const issue = (limit: string, variables: NodeJS.ProcessEnv) =>
-      runCli(['token', 'issue', '--name', 'x', '--limit', limit], {
+      runCommand(['token', 'issue', '--name', 'x', '--limit', limit], {
         ...environment,
         RATE_LIMIT_REPLICAS: '4',
         ...variables,
@@ -192,7 +193,7 @@ describe('token', () => {
 
   it('rotate takes an overlap of nothing, and a lifetime without an end', async () => {
     const ended = ['--overlap', '0h', '--expires', 'never'];
-    const { stderr } = await runCli(['token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91', ...ended], environment);
+    const { stderr } = await cli('token', 'rotate', '0190163d-8694-739b-aea5-966c26f8ad91', ...ended);
     expect(stderr).toBe(
       'The token 0190163d-8694-739b-aea5-966c26f8ad91 is unknown. Rotate a token that is in use, see `token list`, or issue a new one.\n',
     );
@@ -216,7 +217,7 @@ describe('token', () => {
     ['An id looks like', ['rotate', misplaced]],
     ['neither a token nor an id', ['revoke', jwt, '--reason', jwt]],
   ])('says what is wrong, "%s", and repeats no token', async (message, args) => {
-    const { code, stdout, stderr } = await runCli(['token', ...args], AWAY);
+    const { code, stdout, stderr } = await runCommand(['token', ...args], AWAY);
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(message)]);
     expect(stderr).not.toMatch(new RegExp(`${misplaced.slice(6, 36)}|${jwt}`));
   });
@@ -227,7 +228,7 @@ describe('migrate', () => {
     const database = await createTestDatabase('empty');
     const unmigrated = { ...database.environment, AUTH_TOKENS_FILE: '/none', LOG_LEVEL: 'silent' };
     for (const args of [['list'], ['issue', '--name', 'x'], ['revoke', misplaced]]) {
-      const { code, stdout, stderr } = await runCli(['token', ...args], unmigrated);
+      const { code, stdout, stderr } = await runCommand(['token', ...args], unmigrated);
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(/^The database lacks migrations, such as CreateAccessTokens\d+: run "migrate"\.\n$/);
     }
@@ -236,18 +237,18 @@ describe('migrate', () => {
 
     const first = await runCli(['migrate'], unmigrated);
     expect(first).toEqual({ code: 0, stdout: '', stderr: expect.stringMatching(/^Migrations applied: \d+\.\n$/) });
-    const second = await runCli(['migrate'], unmigrated);
+    const second = await runCommand(['migrate'], unmigrated);
     expect(second).toEqual({ code: 0, stdout: '', stderr: 'No pending migrations: nothing to apply.\n' });
     expect(await tablesOf(database)).toContain('items');
   });
 
   it('alone creates an embedded database', async () => {
-    const DATA_DIR = join(testDirectory(), 'cli', 'none');
-    const listed = await runCli(['token', 'list'], { DATA_DIR });
+    const DATA_DIR = join(testDirectory(), `cli-${process.pid}`);
+    const listed = await runCommand(['token', 'list'], { DATA_DIR });
     const stderr = `The data directory ${DATA_DIR} has no database yet. Run "migrate", or start the service.\n`;
     expect([listed, existsSync(DATA_DIR)]).toEqual([{ code: 1, stdout: '', stderr }, false]);
     expect((await runCli(['migrate'], { DATA_DIR })).code).toBe(0);
-    expect((await runCli(['token', 'list'], { DATA_DIR })).code).toBe(0);
+    expect((await runCommand(['token', 'list'], { DATA_DIR })).code).toBe(0);
   });
 });
 
@@ -256,7 +257,7 @@ describe('--help', () => {
     [{ npm_lifecycle_event: undefined }, ['--help'], /^Usage: node (\S+\/dist\/cli\.js) \[options\] \[command\]\n/],
     [{ npm_lifecycle_event: 'token' }, ['token', 'list', '--help'], /^Usage: npm run --silent token -- list \[options\]\n/],
   ])('begins with the command as it was called, %j %j [help-defaults]', async (variables, args, usage) => {
-    const { code, stdout } = await runCli(args, variables);
+    const { code, stdout } = await runCommand(args, variables);
     expect([code, stdout]).toEqual([0, expect.stringMatching(usage)]);
   });
 
@@ -266,8 +267,10 @@ describe('--help', () => {
   });
 
   it('names defaults in words [help-defaults]', async () => {
-    const [issue, rotate] = await Promise.all(['issue', 'rotate'].map((name) => runCli(['token', name, '--help'], {})));
-    const texts = [issue, rotate].map((outcome) => outcome?.stdout.replaceAll(/\s+/g, ' '));
+    const texts: string[] = [];
+    for (const name of ['issue', 'rotate']) {
+      texts.push((await runCommand(['token', name, '--help'], {})).stdout.replaceAll(/\s+/g, ' '));
+    }
     expect(texts[0]).toMatch(
       /a duration such as 90d, 24h or 30m, or never \(default: never\) .* items:read \(default: all\) .* from 1 to 10000 \(default: RATE_LIMIT\)/,
     );

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { AccessTokensService } from '../src/platform/auth/access-tokens.service.js';
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { Api } from './support/api.js';
+import { runCommand } from './support/commands.js';
 import { eventually } from './support/eventually.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { ServiceProcess } from './support/process.js';
@@ -10,7 +11,6 @@ import { startMeasured } from './support/scrape.js';
 import { startService, TESTER } from './support/service.js';
 import { SigningKey } from './support/signing-key.js';
 import { createTestDatabase } from './support/test-database.js';
-import { issueToken } from './support/tokens.js';
 import { useService } from './support/use-service.js';
 
 const FLOOD = 1_500;
@@ -212,7 +212,8 @@ it('does not count JWTs while the keys of their issuer are not available, as val
 
 it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once [audit-budget-once]', async () => {
   const database = await createTestDatabase();
-  const known = await issueToken(database.environment);
+  await runCommand(['migrate'], database.environment);
+  const known = (await runCommand(['token', 'issue', '--name', 'test'], database.environment)).stdout.trim();
   const service = await ServiceProcess.startReady({
     ...database.environment,
     AUTH_FAILURE_BURST: '5',
