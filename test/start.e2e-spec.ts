@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger, Module, type OnModuleInit } from '@nestjs/common';
@@ -10,7 +10,10 @@ import { startApp } from '../src/bootstrap.js';
 import { AppModule } from '../src/app.module.js';
 import { Configuration } from '../src/platform/config/configuration.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import { Database } from '../src/platform/database/database.js';
+import { failureText } from '../src/platform/errors/operator-error.js';
 import { MetricsServer } from '../src/platform/observability/metrics-server.js';
+import { runCommand } from './support/commands.js';
 import { preload } from './support/doctor.js';
 import { listen } from './support/listen.js';
 import { runCli, runServiceToEnd, serverDefaults, ServiceProcess } from './support/process.js';
@@ -123,18 +126,19 @@ describe('the address of HOST', () => {
   );
 
   it.each(['0.0.0.0', '::'])('%s takes requests to all addresses', async (HOST) => {
-    const service = await ServiceProcess.start({ HOST, ...AWAY });
-    expect(await isOpen(`${service.origin.replace('127.0.0.1', '127.0.0.3')}/livez`)).toBe(true);
-    expect(await service.end('SIGTERM')).toBe(0);
+    const app = await startApp(readConfiguration({ ...serverDefaults, LOG_LEVEL: 'silent', HOST, ...AWAY }));
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    expect(await isOpen(`http://127.0.0.3:${port}/livez`)).toBe(true);
+    await app.close();
   });
 
-  it('may have a port that another process uses on another address', async () => {
+  it('may have a port that another server uses on another address', async () => {
     const port = await listen(createServer());
     const { environment } = await createEmbedded();
-    const service = ServiceProcess.spawn({ HOST: '127.0.0.4', PORT: String(port), ...environment });
-    await service.becomes(() => service.has('Listening on '));
+    const variables = { ...serverDefaults, LOG_LEVEL: 'silent', HOST: '127.0.0.4', PORT: String(port), ...environment };
+    const app = await startApp(readConfiguration(variables));
     expect(await isOpen(`http://127.0.0.4:${port}/livez`)).toBe(true);
-    expect(await service.end('SIGTERM')).toBe(0);
+    await app.close();
   });
 });
 
@@ -166,6 +170,20 @@ it('has a module that stands alone: it finds its configuration in the environmen
   const module = await Test.createTestingModule({ imports: [AppModule] }).compile();
   expect(module.get(Configuration)).toMatchObject({ PORT: 3000, RATE_LIMIT: 100 });
 });
+
+/** What a start that fails says: in this process, because other tests show that this is printed, and ends a process. */
+async function failureOf(environment: NodeJS.ProcessEnv): Promise<string> {
+  const start = async () => {
+    const variables = { ...serverDefaults, LOG_LEVEL: 'silent', ...environment };
+    const app = await startApp(readConfiguration(variables));
+    try {
+      await app.get(Database).started;
+    } finally {
+      await app.close();
+    }
+  };
+  return start().then(() => 'nothing', failureText);
+}
 
 describe('a start that cannot succeed', () => {
   it('names every fault of the configuration and ends with code 1 [settings-all-faults]', async () => {
@@ -207,9 +225,8 @@ describe('a start that cannot succeed', () => {
 
   it.each(['192.0.2.1', '2001:db8::1', 'fe80::1'])('says that %s is not an address of this machine', async (HOST) => {
     const DATA_DIR = join(testDirectory(), 'start', HOST);
-    const { code, stderr } = await runServiceToEnd({ HOST, DATA_DIR });
-    const message = 'HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.\n';
-    expect([code, stderr, existsSync(DATA_DIR)]).toEqual([1, message, false]);
+    const message = 'HOST is not an address of this machine: choose one of its addresses, or unset HOST to use all.';
+    expect([await failureOf({ HOST, DATA_DIR }), existsSync(DATA_DIR)]).toEqual([message, false]);
   });
 
   it.each([
@@ -218,8 +235,7 @@ describe('a start that cannot succeed', () => {
     ['PUBLIC_URL', '/catalog', 'must be a URL like https://api.example.com/catalog'],
     ['API_DOCS', 'no', 'must be true or false'],
   ])('says what %s=%s has to be', async (name, value, fix) => {
-    const { code, stdout, stderr } = await runServiceToEnd({ [name]: value });
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(`\n  ${name} ${fix}`)]);
+    expect(await failureOf({ [name]: value })).toContain(`\n  ${name} ${fix}`);
   });
 
   it.each([
@@ -227,10 +243,10 @@ describe('a start that cannot succeed', () => {
     ['/sys/x', `user ${process.getuid?.()} has no permission to write there. Give the directory to this user`],
     ['/dev/null/x', 'a part of its path is not a directory. Move it'],
   ])('says that DATA_DIR=%s cannot be used: %s', async (DATA_DIR, fault) => {
-    const message = `The data directory ${DATA_DIR} cannot be used: ${fault}, or choose another directory with DATA_DIR.\n`;
-    for (const end of [await runServiceToEnd({ DATA_DIR }), await runCli(['migrate'], { DATA_DIR })]) {
-      expect([end.code, end.stdout, end.stderr]).toEqual([1, '', message]);
-    }
+    const message = `The data directory ${DATA_DIR} cannot be used: ${fault}, or choose another directory with DATA_DIR.`;
+    expect(await failureOf({ DATA_DIR })).toBe(message);
+    const migrated = await runCommand(['migrate'], { DATA_DIR });
+    expect([migrated.code, migrated.stdout, migrated.stderr]).toEqual([1, '', `${message}\n`]);
   });
 });
 
