@@ -64,9 +64,8 @@ it('writes one JSON line per request, without token, query or body [refusal-reas
 });
 
 it('gives each line the id of its request, also if several end at once', async () => {
-  const { environment } = await createTestDatabase();
   const { token, variables } = await declareToken();
-  const service = await ServiceProcess.startReady({ ...environment, ...variables });
+  const service = await ServiceProcess.start({ ...AWAY, ...variables });
   const ask = async (id: string) =>
     service.client(token).send('GET', `/v1/${id}`, { headers: { Authorization: `Bearer ${token}`, 'X-Request-Id': id } });
   for (let round = 0; round < 10; round += 1) {

@@ -54,11 +54,12 @@ class Built extends Child {
   constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, options: BuiltOptions = {}) {
     const { log, directory, under = [] } = options;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
-    // The optimization of PostgreSQL's WebAssembly costs a process that lives for seconds more than it gains.
+    // The optimization of PostgreSQL's WebAssembly, and V8's threads, cost a process that lives for seconds more than they gain.
     const [program = '', ...rest] = [
       ...under,
       process.execPath,
       '--wasm-tiering-budget=1000000000',
+      '--single-threaded',
       resolve(script),
       ...args,
     ];
