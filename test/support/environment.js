@@ -1,5 +1,8 @@
 import performanceHooks, { PerformanceObserver } from 'node:perf_hooks';
 import { TestEnvironment } from 'jest-environment-node';
+import { compilePackagesOnce, forgetImporters } from './compile-once.js';
+
+compilePackagesOnce();
 
 /** @type {Set<PerformanceObserver>} */
 const observing = new Set();
@@ -18,6 +21,7 @@ export default class Environment extends TestEnvironment {
     // prom-client never disconnects the ones with which it observes garbage collections.
     for (const observer of observing) observer.disconnect();
     observing.clear();
+    forgetImporters();
     await super.teardown();
   }
 }
