@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runCommand } from './support/commands.js';
 import { doctor, examined, preload } from './support/doctor.js';
 import { freePort } from './support/free-port.js';
 import { IdentityProvider } from './support/identity-provider.js';
@@ -91,7 +92,7 @@ it('reads a file .env with a byte order mark, and refuses one that is not text i
   const directory = await mkdtemp(join(testDirectory(), 'env-'));
   const read = async (file: Buffer | string, encoding: BufferEncoding = 'utf8') => {
     await writeFile(join(directory, '.env'), file, encoding);
-    return runCli(['doctor'], { DATA_DIR, METRICS_PORT: '0' }, '', directory);
+    return runCommand(['doctor'], { DATA_DIR, METRICS_PORT: '0' }, directory);
   };
   const settings = 'PORT=http\nRATE_LIMIT=none\nMETRICS_PORT=given\n';
   for (const text of [settings, `\ufeff${settings}`]) {

@@ -18,14 +18,9 @@ export const serverDefaults = {
 export type { Outcome };
 export type LogLine = Record<string, unknown> & { msg: string };
 
-/**
- * Runs a command of the built command-line interface to its end.
- *
- * @param input - what it reads from its standard input
- * @param directory - in which it runs
- */
-export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = '', directory?: string): Promise<Outcome> {
-  const { child, ended } = new Built('dist/cli.js', args, environment, { directory });
+/** Runs a command of the built command-line interface to its end. @param input - what it reads from its standard input */
+export function runCli(args: string[], environment: NodeJS.ProcessEnv, input = ''): Promise<Outcome> {
+  const { child, ended } = new Built('dist/cli.js', args, environment);
   child.stdin?.end(input);
   return ended;
 }
@@ -43,16 +38,14 @@ export function runServiceToEnd(environment: NodeJS.ProcessEnv): Promise<Outcome
 interface BuiltOptions {
   /** File that gets its standard output. */
   readonly log?: string | undefined;
-  readonly directory?: string | undefined;
   /** Command that runs it, such as `nice` with its options. */
   readonly under?: readonly string[] | undefined;
 }
 
 /** A file of the build in a process of its own. */
 class Built extends Child {
-  /** @param directory - by default one from which a developer's .env and ./data stay out of it */
   constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, options: BuiltOptions = {}) {
-    const { log, directory, under = [] } = options;
+    const { log, under = [] } = options;
     const { PATH, NODE_COMPILE_CACHE } = process.env;
     // The optimization of PostgreSQL's WebAssembly, and V8's threads, cost a process that lives for seconds more than they gain.
     const [program = '', ...rest] = [
@@ -65,7 +58,8 @@ class Built extends Child {
     ];
     super(program, rest, {
       env: { PATH, NODE_COMPILE_CACHE, LOG_FORMAT: 'json', ...environment },
-      cwd: directory ?? testDirectory(),
+      // A developer's .env and ./data stay out of it.
+      cwd: testDirectory(),
       stdio: ['pipe', log === undefined ? 'pipe' : openSync(log, 'a'), 'pipe'],
     });
   }
