@@ -16,6 +16,11 @@ const missing = Object.entries(needs)
   .filter(([, names]) => names.some((name) => !process.env[name]))
   .map(([folder]) => folder);
 
+const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env;
+
+/** Twice the cores of the CI: tests wait for a third of their time. But what servers do beside them is not to be disturbed. */
+const workers = TEST_REDIS_URL ? 2 : TEST_DATABASE_URL ? 3 : 4;
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/environment.js',
@@ -41,6 +46,5 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   testTimeout: 120_000,
-  // What processes do together within fractions of a second is not to be disturbed.
-  maxWorkers: process.env.TEST_REDIS_URL ? 2 : 3,
+  maxWorkers: workers,
 };

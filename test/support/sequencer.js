@@ -8,7 +8,7 @@ const LONGEST = /\/test\/cluster\/fault-matrix/;
 
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
 const LONG =
-  /\/test\/(?:cli|canary|declared|durability|failed|generators|issuer|filter-oracle|promises|shutdown|start|cluster\/(?:doctor|migrators|proxies|read-replicas|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk|read-replica)|browser\/console)/;
+  /\/test\/(?:cli|canary|connections|declared|doctor|durability|failed|generators|issuer|filter-oracle|logging|promises|shutdown|start|tools\/client-package|cluster\/(?:doctor|migrators|proxies|read-replicas|rolling-restart)|postgresql\/(?:client-limits|collector-faults|full-disk|read-replica)|browser\/console)/;
 
 /** @param {string} path */
 function rankOf(path) {

@@ -10,6 +10,8 @@ export default {
   moduleNameMapper: { ...config.moduleNameMapper, '^#service/(.*)$': '<rootDir>/src/$1.ts' },
   // Without Nest, which takes longer to load than most of these tests.
   setupFiles: ['reflect-metadata'],
+  // Stryker has its own, around this one.
+  testEnvironment: 'node',
   globalSetup: undefined,
   globalTeardown: undefined,
 };
