@@ -11,7 +11,6 @@ import { dataSourceOptions } from '../src/platform/database/data-source-options.
 import { Canaries } from './support/canaries.js';
 import { asCredential, elsewhere } from './support/canary-requests.js';
 import { Collector } from './support/collector.js';
-import { runCommand } from './support/commands.js';
 import { preload } from './support/doctor.js';
 import { IdentityProvider } from './support/identity-provider.js';
 import { MountedSecret } from './support/mounted-secret.js';
@@ -103,7 +102,7 @@ beforeAll(async () => {
   const late = Math.floor(Date.now() / 1000) - 3600;
   const database = await createTestDatabase();
   tokens = await issueTokens(database);
-  const issued = await runCommand(['token', 'issue', '--name', 'of the command'], database.environment);
+  const issued = await runCli(['token', 'issue', '--name', 'of the command'], database.environment);
   const foreign = `${(await provider.sign({ sub: 'bob' })).slice(0, -43)}${generateToken()}0`;
   const credentials = {
     valid: watchToken('valid token', tokens.valid),
@@ -217,9 +216,9 @@ async function keepAway(credentials: readonly string[]): Promise<void> {
   const sentinel = `redis+sentinel://user:${wrong}@127.0.0.1:${await refusingRedis()}/main?sentinelPassword=${wrong}`;
   keep(
     'token list without a database',
-    await runCommand(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }),
+    await runCli(['token', 'list'], { ...urls, REDIS_URL: sentinel, LOG_LEVEL: 'trace' }),
   );
-  keep('token revoke with a token', await runCommand(['token', 'revoke', credentials[0] ?? ''], urls));
+  keep('token revoke with a token', await runCli(['token', 'revoke', credentials[0] ?? ''], urls));
 }
 
 /** A service, commands and starts that fail, with passwords from files. */
@@ -242,7 +241,7 @@ async function keepFromFiles(postgres: number): Promise<void> {
   await eventually(() => failures.every((message) => service.has(message)));
   await endAfterAll('the service with files', service);
   keep('doctor with files', await runCli(['doctor'], environment));
-  keep('token list with files', await runCommand(['token', 'list'], environment));
+  keep('token list with files', await runCli(['token', 'list'], environment));
   const twice = { ...environment, DATABASE_URL: urls.DATABASE_URL.replace('@', `:${password('a URL beside a file')}@`) };
   keep('a start with a URL and a file', await runServiceToEnd(twice));
   const mistaken = { ...environment, DATABASE_PASSWORD_FILE: password('a variable for a path') };
