@@ -11,6 +11,7 @@ import { startMeasured } from './support/scrape.js';
 import { startService, TESTER } from './support/service.js';
 import { SigningKey } from './support/signing-key.js';
 import { createTestDatabase } from './support/test-database.js';
+import { issueToken } from './support/tokens.js';
 import { useService } from './support/use-service.js';
 
 const FLOOD = 1_500;
@@ -212,8 +213,7 @@ it('does not count JWTs while the keys of their issuer are not available, as val
 
 it('counts by the address of the connection, regardless of forged headers, and writes to the audit log once [audit-budget-once]', async () => {
   const database = await createTestDatabase();
-  await runCommand(['migrate'], database.environment);
-  const known = (await runCommand(['token', 'issue', '--name', 'test'], database.environment)).stdout.trim();
+  const known = await issueToken(database.environment, runCommand);
   const service = await ServiceProcess.startReady({
     ...database.environment,
     AUTH_FAILURE_BURST: '5',

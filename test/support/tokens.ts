@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tokenDigest, generateToken } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/ids/id.js';
-import { runCli } from './process.js';
+import { type Outcome, runCli } from './process.js';
 import { query } from './query.js';
 import { testDirectory } from './test-database.js';
 
@@ -14,10 +14,13 @@ export async function declareToken(): Promise<{ token: string; variables: { AUTH
   return { token, variables: { AUTH_TOKENS_FILE } };
 }
 
-/** Applies the migrations and issues a token as an operator does. */
-export async function issueToken(environment: NodeJS.ProcessEnv): Promise<string> {
-  await runCli(['migrate'], environment);
-  const { code, stdout, stderr } = await runCli(['token', 'issue', '--name', 'test'], environment);
+/** Applies the migrations and issues a token as an operator does. @param run - runs a command, by default as a process */
+export async function issueToken(
+  environment: NodeJS.ProcessEnv,
+  run: (args: string[], environment: NodeJS.ProcessEnv) => Promise<Outcome> = runCli,
+): Promise<string> {
+  await run(['migrate'], environment);
+  const { code, stdout, stderr } = await run(['token', 'issue', '--name', 'test'], environment);
   if (code !== 0) {
     throw new Error(`No token was issued: ${stderr}`);
   }
