@@ -1,5 +1,5 @@
 import type { CallHandler, ExecutionContext } from '@nestjs/common';
-import type { ErrorObject, ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
 import { mediaTypesOf, type OpenApiDocument, type Schema, type Schemas } from '../openapi/openapi-document.js';
@@ -35,11 +35,18 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
   return operationOf({ controller, handler }) ? next.handle().pipe(mergeMap(check)) : next.handle();
 }
 
-async function compile(schema: Schema, document: OpenApiDocument): Promise<ValidateFunction> {
+/** For all schemas: each new one would compile the schema of schemas first. */
+let ajv: Promise<Ajv> | undefined;
+
+async function loadAjv(): Promise<Ajv> {
   // Imported here, so that production does not load them.
   const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
-  const ajv = formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
-  const validate = ajv.compile({ allOf: [schema], components: { schemas: closed(document) } });
+  return formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
+}
+
+async function compile(schema: Schema, document: OpenApiDocument): Promise<ValidateFunction> {
+  ajv ??= loadAjv();
+  const validate = (await ajv).compile({ allOf: [schema], components: { schemas: closed(document) } });
   validators.set(schema, validate);
   return validate;
 }
