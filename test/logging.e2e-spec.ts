@@ -63,20 +63,6 @@ it('writes one JSON line per request, without token, query or body [refusal-reas
   expect(everything).not.toContain('secret');
 });
 
-it('gives each line the id of its request, also if several end at once', async () => {
-  const { token, variables } = await declareToken();
-  const service = await ServiceProcess.start({ ...AWAY, ...variables });
-  const ask = async (id: string) =>
-    service.client(token).send('GET', `/v1/${id}`, { headers: { Authorization: `Bearer ${token}`, 'X-Request-Id': id } });
-  for (let round = 0; round < 10; round += 1) {
-    await Promise.all(Array.from({ length: 16 }, (_, index) => ask(`r-${round}-${index}`)));
-  }
-  expect(await service.end('SIGTERM')).toBe(0);
-  const lines = service.linesOf('request').filter(({ path }) => String(path).startsWith('/v1/r-'));
-  expect(lines.map(({ requestId }) => `/v1/${String(requestId)}`)).toEqual(lines.map(({ path }) => path));
-  expect(lines).toHaveLength(160);
-});
-
 it('starts the line of a request with the method, path and status on a terminal', async () => {
   const service = ServiceProcess.spawn({ LOG_FORMAT: 'pretty', ...AWAY });
   await eventually(() => service.origin !== '');
@@ -85,30 +71,6 @@ it('starts the line of a request with the method, path and status on a terminal'
   expect(service.output.stdout).toMatch(
     /^\[[\d:.]+\] INFO: GET \/readyz 503 \d+ ms \{"requestId":"[^"]+","route":"\/readyz","problem":"service-unavailable"\}$/m,
   );
-});
-
-it('logs the cause of an error once, in a separate line, with source positions in stacks', async () => {
-  const service = await ServiceProcess.start({ ...AWAY, LOG_LEVEL: 'debug' });
-  const { body } = await service.client(generateToken()).list<ProblemBody>();
-  expect(body.status).toBe(503);
-  await eventually(() => service.has('database not ready'));
-  await service.client(generateToken()).send('GET', '/livez');
-  expect(await service.end('SIGTERM')).toBe(0);
-  expect(service.linesOf('request').at(-1)).toMatchObject({ level: 'debug', route: '/livez', status: 200 });
-  const lines = service.log.filter(({ requestId, level }) => requestId === body.requestId && level !== 'debug');
-  expect(lines).toMatchObject([
-    { level: 'warn', context: 'Problem', msg: 'The database is not available.' },
-    { level: 'info', msg: 'request', status: 503 },
-  ]);
-  const connecting = service.log.find(({ msg }) => msg === 'database not ready');
-  expect(connecting).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
-
-  const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as {
-    err: { type: string; stack: string };
-  };
-  const [, file = '', line, column] = /\/(src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
-  const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
-  expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));
 });
 
 it('continues when its log cannot be written, counts dropped lines, and reports that once', async () => {
@@ -125,27 +87,72 @@ it('continues when its log cannot be written, counts dropped lines, and reports 
   expect(service.output.stderr).toBe('Log lines are dropped: Error: ENOSPC: no space left on device, write\n');
 });
 
-it('cuts paths of 15 KB in the log and in problems, also if they are encoded [path-length-shown]', async () => {
-  const { token, variables } = await declareToken();
-  const service = await ServiceProcess.start({ ...AWAY, ...variables });
-  const port = Number(new URL(service.origin).port);
-  for (const character of ['a', '"', '%C3%A9', '%']) {
-    const line = `GET /${character.repeat(15_000 / character.length)}`;
-    for (const [headers, status] of [
-      [[], 401],
-      [[`Authorization: Bearer ${token}`], 404],
-    ] as const) {
-      const response = await sendRaw(port, request(line, headers), 'whole');
-      const { instance, requestId } = JSON.parse(response.body) as ProblemBody;
-      expect(response.status).toBe(status);
-      expect(response.body.length).toBeLessThan(1000);
-      expect(instance.length).toBeLessThanOrEqual(256);
-      expect(decodeURIComponent(instance).length).toBeGreaterThan(40);
-      await eventually(() => service.linesOf('request').some((logged) => logged['requestId'] === requestId));
+describe('while the database is away', () => {
+  let service: ServiceProcess;
+  let token: string;
+
+  beforeAll(async () => {
+    const declared = await declareToken();
+    token = declared.token;
+    service = await ServiceProcess.start({ ...AWAY, ...declared.variables, LOG_LEVEL: 'debug' });
+  });
+
+  afterAll(() => service.end('SIGTERM'));
+
+  it('gives each line the id of its request, also if several end at once', async () => {
+    const ask = async (id: string) =>
+      service.client(token).send('GET', `/v1/${id}`, { headers: { Authorization: `Bearer ${token}`, 'X-Request-Id': id } });
+    for (let round = 0; round < 10; round += 1) {
+      await Promise.all(Array.from({ length: 16 }, (_, index) => ask(`r-${round}-${index}`)));
     }
-  }
-  expect(Math.max(...service.output.stdout.split('\n').map(({ length }) => length))).toBeLessThan(1000);
-  await service.end('SIGKILL');
+    const logged = () => service.linesOf('request').filter(({ path }) => String(path).startsWith('/v1/r-'));
+    await eventually(() => logged().length === 160);
+    expect(logged().map(({ requestId }) => `/v1/${String(requestId)}`)).toEqual(logged().map(({ path }) => path));
+  });
+
+  it('logs the cause of an error once, in a separate line, with source positions in stacks', async () => {
+    const { body } = await service.client(generateToken()).list<ProblemBody>();
+    expect(body.status).toBe(503);
+    await eventually(() => service.has('database not ready'));
+    await service.client(generateToken()).send('GET', '/livez');
+    await eventually(() => service.linesOf('request').some(({ route }) => route === '/livez'));
+    expect(service.linesOf('request').at(-1)).toMatchObject({ level: 'debug', route: '/livez', status: 200 });
+    const lines = service.log.filter(({ requestId, level }) => requestId === body.requestId && level !== 'debug');
+    expect(lines).toMatchObject([
+      { level: 'warn', context: 'Problem', msg: 'The database is not available.' },
+      { level: 'info', msg: 'request', status: 503 },
+    ]);
+    const connecting = service.log.find(({ msg }) => msg === 'database not ready');
+    expect(connecting).toMatchObject({ reason: expect.stringContaining('ECONNREFUSED') });
+
+    const { err } = service.log.find((line) => line['err'] !== undefined) as unknown as {
+      err: { type: string; stack: string };
+    };
+    const [, file = '', line, column] = /\/(src\/[\w/-]+\.ts):(\d+):(\d+)\)/.exec(err.stack) ?? [];
+    const source = readFileSync(file, 'utf8').split('\n')[Number(line) - 1];
+    expect(source?.slice(Number(column) - 1)).toMatch(new RegExp(`^new ${err.type}`));
+  });
+
+  it('cuts paths of 15 KB in the log and in problems, also if they are encoded [path-length-shown]', async () => {
+    const port = Number(new URL(service.origin).port);
+    for (const character of ['a', '"', '%C3%A9', '%']) {
+      const line = `GET /${character.repeat(15_000 / character.length)}`;
+      for (const [headers, status] of [
+        [[], 401],
+        [[`Authorization: Bearer ${token}`], 404],
+      ] as const) {
+        const response = await sendRaw(port, request(line, headers), 'whole');
+        const { instance, requestId } = JSON.parse(response.body) as ProblemBody;
+        expect(response.status).toBe(status);
+        expect(response.body.length).toBeLessThan(1000);
+        expect(instance.length).toBeLessThanOrEqual(256);
+        expect(decodeURIComponent(instance).length).toBeGreaterThan(40);
+        await eventually(() => service.linesOf('request').some((logged) => logged['requestId'] === requestId));
+      }
+    }
+    const lines = service.log.filter((line) => line['err'] === undefined).map((line) => JSON.stringify(line));
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(1000);
+  });
 });
 
 describe('SIGUSR2', () => {
