@@ -26,7 +26,12 @@ export const REFUSED_FILTERS: readonly (readonly [
   ['items', 'createdAt > ¦"2026-01-01T00:00:00Z"¦', 'type', 'a time, with a value of another type: write `timestamp("2026-'],
   ['items', '¦null¦ != name', 'type', 'compares name with null, but it is never null'],
   ['items', 'name in ["x", ¦null¦]', 'type', 'but it is never null'],
-  ['items', 'description.lowerAscii() == ¦null¦', 'type', 'but it is never null'],
+  [
+    'items',
+    'description.lowerAscii() == ¦null¦',
+    'type',
+    'compares description.lowerAscii() with null: compare description itself',
+  ],
   ['items', '!¦description¦', 'type', 'needs a condition here'],
   ['items', 'name in ¦"x"¦', 'type', 'needs a list after `in`: write `name in ["…"]`'],
   ['items', '¦createdAt.startsWith("2026")¦', 'type', 'must call startsWith on a text field'],

@@ -159,9 +159,12 @@ function isSearch(name: string): name is TextSearch {
 }
 
 function absenceOf(operand: Operand, literal: Span): Condition {
-  if (!operand.nullable || operand.lowerAscii) {
-    const message = `compares ${operand.name} with null, but it is never null: remove this comparison`;
-    throw new FilterError('type', literal, message);
+  const { name, nullable, lowerAscii } = operand;
+  if (nullable && !lowerAscii) {
+    return absence(operand);
   }
-  return absence(operand);
+  const message = nullable
+    ? `compares ${name}.lowerAscii() with null: compare ${name} itself, as in \`${name} == null\``
+    : `compares ${name} with null, but it is never null: remove this comparison`;
+  throw new FilterError('type', literal, message);
 }
