@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defineScope } from '../src/platform/auth/scopes.guard.js';
 import { generateToken, isWellFormedToken } from '../src/platform/auth/token-format.js';
 import { runCommand } from './support/commands.js';
 import { type LogLine, type Outcome, runCli, ServiceProcess } from './support/process.js';
@@ -56,7 +57,7 @@ describe('token', () => {
     given.revoked = issued.stdout.trim();
     given.reader = reader.stdout.trim();
 
-    const listed = await runCli(['token', 'list'], environment);
+    const listed = await cli('token', 'list');
     const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split(/ {2,}/));
     const columns = listed.stdout
       .trimEnd()
@@ -173,6 +174,8 @@ describe('token', () => {
     const { code, stdout, stderr } = await cli('token', 'issue', '--name', 'x', '--scope', 'items:read', misplaced);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/There is no scope \*\*\*\. The scopes are (?:.*, )?items:read, items:write[,.]/);
+    const ofModule = ['token', 'issue', '--name', 'of a module', '--scope', defineScope('cli:module')];
+    expect(await runCommand(ofModule, environment)).toMatchObject(PRINTED);
   });
 
   it('issue refuses a limit with which a token would never be admitted', async () => {
@@ -247,7 +250,7 @@ describe('migrate', () => {
     const listed = await runCommand(['token', 'list'], { DATA_DIR });
     const stderr = `The data directory ${DATA_DIR} has no database yet. Run "migrate", or start the service.\n`;
     expect([listed, existsSync(DATA_DIR)]).toEqual([{ code: 1, stdout: '', stderr }, false]);
-    expect((await runCli(['migrate'], { DATA_DIR })).code).toBe(0);
+    expect((await runCommand(['migrate'], { DATA_DIR })).code).toBe(0);
     expect((await runCommand(['token', 'list'], { DATA_DIR })).code).toBe(0);
   });
 });

@@ -8,7 +8,7 @@
 export { ResponseOf, VersionedResponseOf } from './responses/response-of.js';
 export { Authenticator } from './auth/authenticator.js';
 export { CurrentPrincipal, hasScope, type Principal } from './auth/principal.js';
-export { Public, RequireScopes } from './auth/scopes.guard.js';
+export { defineScope, Public, RequireScopes } from './auth/scopes.guard.js';
 export { variables } from './config/read-configuration.js';
 export { Seconds } from './config/variables.decorators.js';
 export { Database } from './database/database.js';

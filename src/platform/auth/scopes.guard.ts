@@ -26,11 +26,36 @@ export function Public(): ClassDecorator & MethodDecorator {
  * @throws Error if one is not a valid scope (RFC 6749, section 3.3)
  */
 export function RequireScopes(...scopes: string[]): ClassDecorator & MethodDecorator {
+  requireValid(scopes);
+  return setTokenPolicy(scopes);
+}
+
+/** Scopes of modules that no route requires. */
+const definedScopes = new Set<string>();
+
+/**
+ * Defines a scope that no route requires, for `hasScope` or `Authenticator`: `token issue` rejects scopes that it does not
+ * know.
+ *
+ * @returns the scope
+ * @throws Error if it is not a valid scope (RFC 6749, section 3.3)
+ */
+export function defineScope(scope: string): string {
+  requireValid([scope]);
+  definedScopes.add(scope);
+  return scope;
+}
+
+/** The scopes that routes require or modules define. */
+export function knownScopes(routes: readonly Route[]): ReadonlySet<string> {
+  return definedScopes.union(new Set(routes.flatMap(scopesOf)));
+}
+
+function requireValid(scopes: readonly string[]): void {
   const wrong = scopes.find((scope) => !isScope(scope));
   if (wrong !== undefined) {
     throw new Error(`"${wrong}" is not a valid scope: use visible ASCII characters without spaces, such as widgets:write.`);
   }
-  return setTokenPolicy(scopes);
 }
 
 function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {

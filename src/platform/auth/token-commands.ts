@@ -71,10 +71,10 @@ function addIssue(token: Command, withTokens: WithTokens): void {
   });
 }
 
-/** @throws OperatorError if no route requires one of the scopes */
+/** @throws OperatorError if no route requires one of the scopes, and no module defines it */
 async function requireKnownScopes(scopes: readonly string[], app: INestApplicationContext): Promise<void> {
-  const [{ routesOf }, { scopesOf }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
-  const known = new Set(routesOf(app).flatMap(scopesOf));
+  const [{ routesOf }, { knownScopes }] = await Promise.all([import('../routes/route.js'), import('./scopes.guard.js')]);
+  const known = knownScopes(routesOf(app));
   const unknown = scopes.find((each) => !known.has(each));
   if (unknown !== undefined) {
     const names = [...known].toSorted().join(', ');
