@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { Body, Controller, Delete, Get, Module } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Module, type RawBodyRequest } from '@nestjs/common';
+import type { Request } from 'express';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { RequireScopes } from '../src/platform/index.js';
@@ -194,6 +195,14 @@ describe('a webhook', () => {
     expect((await deliver('{"id":"forged"}', '{"id":"other"}')).status).toBe(401);
     expect((await deliver('{"id":"not whole')).status).toBe(400);
     expect(service.app.get(PaymentsController).events).toEqual(['first']);
+  });
+
+  it('is refused while there is no secret, also if it is signed with nothing', () => {
+    const controller = new PaymentsController({});
+    const signature = createHmac('sha256', '').digest('hex');
+    for (const given of [signature, '']) {
+      expect(() => controller.receiveEvent({} as RawBodyRequest<Request>, given)).toThrow('X-Signature is not the HMAC');
+    }
   });
 });
 
