@@ -127,7 +127,7 @@ describe('the probes on METRICS_PORT', () => {
     const starting = startApp(readConfiguration({ ...AWAY, LOG_LEVEL: 'silent', PORT: '0', METRICS_PORT }), SlowModule);
     const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${METRICS_PORT}${path}`)).status;
     await eventually(async () => (await statusOf('/metrics').catch(() => undefined)) === 200);
-    expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([404, 404]);
+    expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([503, 503]);
     resolve();
     const app = await starting;
     expect([await statusOf('/livez'), await statusOf('/readyz')]).toEqual([200, 503]);

@@ -181,8 +181,15 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'probes-on-metrics-port',
     file: 'src/platform/observability/metrics-server.ts',
-    search: "this.app.get(['/livez', '/readyz'], api);",
-    replace: "this.app.get(['/livez'], api);",
+    search: "this.app.get(['/livez', '/readyz'],",
+    replace: "this.app.get(['/livez'],",
+    tests: ['test/connections.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'probes-on-metrics-port',
+    file: 'src/platform/observability/metrics-server.ts',
+    search: 'response.status(503).end()',
+    replace: 'response.status(200).end()',
     tests: ['test/connections.e2e-spec.ts'],
   },
   {

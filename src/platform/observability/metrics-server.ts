@@ -20,6 +20,7 @@ const COLLECTION_TIMEOUT = 5000;
 export class MetricsServer implements OnApplicationShutdown {
   private readonly app = express().disable('x-powered-by');
   private server: Server | undefined;
+  private respondToProbe: RequestHandler = (_request, response) => void response.status(503).end();
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -40,14 +41,15 @@ export class MetricsServer implements OnApplicationShutdown {
       );
       response.setHeader('Content-Type', registry.contentType).end(`${(await Promise.all(texts)).join('\n')}\n`);
     });
+    this.app.get(['/livez', '/readyz'], (...request) => this.respondToProbe(...request));
     this.server = this.app.listen(port);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Passes probes on to the API. Called once it listens, so that the process is not ready before. */
+  /** Passes probes on to the API, instead of 503. Called once it listens, so that the process is not ready before. */
   serveProbes(api: RequestHandler): void {
-    this.app.get(['/livez', '/readyz'], api);
+    this.respondToProbe = api;
   }
 
   onApplicationShutdown(): void {
