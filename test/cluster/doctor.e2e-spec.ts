@@ -166,6 +166,11 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^warn limiter\.server: .*allkeys-lru → .*noeviction.*$/,
   ],
   [
+    'a Redis without free memory',
+    async () => ({ REDIS_URL: (await RedisServer.start({ maxmemory: '1', 'maxmemory-policy': 'noeviction' })).url }),
+    /^warn limiter\.server: .*used_memory \d{3,}, maxmemory 1, .*more memory than it uses.*$/,
+  ],
+  [
     'a replica of Redis',
     async () => ({ REDIS_URL: (await RedisServer.start({ replicaof: `127.0.0.1 ${redis.port}` })).url }),
     /^warn limiter\.server: \d.*, slave, .*Use the master.*$/,

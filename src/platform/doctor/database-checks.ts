@@ -16,13 +16,13 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   if (DATABASE_URL === undefined) {
     return [dataDirectoryCheck(settings, async () => migrations(await open()))];
   }
-  const remedy = 'start the server, or see its log. If its CA is not public, set NODE_EXTRA_CA_CERTS.';
+  const remedy = 'start the server, free connections, or see its log. If its CA is not public, set NODE_EXTRA_CA_CERTS.';
   const ofPrimary = { variable: '', pooler: ' Behind PgBouncer, set DATABASE_DIRECT_URL.' };
   // A pooler is of no use for it.
   const ofReplica = { variable: ' in DATABASE_READ_URL', pooler: '' };
   const connection = (name: string, severity: Severity, more: typeof migrations, url?: string, of = ofPrimary): Check => ({
     name: `database.${name}`,
-    advice: `Correct the URL (host, database, user, sslmode)${of.variable}, ${remedy}${of.pooler}`,
+    advice: `Correct the URL (host, database, user, password, sslmode)${of.variable}, ${remedy}${of.pooler}`,
     severity,
     run: async () => {
       const dataSource = await open(url);

@@ -84,10 +84,13 @@ function redisCheck({
 
 function redisServerCheck(info: string): Check {
   const field = (name: string) => new RegExp(`^${name}:(.*)\r$`, 'm').exec(info)?.[1] ?? '';
-  const [version = '', role, memory, policy] = ['redis_version', 'role', 'maxmemory', 'maxmemory_policy'].map(field);
+  const [version = '', role, policy] = ['redis_version', 'role', 'maxmemory_policy'].map(field);
+  const [used = 0, limit = 0] = ['used_memory', 'maxmemory'].map((name) => Number(field(name)));
   const isNew = version.localeCompare('6.2', undefined, { numeric: true }) >= 0;
-  const fine = isNew && role === 'master' && (memory === '0' || policy === 'noeviction');
-  const found = version === '' ? info : `${version}, ${role}, maxmemory ${memory}, maxmemory-policy ${policy}`;
-  const advice = 'Use the master of Redis 6.2 or newer, or of Valkey, with maxmemory-policy noeviction.';
+  const fine = isNew && role === 'master' && (limit === 0 || (policy === 'noeviction' && used < limit));
+  const found =
+    version === '' ? info : `${version}, ${role}, used_memory ${used}, maxmemory ${limit}, maxmemory-policy ${policy}`;
+  const advice =
+    'Use the master of Redis 6.2 or newer, or of Valkey, with maxmemory-policy noeviction, and more memory than it uses.';
   return { name: 'limiter.server', advice, severity: 'warn', run: () => ({ fine, found }) };
 }
