@@ -59,7 +59,18 @@ function exampleOf(content: Content = {}): string {
   return example === undefined ? '' : `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
 }
 
-const LIMITS = ['format', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'maxItems', 'default', 'examples'];
+const LIMITS = [
+  'format',
+  'enum',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'maxItems',
+  'default',
+  'examples',
+];
 
 /** A type with its limits; a schema with a name is a link. */
 function typeOf({ $ref, type = 'any', items, ...schema }: Schema): string {

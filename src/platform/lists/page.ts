@@ -71,7 +71,7 @@ export function PageQueryOf<Entity extends object>(
 
 function describeCursor(maxLength: number): ApiPropertyOptions {
   const description =
-    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and ' +
+    'Pagination cursor: the unchanged `nextCursor` of the previous page, with the same text as `filter`. It is opaque and ' +
     'never expires. `limit` may change between pages.';
   return { type: String, maxLength, description };
 }

@@ -119,7 +119,7 @@ export type ListItemsData = {
          */
         limit?: number;
         /**
-         * Pagination cursor: the unchanged `nextCursor` of the previous page, with the same `filter`. It is opaque and never expires. `limit` may change between pages.
+         * Pagination cursor: the unchanged `nextCursor` of the previous page, with the same text as `filter`. It is opaque and never expires. `limit` may change between pages.
          */
         cursor?: string;
         /**
