@@ -108,7 +108,8 @@ export default {
     },
     {
       name: 'declared-dependencies',
-      comment: 'Production code imports only packages in dependencies of package.json. Add the package there.',
+      comment:
+        'Production code imports only packages in dependencies of package.json: npm install --save-prod --save-exact <package>.',
       severity: 'error',
       from: { path: '^src/', pathNot: '\\.spec\\.ts$' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
