@@ -57,7 +57,7 @@ describe('token', () => {
     given.revoked = issued.stdout.trim();
     given.reader = reader.stdout.trim();
 
-    const listed = await cli('token', 'list');
+    const listed = await runCli(['token', 'list'], environment);
     const [head, first = [], second = [], ...rest] = listed.stdout.split('\n').map((line) => line.split(/ {2,}/));
     const columns = listed.stdout
       .trimEnd()
@@ -250,7 +250,7 @@ describe('migrate', () => {
     const listed = await runCommand(['token', 'list'], { DATA_DIR });
     const stderr = `The data directory ${DATA_DIR} has no database yet. Run "migrate", or start the service.\n`;
     expect([listed, existsSync(DATA_DIR)]).toEqual([{ code: 1, stdout: '', stderr }, false]);
-    expect((await runCommand(['migrate'], { DATA_DIR })).code).toBe(0);
+    expect((await runCli(['migrate'], { DATA_DIR })).code).toBe(0);
     expect((await runCommand(['token', 'list'], { DATA_DIR })).code).toBe(0);
   });
 });
