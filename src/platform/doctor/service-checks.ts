@@ -84,10 +84,10 @@ function redisCheck({
 
 function redisServerCheck(info: string): Check {
   const field = (name: string) => new RegExp(`^${name}:(.*)\r$`, 'm').exec(info)?.[1] ?? '';
-  const [version = '', role, policy] = ['redis_version', 'role', 'maxmemory_policy'].map(field);
-  const [used = 0, limit = 0] = ['used_memory', 'maxmemory'].map((name) => Number(field(name)));
+  const fields = ['redis_version', 'role', 'used_memory', 'maxmemory', 'maxmemory_policy'];
+  const [version = '', role, used, limit, policy] = fields.map(field);
   const isNew = version.localeCompare('6.2', undefined, { numeric: true }) >= 0;
-  const fine = isNew && role === 'master' && (limit === 0 || (policy === 'noeviction' && used < limit));
+  const fine = isNew && role === 'master' && (limit === '0' || (policy === 'noeviction' && Number(used) < Number(limit)));
   const found =
     version === '' ? info : `${version}, ${role}, used_memory ${used}, maxmemory ${limit}, maxmemory-policy ${policy}`;
   const advice =

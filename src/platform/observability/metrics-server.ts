@@ -41,7 +41,7 @@ export class MetricsServer implements OnApplicationShutdown {
       );
       response.setHeader('Content-Type', registry.contentType).end(`${(await Promise.all(texts)).join('\n')}\n`);
     });
-    this.app.get(['/livez', '/readyz'], (...request) => this.respondToProbe(...request));
+    this.app.get(['/livez', '/readyz'], (request, response, next) => this.respondToProbe(request, response, next));
     this.server = this.app.listen(port);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
