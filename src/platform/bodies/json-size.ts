@@ -3,34 +3,57 @@ import type { FaultCode } from '../problems/problem.js';
 /** Maximum nesting: validation is recursive. */
 const MAXIMUM_DEPTH = 32;
 
+const [QUOTATION_MARK, BACKSLASH] = [0x22, 0x5c];
+
+/** Of characters outside of texts; any other belongs to a number, a word or a colon. */
+const [SPACE, START, END, COMMA, QUOTE, OTHER] = [1, 2, 3, 4, 5, 0];
+
+const KINDS = new Uint8Array(2 ** 16);
+for (const [kind, characters] of Object.entries({
+  [SPACE]: ' \n\r\t',
+  [START]: '{[',
+  [END]: '}]',
+  [COMMA]: ',',
+  [QUOTE]: '"',
+})) {
+  for (const character of characters) KINDS[character.charCodeAt(0)] = Number(kind);
+}
+
 /**
  * The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of
- * names.
+ * names. Numbers and texts are skipped in loops of their own, which take a fifth of the time.
  *
  * @param maximumMembers - names and elements over all levels
  */
 export function findExcess(json: string, maximumMembers: number): [code: FaultCode, detail: string] | undefined {
-  let [members, depth, isInText, isNext] = [0, 0, false, false];
+  let [members, depth, isNext] = [0, 0, false];
   for (let at = 0; at < json.length && members <= maximumMembers && depth <= MAXIMUM_DEPTH; at += 1) {
-    const character = json[at];
-    if (isInText) {
-      at += Number(character === '\\');
-      isInText = character !== '"';
+    const kind = kindAt(json, at);
+    if (kind === SPACE) {
       continue;
     }
-    if (character === ' ' || character === '\n' || character === '\r' || character === '\t') {
-      continue;
+    members += Number(isNext && kind !== END);
+    depth += Number(kind === START) - Number(kind === END);
+    isNext = kind === START || kind === COMMA;
+    if (kind === QUOTE) {
+      at = endOfText(json, at);
     }
-    const isStart = character === '{' || character === '[';
-    const isEnd = character === '}' || character === ']';
-    members += Number(isNext && !isEnd);
-    depth += Number(isStart) - Number(isEnd);
-    isNext = isStart || character === ',';
-    isInText = character === '"';
+    while (kind === OTHER && kindAt(json, at + 1) === OTHER) at += 1;
   }
   if (depth > MAXIMUM_DEPTH) {
     return ['too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`];
   }
   const detail = `must have at most ${maximumMembers} names and elements in all: send several requests instead`;
   return members > maximumMembers ? ['too_many', detail] : undefined;
+}
+
+const kindAt = (json: string, at: number) => KINDS[json.charCodeAt(at)];
+
+/** @param start - of its first quotation mark */
+function endOfText(json: string, start: number): number {
+  let end = start + 1;
+  for (let code = 0; end < json.length && (code = json.charCodeAt(end)) !== QUOTATION_MARK; end += 1) {
+    end += Number(code === BACKSLASH);
+  }
+  return end;
 }
