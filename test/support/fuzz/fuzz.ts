@@ -91,7 +91,9 @@ export class Fuzz implements Known {
     ];
     if (faults.length > 0) {
       const found = faults.map((fault) => JSON.stringify(fault)).join('\n');
-      throw new Error(`The response was ${status} ${JSON.stringify(body)}\n${found}`);
+      const { method, target, body: sent = '' } = request;
+      const sentText = Buffer.from(sent).toString().slice(0, 1000);
+      throw new Error(`The response to ${method} ${target} ${sentText}\nwas ${status} ${JSON.stringify(body)}\n${found}`);
     }
     return response;
   }
