@@ -144,6 +144,12 @@ export const mutants: readonly Mutant[] = [
     replace: 'WHERE name = key',
   },
   {
+    guarantee: 'migrations-atomic',
+    file: 'src/platform/database/execute-migrations.ts',
+    search: "executor.transaction = 'each';",
+    replace: "executor.transaction = 'none';",
+  },
+  {
     guarantee: 'debug-signal',
     file: 'src/platform/config/prepare-process.ts',
     search: "process.on('SIGUSR2', () => undefined);",
