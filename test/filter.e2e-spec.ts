@@ -216,11 +216,11 @@ it('describes fields of every type', () => {
 it('finds fields of every type by their indexes, for any value', async () => {
   const { manager } = service.app.get(DataSource);
   await manager.query(`
-    INSERT INTO samples SELECT gen_random_uuid(), '', NULL, n, n % 30000, n, n, n = 1, n = 1,
+    INSERT INTO sample_rows SELECT gen_random_uuid(), '', NULL, n, n % 30000, n, n, n = 1, n = 1,
       CASE n WHEN 1 THEN 'large' ELSE 'small' END, CASE n WHEN 1 THEN 'red' END,
       TIMESTAMPTZ '2020-01-01T00:00:00Z' + n * interval '1 day', TIMESTAMPTZ '2020-01-01T00:00:00Z' + n * interval '1 day'
     FROM generate_series(1, 20000) n`);
-  await manager.query('ANALYZE samples');
+  await manager.query('ANALYZE sample_rows');
   const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
     const { condition } = sampleFilter.parse(filter);

@@ -12,8 +12,8 @@ import { Lists, mapPage, Operation, type Page, Public } from '../../src/platform
 import { PageReader } from '../../src/platform/lists/page-reader.js';
 import { connectTo } from '../support/connect.js';
 import { startService } from '../support/service.js';
-import { allowSlowMachine } from '../support/slow-machine.js';
 import { makeFilterSlow, SLOW_FILTER } from '../support/slow-filter.js';
+import { allowSlowMachine } from '../support/slow-machine.js';
 import { databaseUrlOf } from '../support/test-database.js';
 import { useService } from '../support/use-service.js';
 
@@ -43,6 +43,10 @@ beforeAll(async () => {
   client = await connectTo(databaseUrlOf(service.database));
 });
 
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
 it('get another plan once a page is not quick any more, as the first one was', async () => {
   allowSlowMachine();
   const patient = await startService({}, undefined, OpenItemsModule);
@@ -68,7 +72,6 @@ it('get another plan once a page is not quick any more, as the first one was', a
   expect(kept).not.toHaveBeenCalled();
   expect([first, second, third].map(({ items }) => items.length)).toEqual([20, 20, 10]);
   await patient.stop();
-  jest.restoreAllMocks();
 });
 
 it('of clients without a token take the time of their address, or of its network of IPv6 [filter-budget-public]', async () => {

@@ -15,8 +15,8 @@ import { WidgetsModule } from '../fixtures/widgets/widgets.module.js';
 import { connectTo } from '../support/connect.js';
 import { startMeasured } from '../support/scrape.js';
 import { eventually, type Service, startService } from '../support/service.js';
-import { allowSlowMachine } from '../support/slow-machine.js';
 import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
+import { allowSlowMachine } from '../support/slow-machine.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 

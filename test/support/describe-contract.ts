@@ -106,6 +106,8 @@ export function describeContract(path: string, options: ContractOptions = {}): v
       operations = describedOperations(contract.document, path, fuzz);
       guarded = operations.filter(({ operation }) => operation.security?.length !== 0);
       creating = operations.find(({ operation }) => operation === create) as Described;
+      const hasTable = service.app.get(DataSource).hasMetadata(table);
+      expectOrFix(hasTable, `No entity has the table ${table}: give the option \`table\`.`);
       others = new Set((await rowsOf()).map(({ id }) => id));
       for (let row = 0; row < ROWS; row += 1) {
         const { status } = await fuzz.judge(creation(newBody()));
@@ -141,11 +143,7 @@ export function describeContract(path: string, options: ContractOptions = {}): v
         key === undefined ? [] : [{ in: 'header', name: 'Idempotency-Key', value: key }];
       return { request: requestOf(creating, { parameters, json }), operation: create, statuses: [201, 409] };
     };
-    const rowsOf = () => {
-      const source = service.app.get(DataSource);
-      expectOrFix(source.hasMetadata(table), `No entity has the table ${table}: give the option \`table\`.`);
-      return source.getRepository<Row>(table).find();
-    };
+    const rowsOf = () => service.app.get(DataSource).getRepository<Row>(table).find();
     const ofRows = () => operations.filter(({ rowId }) => rowId !== undefined);
     /** Whether only creates make rows. */
     const isAlone = () => operations.every(({ method, operation }) => method !== 'POST' || operation === create);

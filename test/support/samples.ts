@@ -30,7 +30,7 @@ import {
 export const SIZES = ['small', 'medium', 'large'] as const;
 export const COLORS = ['red', 'dark blue', `"'`] as const;
 
-@Entity('samples')
+@Entity('sample_rows')
 export class Sample {
   @PrimaryColumn('uuid') declare id: string;
   @Column('text') declare name: string;
@@ -51,7 +51,7 @@ export class Sample {
 
 class CreateSamples1767225800000 extends SqlMigration {
   readonly statements = [
-    `CREATE TABLE samples (
+    `CREATE TABLE sample_rows (
       id uuid PRIMARY KEY,
       name text NOT NULL,
       description text,
@@ -69,7 +69,7 @@ class CreateSamples1767225800000 extends SqlMigration {
       receiver uuid
     )`,
     ...['count', 'rank', 'weight', 'height', 'active', 'approved', 'size', 'color', 'seen_at', 'left_at'].map(
-      (column) => `CREATE INDEX samples_${column}_idx ON samples (${column})`,
+      (column) => `CREATE INDEX samples_${column}_idx ON sample_rows (${column})`,
     ),
   ];
 }
@@ -179,6 +179,6 @@ export async function insertSamples({ manager }: DataSource, rows: readonly Samp
     const row = { ...fields, sender: example };
     const columns = Object.keys(row).map((name) => name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`));
     const values = columns.map((_, index) => `$${index + 1}`);
-    await manager.query(`INSERT INTO samples (${columns.join()}) VALUES (${values.join()})`, Object.values(row));
+    await manager.query(`INSERT INTO sample_rows (${columns.join()}) VALUES (${values.join()})`, Object.values(row));
   }
 }
