@@ -26,7 +26,7 @@ need others respond with 403.
 limit for all tokens or for yours. \`RateLimit-Policy\` has the limit, \`RateLimit\` the requests left. A request beyond the
 limit gets 429 with \`Retry-After\` and does not count.
 
-**Bodies** are JSON objects in UTF-8 of at most 64 KiB, 32 levels, and 400 names and elements. A byte order mark is
+**Bodies** are JSON objects in UTF-8 of at most 64 KiB, 32 levels, and 100 names and elements. A byte order mark is
 ignored, and of equal names the last one counts. Texts must have no U+0000 and no lone surrogate; they are stored byte for
 byte.
 

@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'errors-limit',
     file: 'src/platform/problems/problem.ts',
-    search: 'const MAXIMUM_POINTER = 256;',
+    search: 'const MAXIMUM_POINTER = 128;',
     replace: 'const MAXIMUM_POINTER = 512;',
     tests: ['test/hostile-input.e2e-spec.ts'],
   },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { findExcess } from './json-size.js';
 
-const codeOf = (json: string) => findExcess(json, 400)?.[0];
+const codeOf = (json: string) => findExcess(json, 100)?.[0];
 const repeat = (count: number, text: string) => Array.from({ length: count }, () => text).join();
 
 /** Names and elements of a parsed value. */
@@ -22,7 +22,7 @@ it('counts names and elements of all levels, whatever their texts and the spaces
   fc.assert(
     fc.property(values, fc.constantFrom(undefined, 1, '\t', '\r\n'), (value, space) => {
       const json = JSON.stringify(value, null, space);
-      const others = 399 - membersOf(value);
+      const others = 99 - membersOf(value);
       const full = `{"a":${json},"b":[${repeat(others - 1, '0')}]}`;
       fc.pre(others > 1);
       expect([codeOf(full), codeOf(full.replace(/.$/, ',"c":0}')), JSON.parse(full)]).toEqual([
@@ -39,8 +39,8 @@ it.each([
   ['elements', (count: number) => `[${repeat(count, '1')}]`],
   ['empty objects and lists', (count: number) => `[${repeat(count / 2, '{ },[\n]')}]`],
   ['objects within objects', (count: number) => `[${repeat(count / 2, '{"a":[]}')}]`],
-])('allows at most 400 %s [body-size]', (_name, jsonOf) => {
-  expect([codeOf(jsonOf(400)), codeOf(jsonOf(402))]).toEqual([undefined, 'too_many']);
+])('allows at most 100 %s [body-size]', (_name, jsonOf) => {
+  expect([codeOf(jsonOf(100)), codeOf(jsonOf(102))]).toEqual([undefined, 'too_many']);
 });
 
 it.each(['{', '['])('allows at most 32 levels of %s [body-size]', (opening) => {

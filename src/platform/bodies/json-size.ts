@@ -30,7 +30,7 @@ export function findExcess(json: string, maximumMembers: number): [code: FaultCo
     if (kind === QUOTE) {
       at = endOfText(json, at);
     }
-    while (kind === OTHER && kindAt(json, at + 1) === OTHER) at += 1;
+    while (kind === OTHER && at + 1 < json.length && kindAt(json, at + 1) === OTHER) at += 1;
   }
   if (depth > MAXIMUM_DEPTH) {
     return ['too_deep', `must not be nested deeper than ${MAXIMUM_DEPTH} levels`];
@@ -39,12 +39,15 @@ export function findExcess(json: string, maximumMembers: number): [code: FaultCo
   return members > maximumMembers ? ['too_many', detail] : undefined;
 }
 
+/** @param at - within the text: one look beyond its end, and V8 makes each later one five times as slow */
 const kindAt = (json: string, at: number) => KINDS[json.charCodeAt(at)];
 
 /** @param start - of its first quotation mark */
 function endOfText(json: string, start: number): number {
   let end = start + 1;
-  for (let kind = kindAt(json, end); kind !== QUOTE && end < json.length; kind = kindAt(json, end)) {
+  while (end < json.length) {
+    const kind = kindAt(json, end);
+    if (kind === QUOTE) break;
     end += kind === ESCAPE ? 2 : 1;
   }
   return end;

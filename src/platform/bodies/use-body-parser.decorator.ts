@@ -8,7 +8,7 @@ import { type BodyParser, type BodyParserOptions, type BodyRules, rulesFor } fro
 const BODY_PARSER = 'body-parser';
 
 /**
- * Lets a route take another body than a JSON object of at most 64 KiB. The parsers are those of Nest's
+ * Lets a route take another body than a JSON object of at most 64 KiB and 100 names and elements. The parsers are those of Nest's
  * `app.useBodyParser()`, and `multipart` for its file interceptors, such as `FileInterceptor`. Other media types are a 400,
  * and larger bodies a 413. An `@ApiBody` below it documents another schema.
  *

@@ -37,7 +37,7 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
     required: ['code', 'detail'],
     properties: {
       pointer: text(
-        'JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.',
+        'JSON Pointer (RFC 6901) into the request body, cut after 128 characters (`…`); empty for the whole body.',
       ),
       parameter: text('Name of the query, path or header parameter; empty for the whole query.'),
       code: text('The kind of error: `/docs/problems#codes` lists all.', { examples: [...codes] }),

@@ -52,17 +52,30 @@ export type FieldError = ValueFault &
 export const UNKNOWN_NAME = 'is unknown: check the spelling or remove it';
 
 /** Maximum characters of a pointer: hundreds of faults can lie below one long name. */
-const MAXIMUM_POINTER = 256;
+const MAXIMUM_POINTER = 128;
 
 /** A JSON Pointer (RFC 6901) of names and indexes. A long one is cut, before a word that could be part of a credential. */
 export function jsonPointer(path: readonly (string | number)[]): string {
-  const steps = path.map((step) => String(step).slice(0, MAXIMUM_POINTER).replaceAll('~', '~0').replaceAll('/', '~1'));
-  const pointer = steps.map((step) => `/${step}`).join('');
+  const pointer = path.map((step) => `/${escapeStep(String(step))}`).join('');
   if (pointer.length <= MAXIMUM_POINTER) {
     return pointer;
   }
   const start = pointer.slice(0, MAXIMUM_POINTER).toWellFormed();
   return `${start.replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`;
+}
+
+/** Escapes a name as far as it is shown. `replaceAll` takes four times as long for one of slashes. */
+function escapeStep(name: string): string {
+  const shown = name.slice(0, MAXIMUM_POINTER);
+  if (!/[~/]/.test(shown)) {
+    return shown;
+  }
+  let escaped = '';
+  for (const character of shown) {
+    escaped += character === '~' ? '~0' : character === '/' ? '~1' : character;
+    if (escaped.length > MAXIMUM_POINTER) break;
+  }
+  return escaped;
 }
 
 declare global {

@@ -1,6 +1,6 @@
 export interface Cost {
   input: string;
-  /** The shortest time: the rest is compilation, garbage collection, and the load of other processes. */
+  /** What a quarter of the runs did not exceed: the rest is compilation, garbage collection, and other processes. */
   time: number;
   /** Times the unit. */
   ratio: number;
@@ -12,20 +12,26 @@ export async function findCostliest(
   unit: string,
   timeOf: (input: string) => number | Promise<number>,
 ): Promise<Cost[]> {
-  const times = new Map<string, number>();
+  const times = new Map<string, number[]>(inputs.map((input) => [input, []]));
   const unitTimes: number[] = [];
   const costs = () => {
-    const usual = unitTimes.toSorted((a, b) => a - b)[Math.floor(unitTimes.length / 4)] ?? NaN;
-    const found = [...times].map(([input, time]) => ({ input, time, ratio: time / usual }));
+    const usual = quartileOf(unitTimes);
+    const found = [...times].map(([input, all]) => ({ input, time: quartileOf(all), ratio: quartileOf(all) / usual }));
     return found.toSorted((a, b) => b.time - a.time);
   };
   for (let round = 0; round < 10; round += 1) {
-    const measured = round < 2 ? inputs : costs().slice(0, 20);
-    for (const each of measured) {
-      const input = typeof each === 'string' ? each : each.input;
+    const measured =
+      round < 2
+        ? inputs
+        : costs()
+            .slice(0, 20)
+            .map(({ input }) => input);
+    for (const input of measured) {
       unitTimes.push(await timeOf(unit));
-      times.set(input, Math.min(times.get(input) ?? Infinity, await timeOf(input)));
+      times.get(input)?.push(await timeOf(input));
     }
   }
   return costs();
 }
+
+const quartileOf = (times: readonly number[]) => times.toSorted((a, b) => a - b)[Math.floor(times.length / 4)] ?? NaN;

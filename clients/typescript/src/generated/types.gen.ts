@@ -85,7 +85,7 @@ export type Problem = {
  */
 export type FieldError = {
     /**
-     * JSON Pointer (RFC 6901) into the request body, cut after 256 characters (`…`); empty for the whole body.
+     * JSON Pointer (RFC 6901) into the request body, cut after 128 characters (`…`); empty for the whole body.
      */
     pointer?: string;
     /**
