@@ -8,9 +8,9 @@ import { type BodyParser, type BodyParserOptions, type BodyRules, rulesFor } fro
 const BODY_PARSER = 'body-parser';
 
 /**
- * Lets a route take another body than a JSON object of at most 64 KiB and 100 names and elements. The parsers are those of Nest's
- * `app.useBodyParser()`, and `multipart` for its file interceptors, such as `FileInterceptor`. Other media types are a 400,
- * and larger bodies a 413. An `@ApiBody` below it documents another schema.
+ * Lets a route take another body than a JSON object of at most 64 KiB and 100 names and elements. The parsers are those of
+ * Nest's `app.useBodyParser()`, and `multipart` for its file interceptors, such as `FileInterceptor`. Other media types are
+ * a 400, and larger bodies a 413. An `@ApiBody` below it documents another schema.
  *
  * @param parser - `@Body()` is then an object or array for `json`, an object for `urlencoded`, a string for `text`, a
  * `Buffer` for `raw`
