@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Api } from './support/api.js';
@@ -45,7 +46,8 @@ describe('a copy of the data directory of a stopped service', () => {
     const [, command = ''] = /^### Embedded\n.*?^```sh\n(.*?)^```$/ms.exec(handbook) ?? [];
     await promisify(execFile)('sh', ['-euc', command], { env: { PATH: process.env['PATH'], DATA_DIR } });
 
-    const restored = await ServiceProcess.startReady({ DATA_DIR: `${DATA_DIR}.backup`, ...variables });
+    const [copy = ''] = globSync(`${DATA_DIR}.*`);
+    const restored = await ServiceProcess.startReady({ DATA_DIR: copy, ...variables });
     const { status, body } = await restored.client(token).list();
     await restored.end('SIGTERM');
     expect([status, body.items.map(({ name }) => name)]).toEqual([200, ['kept']]);

@@ -143,11 +143,11 @@ it.each(overlays)('%s has its metrics read from the port of its pods', (overlay)
 });
 
 it('the command of the README prefixes the links of the alerts with the address of a repository', () => {
-  const [, command = ''] = /`(sed -i [^`]+)`/.exec(readFileSync('deploy/observability/README.md', 'utf8')) ?? [];
+  const [, command = ''] = /`(sed [^`]+)`/.exec(readFileSync('deploy/observability/README.md', 'utf8')) ?? [];
   const directory = mkdtempSync(join(testDirectory(), 'observability-'));
   cpSync('deploy/observability', directory, { recursive: true });
   execFileSync('sh', ['-euc', command], { cwd: directory });
-  const links = [...readFileSync(join(directory, 'items-service.rules.yaml'), 'utf8').matchAll(/runbook_url: (.*)/g)];
+  const links = [...readFileSync(join(directory, 'rules.yaml'), 'utf8').matchAll(/runbook_url: (.*)/g)];
   expect(links.length).toBeGreaterThan(10);
   for (const [, link] of links) expect(link).toMatch(/^https:\/\/[\w./-]+\/blob\/main\/docs\/operations\.md#items[a-z]+$/);
 });

@@ -116,6 +116,21 @@ it('the last version of CHANGELOG.md is that of the package, of the API and of t
   ]).toEqual(Array.from({ length: 4 }, () => released));
 });
 
+it('only the files that docs/start-your-own.md names have to change if the example is removed', () => {
+  const [, deletions = '', mentions = ''] =
+    /^1\. (Delete `src[^]*?), and each[^]*?^2\. (In [^]*?), delete both/m.exec(
+      readFileSync('docs/start-your-own.md', 'utf8'),
+    ) ?? [];
+  const [example = '', ...others] = codeIn(deletions);
+  const deleted = [example, ...others, 'tools/guarantees', 'tools/mutants'].map((path) => `${path}/`);
+  const left = globSync('{src,test,tools,clients}/**/*.{ts,js}').filter(
+    (path) => !/node_modules|e2e-spec/.test(path) && !deleted.some((folder) => path.startsWith(folder)),
+  );
+  const ofExample = new RegExp(`from '[^']*${example.slice('src'.length)}/`);
+  const importing = left.filter((path) => ofExample.test(readFileSync(path, 'utf8')));
+  expect(importing.toSorted()).toEqual(codeIn(mentions).toSorted());
+});
+
 it('every setting exists', () => {
   // Of OpenTelemetry, of a feature that the reader makes, and for the reader to fill in.
   const others = /^(?:OTEL_\w+|OTLP_TRACES|GADGET_SIZES|TENANT_ID)$/;

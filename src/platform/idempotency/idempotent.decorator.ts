@@ -89,8 +89,8 @@ export function Idempotent(): MethodDecorator {
       description:
         'Makes retries safe: the same request with the same key is carried out once and gets the same response, for ' +
         '24 hours unless the operator has set another time. An error is not stored: the next request with its key is ' +
-        'carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each token; ' +
-        'a token that replaces another one by rotation shares its keys.',
+        'carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each ' +
+        'token, or `sub` of JWTs; a token that replaces another one by rotation shares its keys.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
     }),
   );

@@ -27,7 +27,7 @@ export const platformSchemas = (codes: readonly string[]): NonNullable<Component
       errors: {
         type: 'array',
         items: { $ref: '#/components/schemas/FieldError' },
-        description: 'All errors of the request.',
+        description: 'The errors that were found, at most 100.',
       },
     },
   },
@@ -58,7 +58,7 @@ export const headers = {
       'within /v1).',
     '"default";q=100;w=60',
   ),
-  RateLimit: header('Requests left (`r`), and seconds until the next one is free (`t`).', '"default";r=99;t=60'),
+  RateLimit: header('Requests left (`r`), and seconds until there is one more (`t`).', '"default";r=99;t=60'),
   IdempotentReplayed: {
     description: '`true` if this is the stored response to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
@@ -69,7 +69,7 @@ export const headers = {
     example: 12,
   },
   WwwAuthenticate: header(
-    'The challenge (RFC 6750, section 3), with `error="invalid_token"` if a token was sent.',
+    'The challenge (RFC 6750, section 3), with `error="invalid_token"` or `error="insufficient_scope"` if a token was sent.',
     challenge({ error: 'invalid_token' }),
   ),
 } satisfies Components['headers'];

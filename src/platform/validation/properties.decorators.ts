@@ -40,7 +40,7 @@ const isAtMost = (maximum: number) => (text: string) =>
 const NOT_BLANK: ValueRule<string> = ['blank', 'must contain a character other than white space', (text) => /\S/.test(text)];
 
 /**
- * A text that is stored byte for byte, without trimming or normalisation. U+0000 and lone surrogates are rejected.
+ * A text that is stored byte for byte, without trimming or normalization. U+0000 and lone surrogates are rejected.
  *
  * @param options - `maximumLength` in Unicode code points, as in JSON Schema; `notBlank` rejects texts of white space only
  */

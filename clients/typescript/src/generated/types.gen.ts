@@ -75,7 +75,7 @@ export type Problem = {
      */
     requestId: string;
     /**
-     * All errors of the request.
+     * The errors that were found, at most 100.
      */
     errors?: Array<FieldError>;
 };
@@ -179,7 +179,7 @@ export type CreateItemData = {
     body: NewItem;
     headers?: {
         /**
-         * Makes retries safe: the same request with the same key is carried out once and gets the same response, for 24 hours unless the operator has set another time. An error is not stored: the next request with its key is carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each token; a token that replaces another one by rotation shares its keys.
+         * Makes retries safe: the same request with the same key is carried out once and gets the same response, for 24 hours unless the operator has set another time. An error is not stored: the next request with its key is carried out. Use a new random value, such as a UUID, for each new request. Keys are separate for each token, or `sub` of JWTs; a token that replaces another one by rotation shares its keys.
          */
         'Idempotency-Key'?: string;
     };
