@@ -121,7 +121,8 @@ export function describeContract(path: string, options: ContractOptions = {}): v
     });
 
     afterAll(() => {
-      fuzz.agent.destroy();
+      // Undefined if the preparation failed, whose error is the one to read.
+      (fuzz as Fuzz | undefined)?.agent.destroy();
     });
 
     let created = 0;
