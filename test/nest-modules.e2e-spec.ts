@@ -864,10 +864,18 @@ describe('a transaction', () => {
     const ignoring = database.transaction(async () => {
       await items.query('SELECT nothing').catch(() => undefined);
       await dataSource.transaction(() => Promise.resolve()).catch(() => undefined);
-      await items.insert(named('after a failure')).catch(() => undefined);
+      await expect(items.insert(named('after a failure'))).rejects.toThrow(/aborted.*`database.transaction`.* a savepoint/);
     });
     await expect(ignoring).rejects.toThrow('Nothing was written');
     expect(await items.countBy({ name: 'after a failure' })).toBe(0);
+  });
+
+  it('continues after a statement that failed in a savepoint', async () => {
+    await database.transaction(async () => {
+      await database.transaction(() => items.query('SELECT nothing')).catch(() => undefined);
+      await items.insert(named('after a savepoint'));
+    });
+    expect(await items.countBy({ name: 'after a savepoint' })).toBe(1);
   });
 
   it('of TypeORM fails, too, when its commit was a rollback', async () => {

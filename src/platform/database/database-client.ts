@@ -6,7 +6,10 @@ import { traceStatement } from '../tracing/tracing.js';
 import { isPasswordRefused, NO_CONNECTION, READ_ONLY, sqlState } from './database-problem.js';
 import { type LongSubmittable, submitAlone } from './submittable.js';
 
-const NOTHING_WRITTEN = 'Nothing was written: a statement of the transaction failed, and its error was ignored.';
+/** SQLSTATE of a statement after one that failed, in the same transaction. */
+const TRANSACTION_FAILED = '25P02';
+const IGNORED =
+  'An error of the transaction was ignored: run what may fail in `database.transaction`, which is a savepoint.';
 
 interface ClientMetrics {
   countFailedConnection(error: Error): void;
@@ -86,14 +89,18 @@ export class DatabaseClient extends Client {
       const settle = (failure: Error | null | undefined, result: QueryResult) => {
         // PostgreSQL responds to the commit of a failed transaction with a rollback, not with an error.
         const isUndone = !failure && text === 'COMMIT' && result.command === 'ROLLBACK';
-        const error = isUndone ? new Error(NOTHING_WRITTEN) : failure;
+        const error = isUndone ? new Error(`Nothing was written. ${IGNORED}`) : failure;
         endSpan(error ?? undefined);
         endMeasurement?.(error ?? undefined);
         if (!error) {
           resolve(result);
           return;
         }
-        if ('code' in error && error.code === READ_ONLY) {
+        const code = 'code' in error ? error.code : undefined;
+        if (code === TRANSACTION_FAILED) {
+          error.message += `. ${IGNORED}`;
+        }
+        if (code === READ_ONLY) {
           // The server has become a replica: a new connection reaches the new primary once the address points to it.
           void this.end();
         }
