@@ -144,6 +144,13 @@ export const mutants: readonly Mutant[] = [
     replace: 'WHERE name = key',
   },
   {
+    guarantee: 'ready-behind-lock',
+    file: 'src/platform/database/database.ts',
+    search: 'readerOf(this.dataSource)?.pages.send({ text, values: [] })',
+    replace: '(undefined as ReturnType<typeof readerOf>)?.pages.send({ text, values: [] })',
+    tests: ['test/postgresql/database-faults.e2e-spec.ts'],
+  },
+  {
     guarantee: 'migrations-atomic',
     file: 'src/platform/database/execute-migrations.ts',
     search: "executor.transaction = 'each';",

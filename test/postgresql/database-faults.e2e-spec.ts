@@ -88,3 +88,21 @@ it('responds 503 to statements that wait for a lock, with and without a filter, 
   await blocker.query('ROLLBACK');
   expect((await service.api.list()).status).toBe(200);
 });
+
+it('stays ready while creates wait for a lock on every connection that they may use [ready-behind-lock]', async () => {
+  const blocker = await connectTo(databaseUrlOf(database));
+  await blocker.query('BEGIN; LOCK TABLE items IN SHARE MODE');
+  const statuses: number[] = [];
+  let isLocked = true;
+  const creators = Array.from({ length: 20 }, async () => {
+    while (isLocked) statuses.push((await service.api.create({ name: 'x' })).status);
+  });
+  await eventually(() => statuses.length > 20);
+  for (let check = 0; check < 5; check += 1) {
+    expect((await service.api.send('GET', '/readyz')).status).toBe(200);
+  }
+  expect(new Set(statuses)).toEqual(new Set([503]));
+  isLocked = false;
+  await blocker.query('ROLLBACK');
+  await Promise.all(creators);
+});
