@@ -45,7 +45,7 @@ describe('openapi.json', () => {
     expect(statuses).toEqual(
       expect.arrayContaining([
         ['get /v1/items', '200 400 401 403 429 503'],
-        ['post /v1/items', '201 400 401 403 413 422 429 503'],
+        ['post /v1/items', '201 400 401 403 408 413 422 429 503'],
       ]),
     );
     const others = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
@@ -53,6 +53,7 @@ describe('openapi.json', () => {
       201: ['Idempotent-Replayed', ...others],
       401: ['WWW-Authenticate', 'X-Request-Id'],
       403: [...others, 'WWW-Authenticate'],
+      408: ['X-Request-Id'],
       429: [...others, 'Retry-After'],
       503: [...others, 'Retry-After'],
     };

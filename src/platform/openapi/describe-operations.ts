@@ -6,9 +6,9 @@ import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scope
 import { pathPrefixOf } from '../config/origins.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
+import { notFound, type ProblemType, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
-import { BODY_LIMIT, type BodyRules, contentTooLargeProblem } from '../bodies/read-body.js';
+import { type BodyRules, contentTooLargeProblem } from '../bodies/read-body.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
@@ -31,6 +31,8 @@ const CREDENTIAL =
 /** Headers of every response, and of those after the rate limit check. */
 const COMMON_HEADERS = ['X-Request-Id'] as const;
 const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
+/** Types of what is sent before the rate limit, or without Express. */
+const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout]);
 
 /**
  * Adds the platform's responses, the operation's own problems, and the required scopes to every operation.
@@ -121,7 +123,7 @@ function problemsOf(
     ...exampleRefusals(operation, schemas),
     isIdempotent(route) && idempotencyKeyReusedProblem(),
     takesBody && contentTooLargeProblem(rules?.limit),
-    rules && rules.limit > BODY_LIMIT && exampleProblem(requestTimeout),
+    takesBody && exampleProblem(requestTimeout),
     !isPublic && unauthorizedProblem(),
     // Slow filters are limited without a token, too.
     (!isPublic || hasFilter) && rateLimitedProblem(100, 60, 12),
@@ -153,7 +155,7 @@ function describeResponses(
   const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
   for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {
     const alike = byStatus.get(status) ?? [];
-    const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => type === unauthorizedProblem().type);
+    const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => WITHOUT_LIMIT.has(type));
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
     const { description: ownDescription } = Object(operation.responses[status]) as { description?: string };
     // Paths instead of Markdown links, for generated code. The console turns them into links.

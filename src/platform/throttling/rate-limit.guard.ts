@@ -12,8 +12,8 @@ export const rateLimited = defineProblemType({
   title: 'Rate limited',
   remedy:
     'The token has reached its request limit, or its slow filters have used up their time: `detail` says which. Wait ' +
-    'for the number of seconds in the `Retry-After` header, then send the request again. Refused requests do not ' +
-    'count. The `RateLimit` header of every authenticated response contains the number of requests left.',
+    'for the number of seconds in the `Retry-After` header, then send the request again. Requests beyond the ' +
+    'limit do not count. The `RateLimit` header of every authenticated response contains the number of requests left.',
 });
 
 /** @param window - in seconds, as is `retryAfter` */

@@ -130,7 +130,7 @@ export type ListItemsData = {
          * - `description`: text, written `"…"` or `null`
          * - `createdAt`: a time, written `timestamp("2026-01-31T12:00:00Z")`
          *
-         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; there are no wildcards.
+         * Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, `.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. A text with `.lowerAscii()` is in lower case: compare it with such a value. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; there are no wildcards.
          *
          * Where `description` is null, `description.contains("…")` is neither true nor false, and so is `!description.contains("…")`: to list these rows too, write `description == null || !description.contains("…")`.
          *
@@ -201,6 +201,10 @@ export type CreateItemErrors = {
      * Insufficient scope (`/docs/problems#insufficient-scope`)
      */
     403: Problem;
+    /**
+     * Request timeout (`/docs/problems#request-timeout`)
+     */
+    408: Problem;
     /**
      * Content too large (`/docs/problems#content-too-large`)
      */

@@ -101,9 +101,9 @@ export function describeFilter({ fields }: FilterDefinition): string {
     'Which rows to list, in a subset of CEL (Common Expression Language, cel.dev). Blank means all. Fields:',
     lines.join('\n'),
     'Compare with `==` `!=` `<` `<=` `>` `>=` and `in ["…", "…"]`. Search text with `.contains("…")`, ' +
-      '`.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. Put `.lowerAscii()` before any ' +
-      'of these to compare in lower case. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code point; ' +
-      'there are no wildcards.',
+      '`.startsWith("…")`, `.endsWith("…")` and, case-insensitive, `.icontains("…")`. A text with `.lowerAscii()` is ' +
+      'in lower case: compare it with such a value. Combine with `&&`, `||`, `!` and `( )`. Text is compared by code ' +
+      'point; there are no wildcards.',
     absent === undefined
       ? []
       : `Where \`${absent}\` is null, \`${absent}.contains("…")\` is neither true nor false, and so is ` +
