@@ -1,5 +1,6 @@
 import { generateToken } from '../src/platform/auth/token-format.js';
 import { HealthIndicators } from '../src/platform/index.js';
+import { SERVICE_VERSION } from '../src/platform/service/service.js';
 import { Api } from './support/api.js';
 import { request, sendRaw } from './support/raw-http.js';
 import { startAwayFromDatabase, startService } from './support/service.js';
@@ -12,7 +13,7 @@ describe('the page at /', () => {
     const answer = await fetch(service.api.origin);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     const page = await answer.text();
-    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', 'Version 2.0.0'])
+    for (const part of ['<h1>Items Service</h1>', 'Manages a collection of items', `Version ${SERVICE_VERSION}`])
       expect(page).toContain(part);
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, href = '']) => href);
     expect(links).toEqual(expect.arrayContaining(['./docs', './docs/problems', './openapi.json']));

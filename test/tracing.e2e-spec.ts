@@ -12,6 +12,7 @@ import { generateToken } from '../src/platform/auth/token-format.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
+import { SERVICE_VERSION } from '../src/platform/service/service.js';
 import { startSdk } from '../src/platform/tracing/start-sdk.js';
 import { Errands, ErrandsModule } from './fixtures/errands.module.js';
 import { Api } from './support/api.js';
@@ -207,7 +208,11 @@ describe('a span', () => {
   const variables = ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES'];
   afterEach(() => variables.forEach((name) => delete process.env[name]));
 
-  const own = { 'service.name': 'items', 'service.version': '2.0.0', 'service.instance.id': `${hostname()}:${process.pid}` };
+  const own = {
+    'service.name': 'items',
+    'service.version': SERVICE_VERSION,
+    'service.instance.id': `${hostname()}:${process.pid}`,
+  };
 
   it.each([
     ['by itself', [], own],

@@ -85,8 +85,8 @@ it.each(overlays)('%s trusts private authorities in every pod, and so do the too
 });
 
 it('production reads the password of the database from the Secret of the guide, which is updated with it', () => {
-  const [, yaml = ''] = /```yaml\n([^]+?)```/.exec(readFileSync('docs/configuration.md', 'utf8')) ?? [];
-  const [env = '', ...mounts] = yaml.split(/^(?= *volumeMounts:)/m);
+  const [, yaml = ''] = /^ {2}```yaml\n([^]+?)^ {2}```/m.exec(readFileSync('deploy/kubernetes/README.md', 'utf8')) ?? [];
+  const [env = '', ...mounts] = yaml.replaceAll(/^ {2}/gm, '').split(/^(?= *volumeMounts:)/m);
   const variable = / *- name: DATABASE_URL\n +valueFrom:(?:\n {16}.*)+\n([^]+)/;
   const { 1: others = '' } =
     variable.exec(readFileSync('deploy/kubernetes/overlays/production/deployment.yaml', 'utf8')) ?? [];
