@@ -16,17 +16,15 @@ export async function findCostliest(
   const unitTimes: number[] = [];
   const costs = () => {
     const usual = quartileOf(unitTimes);
-    const found = [...times].map(([input, all]) => ({ input, time: quartileOf(all), ratio: quartileOf(all) / usual }));
+    const found = [...times].map(([input, all]) => {
+      const time = quartileOf(all);
+      return { input, time, ratio: time / usual };
+    });
     return found.toSorted((a, b) => b.time - a.time);
   };
+  const costliest = () => costs().map(({ input }) => input);
   for (let round = 0; round < 10; round += 1) {
-    const measured =
-      round < 2
-        ? inputs
-        : costs()
-            .slice(0, 20)
-            .map(({ input }) => input);
-    for (const input of measured) {
+    for (const input of round < 2 ? inputs : costliest().slice(0, 20)) {
       unitTimes.push(await timeOf(unit));
       times.get(input)?.push(await timeOf(input));
     }
