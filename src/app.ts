@@ -23,6 +23,7 @@ import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { ResponseInterceptor } from './platform/responses/response.interceptor.js';
+import { whitelistResults } from './platform/responses/result-whitelist.js';
 import { moveOutside } from './platform/routes/outermost.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
@@ -52,6 +53,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   if (configuration.API_DOCS) {
     app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   }
+  whitelistResults(routes, app.get(OpenApiDocument), configuration.CHECK_RESPONSES);
   moveOutside(ResponseInterceptor, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });

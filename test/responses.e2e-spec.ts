@@ -1,6 +1,9 @@
 import {
+  type ArgumentsHost,
   type CallHandler,
+  Catch,
   Controller,
+  type ExceptionFilter,
   type ExecutionContext,
   Get,
   HttpStatus,
@@ -8,20 +11,34 @@ import {
   Module,
   type NestInterceptor,
   Post,
+  Query,
   Res,
   StreamableFile,
+  UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
+import { APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
 import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { jest } from '@jest/globals';
 import type { Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { map, type Observable, of } from 'rxjs';
 import { DataSource, Repository } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { Item } from '../src/items/item.entity.js';
-import { Idempotent, newId, Operation, RequireScopes, ApiTag } from '../src/platform/index.js';
+import {
+  ApiTag,
+  Idempotent,
+  Lists,
+  newId,
+  Operation,
+  PageOf,
+  PageQuery,
+  RequireScopes,
+  ResponseOf,
+  Text,
+} from '../src/platform/index.js';
 import { wrongResponses } from '../src/platform/responses/response-check.js';
 import { type Service, startService } from './support/service.js';
 
@@ -43,6 +60,14 @@ class EnvelopeDto {
   @ApiProperty({ type: ThingDto }) declare data: ThingDto;
 }
 
+class CreateNamedDto {
+  @Text({ description: 'The name.', example: 'T', maximumLength: 9 }) declare readonly name: string;
+}
+
+class NamedDto extends ResponseOf(CreateNamedDto) {}
+
+class NamedPage extends PageOf(NamedDto) {}
+
 /** As in docs.nestjs.com. */
 class EnvelopeInterceptor implements NestInterceptor {
   intercept(_context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -50,11 +75,72 @@ class EnvelopeInterceptor implements NestInterceptor {
   }
 }
 
+/** A global one. */
+class TimeInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler<object>): Observable<unknown> {
+    const isOwn = context.getHandler().name === 'showTimed';
+    return isOwn ? next.handle().pipe(map((data) => ({ ...data, time: 'shown' }))) : next.handle();
+  }
+}
+
+/** As in docs.nestjs.com. */
+@Catch(RangeError)
+class RangeFilter implements ExceptionFilter {
+  constructor(private readonly adapterHost: HttpAdapterHost) {}
+
+  catch(_error: RangeError, host: ArgumentsHost): void {
+    const { httpAdapter } = this.adapterHost;
+    httpAdapter.reply(host.switchToHttp().getResponse(), { explanation: 'out of range' }, HttpStatus.I_AM_A_TEAPOT);
+  }
+}
+
 @ApiTag({ name: 'Things', description: 'What the tests call.' })
 @Controller('things')
 @RequireScopes('things')
 class ThingsController {
-  constructor(@InjectRepository(Item) private readonly things: Repository<Item>) {}
+  constructor(
+    @InjectRepository(Item) private readonly things: Repository<Item>,
+    private readonly lists: Lists,
+  ) {}
+
+  @Get('rows')
+  @Operation({ summary: 'List rows that were not converted', response: NamedPage })
+  async listRows(@Query() query: PageQuery<Item>): Promise<object> {
+    return this.lists.findPage(this.things, query);
+  }
+
+  @Post('rows')
+  @Idempotent()
+  @Operation({ summary: 'Create a row that is not converted', response: NamedDto, status: HttpStatus.CREATED })
+  async createRow(): Promise<object> {
+    return this.lists.insert(this.things, { name: 'T', description: 'hidden' });
+  }
+
+  @Get('observed')
+  @Operation({ summary: 'Show what is observed', response: NamedDto })
+  showObserved(): Observable<object> {
+    return of({ id: newId(), name: 'T', secret: 'hidden' });
+  }
+
+  @Get('promised')
+  @Operation({ summary: 'Show what is promised', response: NamedDto })
+  async showPromised(): Promise<Observable<object>> {
+    return Promise.resolve(this.showObserved());
+  }
+
+  @Get('timed')
+  @Operation({ summary: 'Show what a global interceptor changes', response: ThingDto })
+  showTimed(): object {
+    return { id: newId(), name: 'T' };
+  }
+
+  @Get('range')
+  @ApiExcludeEndpoint()
+  @UseFilters(RangeFilter)
+  @Operation({ summary: 'Fail in a filter of its own', response: ThingDto })
+  showRange(): object {
+    throw new RangeError('T');
+  }
 
   @Get()
   @Operation({ summary: 'List things', response: [ThingDto] })
@@ -120,6 +206,14 @@ class ThingsController {
     return { id: newId(), name: 'T', secret: 'hidden' };
   }
 
+  @Post('envelope')
+  @Idempotent()
+  @Operation({ summary: 'Create a thing in an envelope', response: EnvelopeDto, status: HttpStatus.CREATED })
+  @UseInterceptors(EnvelopeInterceptor)
+  createInEnvelope(): Promise<Item> {
+    return this.createThing();
+  }
+
   @Get('plain')
   showPlain(): object {
     return { secret: 'hidden' };
@@ -137,6 +231,13 @@ class EnvelopesController {
     return { id: newId(), name: 'T', secret: 'hidden' };
   }
 
+  @Post()
+  @Idempotent()
+  @Operation({ summary: 'Create an envelope', response: EnvelopeDto, status: HttpStatus.CREATED })
+  createEnvelope(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
   @Get('fine')
   @Operation({ summary: 'Show a fine envelope', response: EnvelopeDto })
   showFineEnvelope(): object {
@@ -149,9 +250,29 @@ class EnvelopesController {
   }
 }
 
+/** Makes responses of rows, which have other properties. */
+class TitleInterceptor implements NestInterceptor {
+  intercept(_context: ExecutionContext, next: CallHandler<{ title: string }>): Observable<unknown> {
+    return next.handle().pipe(map(({ title, ...rest }) => ({ ...rest, name: title })));
+  }
+}
+
+@ApiTag({ name: 'Titles', description: 'What the tests call.' })
+@Controller('titles')
+@RequireScopes('things')
+@UseInterceptors(TitleInterceptor)
+class TitlesController {
+  @Get()
+  @Operation({ summary: 'Show a title', response: NamedDto })
+  showTitle(): object {
+    return { id: newId(), title: 'T', secret: 'hidden' };
+  }
+}
+
 @Module({
   imports: [PlatformModule, ItemsModule, TypeOrmModule.forFeature([Item])],
-  controllers: [ThingsController, EnvelopesController],
+  controllers: [ThingsController, EnvelopesController, TitlesController],
+  providers: [{ provide: APP_INTERCEPTOR, useClass: TimeInterceptor }],
 })
 class ThingsModule {}
 
@@ -182,16 +303,44 @@ describe('in production', () => {
     expect((await service.api.call('GET', '/v1/envelopes/plain')).body).toEqual({ data: { secret: 'hidden' } });
   });
 
+  it('contain no other column if rows are returned in place of responses [response-whitelist]', async () => {
+    for (const headers of [{}, { 'Idempotency-Key': 'row' }, { 'Idempotency-Key': 'row' }]) {
+      expect((await service.api.call('POST', '/v1/things/rows', { headers })).body).toEqual(shown);
+    }
+    expect([(await get('/observed')).body, (await get('/promised')).body]).toEqual([shown, shown]);
+    expect((await get('/rows?limit=1')).body).toEqual({ items: [shown], nextCursor: expect.any(String) as string });
+  });
+
+  it('contain what global interceptors make of it', async () => {
+    expect((await get('/timed')).body).toEqual({ ...shown, time: 'shown' });
+  });
+
+  it('contain what interceptors of the controller make of it, also with a key [response-whitelist]', async () => {
+    for (const headers of [{}, { 'Idempotency-Key': 'envelope' }, { 'Idempotency-Key': 'envelope' }]) {
+      expect((await service.api.call('POST', '/v1/envelopes', { headers })).body).toEqual({ data: shown });
+    }
+    expect((await service.api.call('GET', '/v1/titles')).body).toEqual(shown);
+  });
+
+  it('are not changed if a filter of exceptions replies', async () => {
+    const { status, body } = await get('/range');
+    expect([status, body]).toEqual([418, { explanation: 'out of range' }]);
+  });
+
   it('contain nothing if the document leaves the operation out', async () => {
     expect((await get('/excluded')).body).toEqual({});
   });
 
-  it('are stored and repeated as the client got them [stored-as-sent]', async () => {
-    const create = () => service.api.call<object>('POST', '/v1/things', { headers: { 'Idempotency-Key': 'again' } });
+  it.each([
+    ['/v1/things', shown],
+    ['/v1/things/envelope', { data: shown }],
+  ])('are stored and repeated as the client got them: %s [stored-as-sent]', async (path, expected) => {
+    const create = () => service.api.call<object>('POST', path, { headers: { 'Idempotency-Key': path } });
     const [first, replay] = [await create(), await create()];
-    expect([first.status, first.body, replay.body]).toEqual([201, shown, first.body]);
+    expect([first.status, first.body, replay.body]).toEqual([201, expected, first.body]);
     expect(replay.headers.get('idempotent-replayed')).toBe('true');
-    const stored = await service.app.get(DataSource).query<{ body: string }[]>('SELECT body FROM idempotency_keys');
+    const query = 'SELECT body FROM idempotency_keys WHERE key = $1';
+    const stored = await service.app.get(DataSource).query<{ body: string }[]>(query, [path]);
     expect(stored.map(({ body }) => JSON.parse(body) as unknown)).toEqual([first.body]);
   });
 

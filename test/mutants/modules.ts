@@ -74,6 +74,20 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/responses.e2e-spec.ts'],
   },
   {
+    guarantee: 'response-whitelist',
+    file: 'src/platform/responses/result-whitelist.ts',
+    search: 'copy ? copyOf(result, copy) : result',
+    replace: 'result',
+    tests: ['test/responses.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'response-whitelist',
+    file: 'src/platform/routes/outermost.ts',
+    search: '[...interceptorsOf(route.controller), ...kept]',
+    replace: 'kept',
+    tests: ['test/responses.e2e-spec.ts'],
+  },
+  {
     guarantee: 'http-exception-problem',
     file: 'src/platform/database/as-problem.ts',
     search: '{ members, cause: error }',

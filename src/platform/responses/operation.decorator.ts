@@ -7,6 +7,7 @@ import { EtagInterceptor, hasEtag } from '../preconditions/etag.interceptor.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
 import { useOutermost } from '../routes/outermost.js';
 import { ResponseInterceptor } from './response.interceptor.js';
+import { whitelistResult } from './result-whitelist.js';
 
 /**
  * Documents a route. The operation id is the name of the method, which must be unique in the service. `describeOperations`
@@ -21,7 +22,8 @@ export function Operation(options: OperationOptions): MethodDecorator {
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type && !isWhitelisted(type) ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor)] : []),
+    ...(type ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor)] : []),
     ...(hasEtag(response) ? [useOutermost(EtagInterceptor)] : []),
+    ...(type && isWhitelisted(type) ? [whitelistResult] : []),
   );
 }

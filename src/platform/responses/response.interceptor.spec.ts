@@ -53,6 +53,7 @@ it.each<[string, Schema, unknown, unknown]>([
   ['nothing of an object in place of a text', text, person, {}],
   ['nothing of objects in a list of anything but objects', { type: 'array' }, [person, 'y'], [{}, 'y']],
   ['what says by itself how it is written', text, { toJSON: () => '12.50' }, '12.50'],
+  ['of what says by itself how it is written', named('Person'), { toJSON: () => person }, { name: 'Ada' }],
   ['all of any object', { type: 'object' }, person, person],
   ['all of anything', {}, [person], [person]],
   [

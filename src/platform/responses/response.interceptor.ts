@@ -2,9 +2,11 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { map, type Observable } from 'rxjs';
 import { Configuration } from '../config/configuration.js';
 import { isUsedBy } from '../routes/outermost.js';
+import type { Route } from '../routes/route.js';
 import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
 
-type Copy = (value: unknown) => unknown;
+/** Copies what clients may get of a value. */
+export type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;
 
 /**
@@ -29,13 +31,16 @@ export class ResponseInterceptor implements NestInterceptor {
       return next.handle();
     }
     this.contexts.add(context);
-    const copy = this.copies.getOrInsertComputed(handler, () => {
-      const responses = Object.entries(this.document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
-      const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
-      return whitelistOf(documented, this.document.get().components?.schemas ?? {});
-    });
+    const copy = this.copies.getOrInsertComputed(handler, () => whitelistFor(handler, this.document));
     return next.handle().pipe(map(copy));
   }
+}
+
+/** Copies what the successful responses of a handler document. */
+export function whitelistFor(handler: Route['handler'], document: OpenApiDocument): Copy {
+  const responses = Object.entries(document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
+  const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
+  return whitelistOf(documented, document.get().components?.schemas ?? {});
 }
 
 /** Copies the properties that any of the schemas documents. Objects with arbitrary properties are not copied. */

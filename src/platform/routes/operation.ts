@@ -34,8 +34,8 @@ export interface OperationOptions {
   /** In Markdown. */
   description?: string;
   /**
-   * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties; of a class
-   * of `ResponseOf`, or a page of these, what is returned: make it with `from(row)`. Omit it for no body.
+   * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for
+   * no body.
    */
   response?: Type<object> | [Type<object>];
   /** By default the name of the status, such as `Created`. */

@@ -31,3 +31,18 @@ export function moveOutside(interceptor: Interceptor, routes: readonly Route[]):
     }
   }
 }
+
+/**
+ * Removes an interceptor of a method that has no others, and whose controller has none.
+ *
+ * @param known - interceptors that it may be beside
+ * @returns whether the method is without it
+ */
+export function removeUnlessBeside(interceptor: Interceptor, route: Route, known: readonly Interceptor[]): boolean {
+  const kept = interceptorsOf(route.handler).filter((each) => each !== interceptor);
+  const others = [...interceptorsOf(route.controller), ...kept].filter((each) => !known.some((one) => one === each));
+  if (others.length === 0) {
+    Reflect.defineMetadata(INTERCEPTORS_METADATA, kept, route.handler);
+  }
+  return others.length === 0;
+}
