@@ -22,6 +22,7 @@ import {
   VersionColumn,
   VirtualColumn,
 } from 'typeorm';
+import { asProblem } from '../src/platform/database/as-problem.js';
 import { Database, Lists, MigrationsModule, newId, SqlMigration } from '../src/platform/index.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { startService } from './support/service.js';
@@ -211,6 +212,12 @@ it('tells subscribers of a rollback, as of a commit', async () => {
   await User.count();
   dataSource.subscribers.pop();
   expect(told).toEqual(['afterTransactionCommit', 'beforeTransactionRollback', 'afterTransactionRollback']);
+});
+
+it('are unavailable with Active Record until the database has been there', async () => {
+  class Early extends BaseEntity {}
+  const problem = asProblem(await Promise.try(() => Early.count()).catch((error: unknown) => error));
+  expect(problem.type.status).toBe(503);
 });
 
 it('saves entities with Active Record, also in the process that applied the migrations', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { askingForPasswords, PostgresServer } from '../support/postgres-server.j
 import { ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/service.js';
 import { makeFilterSlow, runningFilters, SLOW_FILTER } from '../support/slow-filter.js';
+import { testDirectory } from '../support/test-database.js';
 import { declareToken } from '../support/tokens.js';
 
 let server: PostgresServer;
@@ -72,6 +73,30 @@ it('uses TLS and verifies the server if the URL requires it, and is not ready wi
   const statuses = ['readyz', 'livez'].map(async (path) => (await fetch(`${wary.origin}/${path}`)).status);
   expect(await Promise.all(statuses)).toEqual([503, 200]);
   expect(await Promise.all([trusting.end('SIGTERM'), wary.end('SIGTERM')])).toEqual([0, 0]);
+});
+
+it('is unavailable while a certificate that the URL names cannot be read, and recovers', async () => {
+  const copy = join(testDirectory(), 'mounted.pem');
+  copyFileSync(certificate, copy);
+  const { token: declared, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({
+    ...variables,
+    DATABASE_URL: `${verifiedUrl()}&sslrootcert=${encodeURIComponent(copy)}`,
+  });
+  const statuses = async () => {
+    const client = service.client(declared);
+    const responses = Array.from({ length: 30 }, () => [client.list(), client.create({ name: 'x' })]).flat();
+    return new Set((await Promise.all(responses)).map(({ status }) => status));
+  };
+  expect(await statuses()).toEqual(new Set([200, 201]));
+  rmSync(copy);
+  await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_ssl WHERE ssl');
+  await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 503);
+  expect(await statuses()).toEqual(new Set([503]));
+  copyFileSync(certificate, copy);
+  await service.becomesReady();
+  expect(await statuses()).toEqual(new Set([200, 201]));
+  expect(await service.end('SIGTERM')).toBe(0);
 });
 
 it('doctor says that a certificate of the issuer is why its keys cannot be fetched', async () => {

@@ -42,16 +42,17 @@ function rejectTime(text: string): never {
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
-  private readonly metrics: ClientMetrics | undefined;
-  private readonly passwords: PasswordFile | undefined;
+  private readonly config: DatabaseClientConfig;
+  private readonly unreadable: unknown;
 
   constructor(config: DatabaseClientConfig = {}) {
-    super({ ...config, types: config.types ?? PARSERS });
-    this.metrics = config.metrics;
-    this.passwords = config.passwords;
-    if (this.passwords) {
+    const unreadable = unreadableOf(config);
+    super(unreadable ? {} : { ...config, types: config.types ?? PARSERS });
+    this.unreadable = unreadable;
+    this.config = config;
+    if (config.passwords) {
       // Among the options, the URL would override it.
-      Object.assign(this, { password: this.passwords.read });
+      Object.assign(this, { password: config.passwords.read });
     }
     const { getStartupConf } = this as unknown as { getStartupConf: () => object };
     // Instead of the style of the role or the database. Poolers keep it for each of their clients.
@@ -62,15 +63,16 @@ export class DatabaseClient extends Client {
 
   /** Marks connection errors as the database's: `ECONNREFUSED` alone could come from any server. */
   override connect(...[callback]: never[]): never {
-    return super.connect((error: Error | null) => {
+    const report = (error: Error | null) => {
       // `pg` replaces the function by what it returned, once the server has asked for it.
       const { password } = this as { password?: unknown };
       if (typeof password === 'string' && (!error || isPasswordRefused(error))) {
-        this.passwords?.note(password, Boolean(error));
+        this.config.passwords?.note(password, Boolean(error));
       }
-      if (error) this.metrics?.countFailedConnection(error);
+      if (error) this.config.metrics?.countFailedConnection(error);
       (callback as unknown as (error: Error | null) => void)(error && new Error(NO_CONNECTION, { cause: error }));
-    }) as never;
+    };
+    return (this.unreadable ? process.nextTick(report, this.unreadable) : super.connect(report)) as never;
   }
 
   override query(...request: never[]): never {
@@ -84,7 +86,7 @@ export class DatabaseClient extends Client {
       return super.query(...(request as unknown as Parameters<Client['query']>)) as never;
     }
     const endSpan = traceStatement(text);
-    const endMeasurement = this.metrics?.observe(text);
+    const endMeasurement = this.config.metrics?.observe(text);
     return new Promise((resolve, reject) => {
       const settle = (failure: Error | null | undefined, result: QueryResult) => {
         // PostgreSQL responds to the commit of a failed transaction with a rollback, not with an error.
@@ -97,9 +99,7 @@ export class DatabaseClient extends Client {
           return;
         }
         const code = 'code' in error ? error.code : undefined;
-        if (code === TRANSACTION_FAILED) {
-          error.message += `. ${IGNORED}`;
-        }
+        if (code === TRANSACTION_FAILED) error.message += `. ${IGNORED}`;
         if (code === READ_ONLY) {
           // The server has become a replica: a new connection reaches the new primary once the address points to it.
           void this.end();
@@ -109,6 +109,15 @@ export class DatabaseClient extends Client {
       // Without a callback, `pg` creates three promises.
       super.query(...([...request, settle] as unknown as Parameters<Client['query']>));
     }) as never;
+  }
+}
+
+/** Why a certificate that the URL names cannot be read: pools expect errors of `connect` alone. */
+function unreadableOf(config: ClientConfig): unknown {
+  try {
+    return void new Client(config);
+  } catch (error) {
+    return error;
   }
 }
 
@@ -132,10 +141,8 @@ export type Send = (statement: Statement) => Promise<unknown[][]>;
 
 /** The quoted table of an entity, with its schema if it has one. */
 export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadata): string {
-  return tablePath
-    .split('.')
-    .map((name) => driver.escape(name))
-    .join('.');
+  const names = tablePath.split('.').map((name) => driver.escape(name));
+  return names.join('.');
 }
 
 /** The same without its name, for connections on which a prepared statement is of no use. */

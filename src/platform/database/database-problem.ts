@@ -34,6 +34,8 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   // Resources, operator intervention, read-only, idle transaction timeout, pool exhausted.
   ['unavailable', /^(?:53|57)...$|^25006$|^25P03$/],
   ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
+  // An entity of TypeORM's Active Record, before the first connection.
+  ['unavailable', /^DataSource is not set for this entity/],
   // Foreign-key, unique and exclusion constraints.
   ['constraint', /^23(?:503|505|P01)$/],
   ['value', /^(?:22|23)...$/],
