@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from './support/commands.js';
@@ -25,6 +26,16 @@ it('prints a line for each check, or JSON, and nothing else; its exit code says 
     /^ok {4}configuration {8}valid\n(?:ok {4}.*\n)+warn {2}limiter\.connection {3}REDIS_URL is unset, .* 3\n {27}→ Set.*\nok .*\n$/,
   );
   expect(existsSync(DATA_DIR)).toBe(false);
+});
+
+it('fails if what it found cannot be written', () => {
+  const out = openSync('/dev/full', 'w');
+  const { status } = spawnSync(process.execPath, ['dist/cli.js', 'doctor'], {
+    env: { PATH: process.env['PATH'], DATA_DIR, PORT: '0', METRICS_PORT: '0' },
+    stdio: ['ignore', out, 'ignore'],
+  });
+  closeSync(out);
+  expect(status).toBe(1);
 });
 
 it('names all faults of the settings at once, and looks no further', async () => {

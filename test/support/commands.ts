@@ -16,8 +16,9 @@ class Output {
     this.fd = openSync(path, 'a');
   }
 
-  write(text: string): void {
+  write(text: string, callback?: () => void): void {
     writeSync(this.fd, text);
+    callback?.();
   }
 
   /** Ignores all that is still written to it. */

@@ -14,9 +14,11 @@ export function makeDoctorCommand(doctor: Command, load: () => Promise<{ createC
     .action(async ({ json = false, strict = false }: { json?: boolean; strict?: boolean }) => {
       const [{ createContext }, { diagnose }] = await Promise.all([load(), import('./diagnose.js')]);
       const { status, checks } = await diagnose(createContext, loadEnvironment);
-      process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : textOf(checks)}\n`);
-      // Open connections must not delay the exit.
-      process.exit(status === 'ok' || (status === 'warn' && !strict) ? 0 : 1);
+      const isFine = status === 'ok' || (status === 'warn' && !strict);
+      process.stdout.write(`${json ? JSON.stringify({ status, checks }, null, 2) : textOf(checks)}\n`, (error) => {
+        // Open connections must not delay the exit.
+        process.exit(isFine && !error ? 0 : 1);
+      });
     });
 }
 

@@ -189,6 +189,12 @@ it('logs a failed fetch with its URL, without the query', async () => {
   expect(warn.mock.calls[0]?.[0]).toMatchObject({ msg: 'keys of the issuer not fetched' });
 });
 
+it('reads at most a mebibyte of a response, so that no issuer fills the memory', async () => {
+  provider.metadata = { padding: 'x'.repeat(2 ** 20) };
+  expect(await open().refusal(provider.sign())).toBe('jwt-key');
+  expect(warnings()).toEqual([expect.stringContaining('The response has more than 1048576 bytes.')]);
+});
+
 it.each([{ issuer: 'http://127.0.0.1' }, { jwks_uri: 1 }, { jwks_uri: 'http://issuer.example/keys' }])(
   'refuses metadata with %j, and logs the fix [issuer-https]',
   async (metadata) => {

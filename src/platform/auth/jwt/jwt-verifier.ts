@@ -25,6 +25,9 @@ const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 /** Accepted header types: of any JWT (RFC 7519, section 5.1) and of access tokens (RFC 9068), short or as media types. */
 const TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
 
+/** Maximum bytes of a response of the issuer: it has a few keys. */
+const RESPONSE_LIMIT = 1024 * 1024;
+
 /** Allowed clock difference to the issuer, in seconds. */
 const LEEWAY = 30;
 
@@ -161,9 +164,22 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
     if (response.status !== 200) {
       throw new Error(`The status is ${response.status}.`);
     }
-    return await response.json();
+    return JSON.parse(await textOf(response));
   } catch (cause) {
     const { origin, pathname } = new URL(url);
     throw new Error(`${origin}${pathname} must respond with status 200 and JSON.`, { cause });
   }
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += part.length;
+    if (size > RESPONSE_LIMIT) {
+      throw new Error(`The response has more than ${RESPONSE_LIMIT} bytes.`);
+    }
+    parts.push(part);
+  }
+  return new TextDecoder().decode(Buffer.concat(parts));
 }
