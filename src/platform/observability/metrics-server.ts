@@ -42,6 +42,8 @@ export class MetricsServer implements OnApplicationShutdown {
       response.setHeader('Content-Type', registry.contentType).end(`${(await Promise.all(texts)).join('\n')}\n`);
     });
     this.app.get(['/livez', '/readyz'], (request, response, next) => this.respondToProbe(request, response, next));
+    // Instead of a page.
+    this.app.use((_request, response) => void response.status(404).end());
     this.server = this.app.listen(port);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
