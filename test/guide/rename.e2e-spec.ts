@@ -20,9 +20,13 @@ const output: string[] = [];
 let environment: NodeJS.ProcessEnv;
 let service: ChildProcess | undefined;
 
+/** @throws Error with the output of a command that fails */
 const run = async (command: string) => {
   const options = { cwd: directory, env: environment, maxBuffer: 2 ** 26 };
-  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], options);
+  const bash = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', command], options);
+  const { stdout } = await bash.catch((error: Error & { stdout: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`);
+  });
   return stdout;
 };
 
@@ -52,9 +56,13 @@ it('is formatted, compiles, and makes the same openapi.json and client', async (
 
 it('starts with a token, metrics and a challenge of the new name', async () => {
   service = spawn('npm', ['run', 'start:prod'], { cwd: directory, env: environment, detached: true });
-  service.stdout?.setEncoding('utf8').on('data', (chunk: string) => output.push(chunk));
-  const tokenShown = () => new RegExp(`${NAME}_\\w{36}`).exec(output.join(''))?.[0];
-  await eventually(() => tokenShown() !== undefined, 120);
+  for (const stream of [service.stdout, service.stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => output.push(chunk));
+  }
+  const token = new RegExp(`${NAME}_\\w{36}`);
+  const tokenShown = () => token.exec(output.join(''))?.[0];
+  await eventually(() => tokenShown() !== undefined || service?.exitCode !== null, 120);
+  expect(output.join('')).toMatch(token);
   const url = `http://127.0.0.1:${environment['PORT']}/v1/items`;
   const { status } = await fetch(url, { headers: { Authorization: `Bearer ${tokenShown()}` } });
   expect([status, (await fetch(url)).headers.get('www-authenticate')]).toEqual([200, `Bearer realm="${NAME}"`]);
