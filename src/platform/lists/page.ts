@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { documentedProperties, isWhitelisted, markWhitelisted } from '../openapi/documented-properties.js';
+import { documentedProperties } from '../openapi/documented-properties.js';
 import type { Versioned } from '../preconditions/entity-tags.js';
 import { Converted, DecimalInteger, Parsed, RefusedValue, Rule } from '../validation/rule.js';
 import {
@@ -134,9 +134,6 @@ export function PageOf<T extends object>(item: Type<T>, order?: Order): Type<Pag
       description: 'The `cursor` of the next page. Absent on the last page.',
     })
     declare nextCursor?: string;
-  }
-  if (isWhitelisted(item)) {
-    markWhitelisted(DocumentedPage);
   }
   return DocumentedPage;
 }

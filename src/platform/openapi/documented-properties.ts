@@ -43,18 +43,6 @@ export function checkClassNames(types: readonly unknown[]): void {
   }
 }
 
-const WHITELISTED = 'whitelisted';
-
-/** Marks a response class whose objects contain only the properties that it documents now. */
-export function markWhitelisted(type: Type<object>): void {
-  Reflect.defineMetadata(WHITELISTED, Object.keys(documentedProperties(type)).length, type);
-}
-
-/** Whether a class is marked. A subclass that documents more properties is not. */
-export function isWhitelisted(type: Type<object>): boolean {
-  return Reflect.getMetadata(WHITELISTED, type) === Object.keys(documentedProperties(type)).length;
-}
-
 /** The type of a property as class-validator's decorators imply it. */
 const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isString: { type: 'string' },

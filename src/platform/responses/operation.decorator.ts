@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import { applyDecorators, HttpCode, HttpStatus, SetMetadata } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { IdempotencyInterceptor } from '../idempotency/idempotent.decorator.js';
-import { isWhitelisted } from '../openapi/documented-properties.js';
 import { EtagInterceptor, hasEtag } from '../preconditions/etag.interceptor.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
 import { useOutermost } from '../routes/outermost.js';
@@ -16,14 +15,12 @@ import { whitelistResult } from './result-whitelist.js';
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;
   const { responseDescription = STATUS_CODES[status] ?? '' } = options;
-  const [type] = [response].flat();
   return applyDecorators(
     SetMetadata(OPERATION, options),
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
     ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(type ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor)] : []),
+    ...(response ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor), whitelistResult] : []),
     ...(hasEtag(response) ? [useOutermost(EtagInterceptor)] : []),
-    ...(type && isWhitelisted(type) ? [whitelistResult] : []),
   );
 }

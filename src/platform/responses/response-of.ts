@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { creationTime, creationTimeText } from '../ids/id.js';
-import { documentedProperties, markWhitelisted } from '../openapi/documented-properties.js';
+import { documentedProperties } from '../openapi/documented-properties.js';
 import { etagOf, type Versioned } from '../preconditions/entity-tags.js';
 import { Etag } from '../preconditions/etag.interceptor.js';
 
@@ -59,7 +59,6 @@ export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass
   for (const [name, documentation] of Object.entries<ApiPropertyOptions>({ ...properties, createdAt })) {
     ApiProperty(forResponse(documentation))(DocumentedResponse.prototype, name);
   }
-  markWhitelisted(DocumentedResponse);
   return DocumentedResponse as unknown as ResponseClass<Body>;
 }
 
@@ -79,7 +78,6 @@ export function VersionedResponseOf<Body extends object>(body: Type<Body>): Resp
       return { ...Unversioned.from(row), etag: etagOf(row) };
     }
   }
-  markWhitelisted(VersionedResponse);
   return VersionedResponse as unknown as ResponseClass<Body, Tagged, Versioned>;
 }
 
