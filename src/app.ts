@@ -3,7 +3,7 @@ import { ApplicationConfig, ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { apiDescription } from './api-description.js';
 import { AppModule } from './app.module.js';
-import { checkModules, checkPaths } from './platform/boot/boot-checks.js';
+import { checkDocument, checkModules } from './platform/boot/boot-checks.js';
 import { confineEnhancers } from './platform/boot/global-enhancers.js';
 import { Configuration } from './platform/config/configuration.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
@@ -47,7 +47,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   confineEnhancers(app, PlatformModule);
   addMessageFilter(messageHandlers, configuration);
   buildDocument(app, apiDescription, routes);
-  checkPaths(app.get(OpenApiDocument).get());
+  checkDocument(routes, app.get(OpenApiDocument));
   announceDeprecations(app, routes);
   enableCors(app, configuration.CORS_ORIGINS, routes);
   if (configuration.API_DOCS) {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import {
   All,
   applyDecorators,
@@ -5,6 +6,7 @@ import {
   Controller,
   createParamDecorator,
   Get,
+  Logger,
   Module,
   Next,
   Param,
@@ -14,7 +16,7 @@ import {
   Res,
   type Type,
 } from '@nestjs/common';
-import { ApiExcludeController, ApiOkResponse, ApiProperty } from '@nestjs/swagger';
+import { ApiExcludeController, ApiOkResponse, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { NextFunction, Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
@@ -408,6 +410,77 @@ it('does not start with two paths that differ only in the name of a parameter [s
   ]) {
     expect(faults).toContain(`Several routes match GET /v1/things/${one} and GET /v1/things/${other}: change the path`);
   }
+});
+
+it('does not start with a response whose class the document lacks [start-schemas]', async () => {
+  class RareDto {
+    @ApiProperty() declare name: string;
+  }
+  class OfferDto {
+    @ApiProperty({ oneOf: [{ $ref: getSchemaPath(RareDto) }], description: 'Rare.' }) declare rare: RareDto | null;
+  }
+  @RequireScopes('things:read')
+  @Controller('offers')
+  class OffersController {
+    @Get()
+    @Operation({ summary: 'Get an offer', response: OfferDto })
+    offer() {
+      return {};
+    }
+  }
+  const faults = await refusal({ controllers: [OffersController] });
+  expect(faults).toContain('The OpenAPI document refers to RareDto, but lacks it: add @ApiExtraModels(RareDto).');
+});
+
+it('warns of what responses leave open, and so is not limited to what they document [start-open-responses]', async () => {
+  interface Owner {
+    readonly name: string;
+  }
+  class ToyDto {
+    @ApiProperty({ type: [Object] }) declare parts: object[];
+    @ApiProperty({ type: () => ToyDto }) declare within: ToyDto;
+  }
+  class CatDto {
+    @ApiProperty() declare name: string;
+    @ApiProperty() declare owner: Owner;
+    @ApiProperty({ type: 'object', additionalProperties: true }) declare settings: Record<string, unknown>;
+    @ApiProperty({ type: 'object', additionalProperties: { type: 'object' } }) declare byDay: Record<string, Owner>;
+    @ApiProperty({ type: [ToyDto] }) declare toys: ToyDto[];
+    @ApiProperty({ enum: ['small', 'large'] }) declare size: string;
+    @ApiProperty() declare bornAt: Date;
+  }
+  @RequireScopes('cats:read')
+  @Controller('cats')
+  class CatsController {
+    @Get()
+    @Operation({ summary: 'List cats', response: [CatDto] })
+    list() {
+      return [];
+    }
+
+    @Get('any')
+    @Operation({ summary: 'Get anything', response: Object })
+    anything() {
+      return {};
+    }
+
+    @Get('plain')
+    @ApiOkResponse({ type: Object })
+    plain() {
+      return {};
+    }
+  }
+  @Module({ imports: [PlatformModule, ItemsModule], controllers: [CatsController] })
+  class RootModule {}
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  await (await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), RootModule)).close();
+  const warnings = warn.mock.calls.map(([message]) => message as string);
+  warn.mockRestore();
+  const open = ['CatDto.owner', 'CatDto.byDay.*', 'ToyDto.parts[]', 'The response of CatsController.anything'];
+  const remedy = 'document its class or its type, or `additionalProperties: true` if all may be sent.';
+  expect(warnings).toEqual(
+    open.map((name) => `${name} is sent as it is, because no properties are documented for it: ${remedy}`),
+  );
 });
 
 it.each<[string, () => unknown, string]>([

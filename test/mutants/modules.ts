@@ -88,6 +88,27 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/responses.e2e-spec.ts'],
   },
   {
+    guarantee: 'response-whitelist',
+    file: 'src/platform/responses/response.interceptor.ts',
+    search: 'copyOther(other)',
+    replace: 'other',
+    tests: ['src/platform/responses/response.interceptor.spec.ts'],
+  },
+  {
+    guarantee: 'start-open-responses',
+    file: 'src/platform/responses/open-schemas.ts',
+    search: 'additionalProperties === true ? [] : othersOf(reference)',
+    replace: 'othersOf(reference)',
+    tests: ['test/wrong-modules.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'start-schemas',
+    file: 'src/platform/boot/boot-checks.ts',
+    search: '!Object.hasOwn(components?.schemas ?? {}, name)',
+    replace: 'name.length === 0',
+    tests: ['test/wrong-modules.e2e-spec.ts'],
+  },
+  {
     guarantee: 'http-exception-problem',
     file: 'src/platform/database/as-problem.ts',
     search: '{ members, cause: error }',

@@ -8,7 +8,8 @@ import { idempotencyFaults, isSafeToRetry } from '../idempotency/idempotent.deco
 import { orderFaults } from '../lists/list-options.js';
 import { deprecationFaults } from '../openapi/deprecation.js';
 import { conditionFaults } from '../openapi/describe-conditions.js';
-import { operationsOf } from '../openapi/openapi-document.js';
+import { type OpenApiDocument, operationsOf } from '../openapi/openapi-document.js';
+import { openPartsOf } from '../responses/open-schemas.js';
 import {
   methodOf,
   nameOf,
@@ -18,7 +19,7 @@ import {
   RouteParamtypes,
   hasParameter,
 } from '../routes/route.js';
-import { isHidden } from '../routes/operation.js';
+import { isHidden, operationOf } from '../routes/operation.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
@@ -38,13 +39,33 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
   }
 }
 
-/** @throws OperatorError if the paths of two operations differ only in parameter names */
-export function checkPaths(document: OpenAPIObject): void {
+/**
+ * Checks the OpenAPI document, and warns of responses that are open.
+ *
+ * @throws OperatorError if the paths of two operations differ only in parameter names, or a schema is missing
+ */
+export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
+  throwFaults([...alikePaths(document.get()), ...missingSchemas(document.get())]);
+  const open = routes.filter(operationOf).flatMap((route) => openPartsOf(route, document));
+  for (const name of new Set(open)) {
+    const remedy = 'document its class or its type, or `additionalProperties: true` if all may be sent.';
+    new Logger('Boot').warn(`${name} is sent as it is, because no properties are documented for it: ${remedy}`);
+  }
+}
+
+function alikePaths(document: OpenAPIObject): string[] {
   const calls = operationsOf(document).map(({ call }) => call);
   const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(
     ({ length }) => length > 1,
   );
-  throwFaults(alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`));
+  return alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`);
+}
+
+function missingSchemas({ paths, components }: OpenAPIObject): string[] {
+  const references = JSON.stringify([paths, components]).matchAll(/"#\/components\/schemas\/([^"]+)"/g);
+  const names = new Set(Array.from(references, ([, name = '']) => name));
+  const missing = [...names].filter((name) => !Object.hasOwn(components?.schemas ?? {}, name));
+  return missing.map((name) => `The OpenAPI document refers to ${name}, but lacks it: add @ApiExtraModels(${name}).`);
 }
 
 function throwFaults(faults: readonly string[]): void {

@@ -36,14 +36,18 @@ export class ResponseInterceptor implements NestInterceptor {
   }
 }
 
-/** Copies what the successful responses of a handler document. */
-export function whitelistFor(handler: Route['handler'], document: OpenApiDocument): Copy {
+/** The schemas of a handler's successful responses. */
+export function responseSchemas(handler: Route['handler'], document: OpenApiDocument): Schema[] {
   const responses = Object.entries(document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
-  const documented = responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
-  return whitelistOf(documented, document.get().components?.schemas ?? {});
+  return responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
 }
 
-/** Copies the properties that any of the schemas documents. Objects with arbitrary properties are not copied. */
+/** Copies what the successful responses of a handler document. */
+export function whitelistFor(handler: Route['handler'], document: OpenApiDocument): Copy {
+  return whitelistOf(responseSchemas(handler, document), document.get().components?.schemas ?? {});
+}
+
+/** Copies the properties that any of the schemas documents, and what they leave open. */
 export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): Copy {
   // Compiled at first use, because a class may contain itself.
   const copyOf = (found: readonly Schema[]): Copy => {
@@ -55,8 +59,10 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
   const copyElement = copyOf(parts.flatMap(({ items = [] }) => items));
   const names = new Set(parts.flatMap(({ properties = {} }) => Object.keys(properties)));
   const properties = [...names].map(
-    (name) => [name, copyOf(parts.flatMap((part) => part.properties?.[name] ?? []))] as const,
+    (name) => [name, copyOf(parts.flatMap((part) => part.properties?.[name] ?? othersOf(part)))] as const,
   );
+  const others = parts.flatMap(othersOf);
+  const copyOther = others.length > 0 ? copyOf(others) : undefined;
   return (given) => {
     const isKept = keepsAll || isFile(given);
     const value = isKept ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);
@@ -70,7 +76,11 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
     for (const [name, copyProperty] of properties) {
       copy[name] = copyProperty(Reflect.get(value, name));
     }
-    return copy;
+    if (!copyOther) {
+      return copy;
+    }
+    const unnamed = Object.entries(value).filter(([name]) => !names.has(name));
+    return { ...copy, ...Object.fromEntries(unnamed.map(([name, other]) => [name, copyOther(other)])) };
   };
 }
 
@@ -79,13 +89,24 @@ export function isFile(body: unknown): boolean {
   return typeof body === 'string' || ArrayBuffer.isView(body) || body instanceof StreamableFile;
 }
 
+/** A schema, and those that it is composed of. */
 function partsOf(reference: Schema, schemas: Schemas): Part[] {
   const schema = resolveSchema(reference, schemas);
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
   return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
 }
 
-function isOpen({ type = 'object', additionalProperties = false, ...rest }: Part): boolean {
-  const isNamed = ['properties', 'items', 'allOf', 'anyOf', 'oneOf'].some((keyword) => keyword in rest);
-  return additionalProperties !== false || (!isNamed && type.includes('object'));
+/** The schema of the properties that a schema does not name, if there can be any. */
+export function othersOf({ additionalProperties = false }: Part): Schema[] {
+  const anything: Schema = {};
+  return typeof additionalProperties === 'object' ? [additionalProperties] : additionalProperties ? [anything] : [];
+}
+
+/** What says what an object or a list contains, or which values there are. */
+const CONTENTS = ['properties', 'additionalProperties', 'items', 'allOf', 'anyOf', 'oneOf', 'enum', 'const'];
+
+/** Whether a schema documents objects or lists without what they contain. */
+export function isOpen(part: Part): boolean {
+  const { type = 'object' } = part;
+  return !CONTENTS.some((keyword) => keyword in part) && ['object', 'array'].some((each) => type.includes(each));
 }

@@ -1,0 +1,35 @@
+import { type OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
+import { nameOf, type Route } from '../routes/route.js';
+import { isOpen, othersOf, responseSchemas } from './response.interceptor.js';
+
+/**
+ * Finds objects and lists that a route's responses document without what they contain, such as a property whose type is an
+ * interface: the whitelist keeps all of them.
+ *
+ * @returns names such as `Cat.owner` and `Cat.toys[]`
+ */
+export function openPartsOf(route: Route, document: OpenApiDocument): string[] {
+  const seen = new Set<string>();
+  return responseSchemas(route.handler, document).flatMap((schema) =>
+    openPartsWithin(schema, document.get().components?.schemas ?? {}, `The response of ${nameOf(route)}`, seen),
+  );
+}
+
+/** @param seen - names of classes that are not searched again */
+function openPartsWithin(reference: Schema, schemas: Schemas, name: string, seen: Set<string>): string[] {
+  if ('$ref' in reference) {
+    const className = reference.$ref.split('/').at(-1) ?? '';
+    const isSeen = seen.has(className);
+    return isSeen ? [] : openPartsWithin(resolveSchema(reference, schemas), schemas, className, seen.add(className));
+  }
+  const { properties = {}, items = [], additionalProperties, allOf = [], anyOf = [], oneOf = [] } = reference;
+  // `true` says that all of it is to be sent.
+  const others = additionalProperties === true ? [] : othersOf(reference);
+  const parts = [
+    ...Object.entries(properties).map(([property, part]) => [part, `${name}.${property}`] as const),
+    ...[items].flat().map((part) => [part, `${name}[]`] as const),
+    ...others.map((part) => [part, `${name}.*`] as const),
+    ...[...allOf, ...anyOf, ...oneOf].map((part) => [part, name] as const),
+  ];
+  return isOpen(reference) ? [name] : parts.flatMap(([part, partName]) => openPartsWithin(part, schemas, partName, seen));
+}
