@@ -87,3 +87,16 @@ it('of clients without a token take the time of their address, or of its network
   expect(await list('name == "newer"', '2001:db8::2')).toBe(429);
   expect(await list('name == "newer"', '2001:db8:0:1::1')).toBe(200);
 });
+
+it('take the time of their token although their first source is quick [filter-budget]', async () => {
+  // Newer than those in which the filter looks for long.
+  await client.query(`
+    INSERT INTO items SELECT (lpad(to_hex(1798761600000 + n), 12, '0') || '70008' || lpad('', 15, '0'))::uuid, 'x', NULL
+    FROM generate_series(1, 12000) n`);
+  const token = await service.newClient();
+  // As of matches that an index finds, all of them old.
+  const path = { first: 'recent', isQuick: true, isIndexed: true } as const;
+  jest.spyOn(service.app.get(PageReader).paths, 'get').mockReturnValue({ ...path });
+  const statuses = [await token.list({ filter: SLOW_FILTER }), await token.list({ filter: SLOW_FILTER })];
+  expect(statuses.map(({ status }) => status)).toEqual([400, 429]);
+});

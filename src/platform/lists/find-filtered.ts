@@ -36,20 +36,27 @@ export async function findFiltered<Entity extends { id: string }>(
       path = pathFor(await explain(send, statementFor(undefined)));
       reads.paths.set(key, path);
     }
-    const start = performance.now();
-    found ??= await send(statementFor(path));
-    path.isQuick = performance.now() - start < QUICK;
+    found ??= await timed(path, send(statementFor(path)));
     if (isComplete(found, limit, path)) {
       return found;
     }
     path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
     if (path.isIndexed) {
-      return send(statementForFirst(repository, sources.keyed));
+      return timed(path, send(statementForFirst(repository, sources.keyed)));
     }
     reads.paths.set(key, { first: 'planned', isQuick: false });
     return send(statementFor(undefined));
   };
   return reads.slow.filter(list, expression, () => path?.isQuick === true, read);
+}
+
+/** Notes whether a source is quick, which needs no time of the token. It is not if it fails. */
+async function timed<T>(path: AccessPath, rows: Promise<T>): Promise<T> {
+  const start = performance.now();
+  path.isQuick = false;
+  await rows;
+  path.isQuick = performance.now() - start < QUICK;
+  return rows;
 }
 
 /** Whether no other source has more rows for the page. */

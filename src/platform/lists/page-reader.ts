@@ -20,7 +20,7 @@ const [CANCELED, LOCKED] = ['57014', '55P03'];
 export interface AccessPath {
   /** The source to try first, see `sourcesOf`. */
   readonly first: 'planned' | 'recent' | 'fenced';
-  /** Whether the first source was quick. */
+  /** Whether the sources that were read were quick. */
   isQuick: boolean;
   /** Whether an index finds all matches; undefined until known. */
   isIndexed?: boolean;
