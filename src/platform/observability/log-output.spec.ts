@@ -54,6 +54,18 @@ it('writes the lines of an event loop turn together, at its end or when the proc
   closeSync(fd);
 });
 
+it('drops no line of a turn because of its size if nothing waits', async () => {
+  const path = join(directory, 'log');
+  const fd = openSync(path, 'w');
+  const output = new LogOutput(fd, true);
+  const before = await dropped();
+  const lines = [`${'x'.repeat(1_100_000)}\n`, 'y\n', `${'z'.repeat(1_100_000)}\n`];
+  lines.forEach((line) => output.write(line));
+  await endOfTurn();
+  expect([readFileSync(path, 'utf8') === lines.join(''), await dropped()]).toEqual([true, before]);
+  closeSync(fd);
+});
+
 it('waits for a slow reader of a pipe without blocking, and drops and counts what is more than 1 MiB of lines', async () => {
   const pipe = makePipe();
   const fd = openBoth(pipe);

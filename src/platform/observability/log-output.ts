@@ -46,7 +46,11 @@ export class LogOutput {
   ) {}
 
   write(line: string): void {
-    if (this.rest.length + this.length > MOST_WAITING) {
+    const isFull = () => this.rest.length + this.length > MOST_WAITING;
+    if (isFull() && this.retryTimer === undefined) {
+      this.flush();
+    }
+    if (isFull()) {
       this.drop(1, 'their reader is too slow');
       return;
     }
