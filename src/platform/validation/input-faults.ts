@@ -7,7 +7,12 @@ export interface InputFault extends ValueFault {
   path: readonly string[];
 }
 
-export function faultsOf(errors: readonly ValidationError[], parents: readonly string[] = []): InputFault[] {
+/** @param isReported - whether faults of the list that has these elements name those that are no objects */
+export function faultsOf(
+  errors: readonly ValidationError[],
+  parents: readonly string[] = [],
+  isReported = false,
+): InputFault[] {
   return errors.flatMap((error) => {
     const { property, constraints = {}, children = [] } = error;
     const value: unknown = error.value;
@@ -21,8 +26,11 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
     if (value === undefined && error.constraints) {
       return [{ path, code: 'required', detail: 'is required' }];
     }
-    // A rule of our own reports what is not an object.
+    // A rule of our own says more, except of a class that only an input reveals.
     const broken = Object.entries(constraints).filter(([name]) => name !== ValidationTypes.NESTED_VALIDATION);
+    if (broken.length === 0 && error.constraints) {
+      return isReported ? [] : [{ path, code: 'type', detail: 'must be an object' }];
+    }
     const own = broken.flatMap(([name, message]) =>
       wrongElements(error, name).map((element) => ({
         path: [...path, ...element],
@@ -30,7 +38,7 @@ export function faultsOf(errors: readonly ValidationError[], parents: readonly s
         detail: detailOf(message, property),
       })),
     );
-    return [...own, ...faultsOf(children, path)];
+    return [...own, ...faultsOf(children, path, broken.length > 0)];
   });
 }
 

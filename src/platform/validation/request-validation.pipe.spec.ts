@@ -1,3 +1,5 @@
+import type { Type as Class } from '@nestjs/common';
+import { Type } from 'class-transformer';
 import * as rules from 'class-validator';
 import { quickCheckOf, RequestValidationPipe } from './request-validation.pipe.js';
 
@@ -50,6 +52,43 @@ it.each<[string, PropertyDecorator]>([
   decorate(Input.prototype, 'value');
   expect(quickCheckOf(Input)).toBeUndefined();
 });
+
+class Point {
+  @rules.IsInt() declare x: number;
+}
+
+class Shape {
+  @rules.IsString() declare kind: string;
+}
+
+class Circle extends Shape {
+  @rules.ValidateNested() @Type(() => Point) declare center: Point;
+}
+
+class Drawing {
+  @rules.ValidateNested()
+  @Type(() => Shape, {
+    discriminator: { property: 'kind', subTypes: [{ name: 'circle', value: Circle }] },
+    keepDiscriminatorProperty: true,
+  })
+  declare shape: Shape;
+}
+
+class Message {
+  @rules.ValidateNested() @Type(() => Point) declare at: Point;
+}
+
+it.each<[string, object, Class<object>, string, string]>([
+  ['is none', { at: 5 }, Message, '/at', 'type'],
+  ['is missing', {}, Message, '/at', 'required'],
+  ['is none, of a class that the input chooses', { shape: { kind: 'circle', center: 5 } }, Drawing, '/shape/center', 'type'],
+])(
+  'rejects a nested object that %s, if no route documents the class [messages-validated]',
+  async (_case, value, metatype, pointer, code) => {
+    const input = new RequestValidationPipe().transform(value, { type: 'body', metatype });
+    await expect(input).rejects.toMatchObject({ errors: [expect.objectContaining({ pointer, code })] });
+  },
+);
 
 it('takes no names out of objects that it does not validate', async () => {
   const value = { constructor: 'Ferrari', nested: { prototype: 1 } };

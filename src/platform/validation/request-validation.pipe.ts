@@ -12,7 +12,7 @@ import { validate, ValidationTypes } from 'class-validator';
 import { currentRequest, missingBody } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { type ClassRule, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
+import { type ClassRule, collectRules, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -120,7 +120,8 @@ const nestedInputs = new WeakMap<Type<object>, (readonly [property: string, type
 /** The properties with `@ValidateNested()` of a class, with the class of each. */
 function nestedInputsOf(type: Type<object>) {
   return nestedInputs.getOrInsertComputed(type, () =>
-    rulesOf(type)
+    // Completes the rules of inputs that the document does not have, such as messages.
+    (collectRules(type).get(type) ?? [])
       .filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)
       .flatMap(({ propertyName }) => nestedClasses(type, propertyName).map((part) => [propertyName, part] as const)),
   );

@@ -66,15 +66,21 @@ export function constraintsOf({ constraintCls }: ClassRule) {
   return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
 }
 
+/** Classes whose `@ValidateNested()` is complete. */
+const completed = new WeakSet<new () => object>();
+
 /** Adds the rules of a class and of those that it nests with `@ValidateNested()`, by class, and completes that decorator. */
 export function collectRules(type: new () => object, found = new Map<new () => object, ClassRule[]>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);
     found.set(type, rules);
     for (const { propertyName, each } of rules.filter((rule) => rule.type === ValidationTypes.NESTED_VALIDATION)) {
-      requireObjects(type, propertyName, each);
+      if (!completed.has(type)) {
+        requireObjects(type, propertyName, each);
+      }
       nestedClasses(type, propertyName).forEach((nested) => collectRules(nested, found));
     }
+    completed.add(type);
   }
   return found;
 }
