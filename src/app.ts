@@ -22,9 +22,7 @@ import { announceDeprecations } from './platform/openapi/deprecation.js';
 import { OpenApiDocument } from './platform/openapi/openapi-document.js';
 import { checkResponse } from './platform/responses/response-check.js';
 import { PlatformModule } from './platform/platform.module.js';
-import { ResponseInterceptor } from './platform/responses/response.interceptor.js';
 import { whitelistResults } from './platform/responses/result-whitelist.js';
-import { moveOutside } from './platform/routes/outermost.js';
 import { messageHandlersOf, routesOf } from './platform/routes/route.js';
 
 /**
@@ -54,7 +52,6 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
     app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   }
   whitelistResults(routes, app.get(OpenApiDocument), configuration.CHECK_RESPONSES);
-  moveOutside(ResponseInterceptor, routes);
   if (configuration.CHECK_RESPONSES) {
     app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
   }

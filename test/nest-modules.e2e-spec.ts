@@ -30,6 +30,7 @@ import {
   Res,
   Scope,
   UseFilters,
+  UnauthorizedException,
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
@@ -99,6 +100,12 @@ class WrapInterceptor implements NestInterceptor {
 class CallerGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     return context.switchToHttp().getRequest<{ user: Principal }>().user.id !== '';
+  }
+}
+
+class LockedGuard implements CanActivate {
+  canActivate(): boolean {
+    throw new UnauthorizedException('Log in again.');
   }
 }
 
@@ -330,6 +337,10 @@ class PartsController {
   @SkipThrottle()
   unlimited(): void {}
 
+  @Get('locked')
+  @UseGuards(LockedGuard)
+  locked(): void {}
+
   @Get('sold-out')
   @Operation({ summary: 'Sell', problems: [conflict] })
   @ApiConflictResponse({ description: 'Sold out.', type: Date })
@@ -433,6 +444,9 @@ it('supports interceptors, guards, headers and parameter pipes [http-exception-p
     status: 403,
     body: { type: 'about:blank', detail: 'Closed on Sundays.' },
   });
+  const locked = await call('GET', 'locked');
+  expect(locked).toMatchObject({ status: 401, body: { detail: 'Log in again.' } });
+  expect(locked.headers.get('www-authenticate')).toBe('Bearer realm="items"');
   expect((await service.api.list()).headers.get('x-everywhere')).toBe('yes');
 });
 

@@ -3,6 +3,14 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { Controller, Get, Module } from '@nestjs/common';
+import { ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { createApp } from '../src/app.js';
+import { ItemsModule } from '../src/items/items.module.js';
+import { readConfiguration } from '../src/platform/config/read-configuration.js';
+import { Operation, RequireScopes, Text, VersionedResponseOf } from '../src/platform/index.js';
+import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
+import { PlatformModule } from '../src/platform/platform.module.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
@@ -64,6 +72,34 @@ describe('openapi.json', () => {
     }
     const limit = contract.operation('get', '/v1/items').parameters?.find(({ name }) => name === 'limit');
     expect(limit?.schema).toEqual({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
+  });
+
+  it('keeps the headers that decorators of @nestjs/swagger document', async () => {
+    class CreateDto {
+      @Text({ description: 'Its name.', example: 'T', maximumLength: 9 }) declare readonly name: string;
+    }
+    class TaggedDto extends VersionedResponseOf(CreateDto) {}
+    const headers = { 'X-Visits': { description: 'Number of visits.', schema: { type: 'integer' as const } } };
+    @RequireScopes('visits:read')
+    @Controller('visits')
+    class VisitsController {
+      @Get()
+      @Operation({ summary: 'Get the visits', response: TaggedDto })
+      @ApiOkResponse({ headers })
+      @ApiNotFoundResponse({ headers })
+      visits(): void {}
+    }
+    @Module({ imports: [PlatformModule, ItemsModule], controllers: [VisitsController] })
+    class VisitsModule {}
+    const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), VisitsModule);
+    const { responses } = app.get(OpenApiDocument).get().paths['/v1/visits']?.get ?? { responses: {} };
+    const named = [200, 404].map((status) => {
+      const { headers: documented = {} } = Object(responses[status]) as { headers?: object };
+      return Object.keys(documented).toSorted();
+    });
+    const common = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id', 'X-Visits'];
+    expect(named).toEqual([['ETag', ...common], common]);
+    await app.close();
   });
 
   it('links every problem to its documentation', async () => {

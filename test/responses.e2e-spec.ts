@@ -12,13 +12,15 @@ import {
   type NestInterceptor,
   Post,
   Query,
+  Redirect,
   Res,
+  Sse,
   StreamableFile,
   UseFilters,
   UseInterceptors,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR, HttpAdapterHost } from '@nestjs/core';
-import { ApiExcludeEndpoint, ApiProperty } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, ApiExtraModels, ApiOkResponse, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { jest } from '@jest/globals';
 import type { Response } from 'express';
@@ -54,6 +56,24 @@ class ShelfDto {
   @ApiProperty({ type: [ThingDto] }) declare things: ThingDto[];
   @ApiProperty({ type: String, format: 'date-time' }) declare seenAt: Date;
   @ApiProperty({ required: false }) declare note?: string;
+}
+
+class NoteDto {
+  @ApiProperty() declare note: string;
+}
+
+/** A decorator that copies what it finds, as careful ones do. */
+function Wrapped(): MethodDecorator {
+  return (_target, _name, descriptor) => {
+    const original = descriptor.value as unknown as (...given: unknown[]) => unknown;
+    const wrapper = function (this: unknown, ...given: unknown[]): unknown {
+      return original.apply(this, given);
+    };
+    for (const key of Reflect.getMetadataKeys(original)) {
+      Reflect.defineMetadata(key, Reflect.getMetadata(key, original), wrapper);
+    }
+    descriptor.value = wrapper as never;
+  };
 }
 
 class EnvelopeDto {
@@ -218,6 +238,68 @@ class ThingsController {
   showPlain(): object {
     return { secret: 'hidden' };
   }
+
+  @Get('below')
+  @Operation({ summary: 'Show what a decorator above documents' })
+  @ApiOkResponse({ type: ThingDto })
+  showBelow(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
+  @Get('above')
+  @ApiOkResponse({ type: ThingDto })
+  @Operation({ summary: 'Show what a decorator below documents' })
+  showAbove(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
+  @Get('wrapped')
+  @Wrapped()
+  @Operation({ summary: 'Show what another decorator wraps', response: ThingDto })
+  showWrapped(): object {
+    return { id: newId(), name: 'T', secret: 'hidden' };
+  }
+
+  @Get('text')
+  @Operation({ summary: 'Show a text in place of a thing', response: ThingDto })
+  showText(): string {
+    return '{"secret":"hidden"}';
+  }
+
+  @Get('composed')
+  @ApiExtraModels(NoteDto)
+  @Operation({ summary: 'Show a thing composed of two classes' })
+  @ApiOkResponse({ schema: { allOf: [{ $ref: getSchemaPath(ThingDto) }, { $ref: getSchemaPath(NoteDto) }] } })
+  showComposed(@Query('more') more?: string): object {
+    return { id: newId(), name: 'T', note: 'N', ...(more && { secret: 'hidden' }) };
+  }
+
+  @Get('either')
+  @Operation({ summary: 'Show one of two' })
+  @ApiOkResponse({ schema: { oneOf: [{ $ref: getSchemaPath(ThingDto) }, { $ref: getSchemaPath(ShelfDto) }] } })
+  showEither(): object {
+    return { id: newId(), name: 'T' };
+  }
+
+  @Get('redirected')
+  @Redirect('/', HttpStatus.FOUND)
+  @Operation({ summary: 'Redirect', status: HttpStatus.FOUND })
+  redirect(): object {
+    return { url: '/elsewhere', statusCode: HttpStatus.FOUND };
+  }
+
+  @Sse('ticks')
+  @Operation({ summary: 'Send events' })
+  tick(): Observable<object> {
+    return of({ data: { secret: 'sent' } });
+  }
+
+  @Post('file')
+  @Idempotent()
+  @Operation({ summary: 'Create a file', response: ThingDto, status: HttpStatus.CREATED })
+  createFile(): StreamableFile {
+    return new StreamableFile(Buffer.from('{}'));
+  }
 }
 
 @ApiTag({ name: 'Envelopes', description: 'What the tests call.' })
@@ -327,6 +409,15 @@ describe('in production', () => {
     expect([status, body]).toEqual([418, { explanation: 'out of range' }]);
   });
 
+  it('contain what decorators of @nestjs/swagger document, above or below @Operation() [response-whitelist]', async () => {
+    expect([(await get('/above')).body, (await get('/below')).body]).toEqual([shown, shown]);
+    expect((await get('/composed?more=1')).body).toEqual({ ...shown, note: 'N' });
+  });
+
+  it('contain nothing else if another decorator wraps the handler, with its metadata [response-whitelist]', async () => {
+    expect((await get('/wrapped')).body).toEqual(shown);
+  });
+
   it('contain nothing if the document leaves the operation out', async () => {
     expect((await get('/excluded')).body).toEqual({});
   });
@@ -347,6 +438,25 @@ describe('in production', () => {
   it('have no body if they are to HEAD', async () => {
     const { status, body } = await service.api.call<undefined>('HEAD', '/v1/things');
     expect([status, body]).toEqual([200, undefined]);
+  });
+
+  it.each(['true', 'false'])('are redirections and events if Nest makes these of results: %s', async (CHECK_RESPONSES) => {
+    const own = await startService({ CHECK_RESPONSES }, undefined, ThingsModule);
+    const call = (path: string) =>
+      fetch(`${own.api.origin}/v1/things/${path}`, { headers: own.api.authorization, redirect: 'manual' });
+    const { status, headers } = await call('redirected');
+    expect([status, headers.get('location')]).toEqual([302, '/elsewhere']);
+    expect(await (await call('ticks')).text()).toContain('data: {"secret":"sent"}');
+    await own.stop();
+  });
+
+  it('are 500, and nothing is stored, if they are files of requests with a key', async () => {
+    const create = (headers: Record<string, string>) => service.api.call('POST', '/v1/things/file', { headers });
+    const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    expect([(await create({})).status, (await create({ 'Idempotency-Key': 'file' })).status]).toEqual([201, 500]);
+    const message = 'A file cannot be stored with an Idempotency-Key: respond with JSON, or remove @Idempotent().';
+    expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
+    log.mockRestore();
   });
 
   it('are not changed if they are files or not documented', async () => {
@@ -373,6 +483,8 @@ describe('with CHECK_RESPONSES', () => {
       [`The body must have required property 'id'. ${mismatch}`, `/name must be string. ${mismatch}`],
     ],
     ['showUndocumented', '/undocumented', [`The body must be null. ${mismatch}`]],
+    ['showText', '/text', [`The body must be object. ${mismatch}`]],
+    ['showComposed', '/composed?more=1', [`/secret ${undocumented}`]],
     ['showLater', '/accepted', ['Its status is not documented: set `status` in @Operation().']],
   ])(
     'are 500 if they do not match the documentation, and the log names the property: %s [responses-checked]',
@@ -397,6 +509,8 @@ describe('with CHECK_RESPONSES', () => {
 
   it('are sent if they match the documentation, or have none', async () => {
     expect((await get('/removed')).status).toBe(204);
+    expect((await get('/composed')).body).toEqual({ ...shown, note: 'N' });
+    expect((await get('/either')).body).toEqual(shown);
     expect((await service.api.call('GET', '/v1/envelopes/fine')).body).toEqual({ data: shown });
     expect((await get('/file')).body).toEqual({ secret: 'file' });
     expect((await get('/plain')).body).toEqual({ secret: 'hidden' });

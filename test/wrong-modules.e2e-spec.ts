@@ -1,12 +1,11 @@
-import { jest } from '@jest/globals';
 import {
   All,
   applyDecorators,
   Body,
+  ClassSerializerInterceptor,
   Controller,
   createParamDecorator,
   Get,
-  Logger,
   Module,
   Next,
   Param,
@@ -14,9 +13,11 @@ import {
   Put,
   Query,
   Res,
+  Sse,
   type Type,
 } from '@nestjs/common';
-import { ApiExcludeController, ApiOkResponse, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { APP_INTERCEPTOR, RouterModule } from '@nestjs/core';
+import { ApiExcludeController, ApiOkResponse, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { NextFunction, Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
@@ -257,6 +258,39 @@ function deprecatedController(deprecated: unknown): Type {
   return DeprecatedController;
 }
 
+class OrderDto {
+  @ApiProperty({ enum: ['open', 'paid'], enumName: 'Status' }) declare status: string;
+}
+
+class ShipmentDto {
+  @ApiProperty({ enum: ['packed', 'sent'], enumName: 'Status', isArray: true }) declare statuses: string[];
+}
+
+@RequireScopes('things:read')
+@Controller('things')
+class SameEnumController {
+  @Get('order')
+  @Operation({ summary: 'Get an order', response: OrderDto })
+  order(): void {}
+
+  @Get('shipment')
+  @Operation({ summary: 'Get a shipment', response: ShipmentDto })
+  shipment(): void {}
+}
+
+@ApiSchema({ name: 'Problem' })
+class ProblemDto {
+  @ApiProperty() declare question: string;
+}
+
+@RequireScopes('things:read')
+@Controller('things')
+class ProblemController {
+  @Get('problem')
+  @Operation({ summary: 'Get a problem', response: ProblemDto })
+  problem(): void {}
+}
+
 /** Why the application does not start. */
 async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>>): Promise<string> {
   @Module({ ...module, imports: [PlatformModule, ItemsModule, ...(module.imports ?? [])] })
@@ -277,7 +311,7 @@ it.each<[string, string[]]>([
     [
       "OpenController.listThings has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no token.",
       'InheritingController.createThing has no token policy',
-      'PublicController.listThings has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that decorator.',
+      'PublicController.listThings has a decorator that replaces the handler and hides @RequireScopes(): write @RequireScopes() above that decorator.',
       'NoScopeController.listThings requires no scope, so that any token may call it: name a scope in @RequireScopes().',
       'PublicController.createThing is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().',
     ],
@@ -288,7 +322,7 @@ it.each<[string, string[]]>([
       'WrongController.createUnchecked has an input without validation rules',
       'WrongController.createErased has an input without validation rules',
       'WrongController.createLarge has an input without validation rules',
-      'WrongController.createMany has an input without validation rules: use a class with decorated properties for the whole input, and import it without "type". For an array, text, bytes or any JSON, see the options of @UseBodyParser().',
+      'WrongController.createMany has an input without validation rules: use a class with decorated properties for the whole input, and import it without "type", or a Standard Schema in `{ schema }`. For an array, text, bytes or any JSON, see the options of @UseBodyParser().',
       'WrongController.createItems has an input without validation rules',
       'WrongController.listUnchecked has an input without validation rules',
       'WrongController.changeThing ignores the path parameter thing: declare it in the class of @Param().',
@@ -432,7 +466,7 @@ it('does not start with a response whose class the document lacks [start-schemas
   expect(faults).toContain('The OpenAPI document refers to RareDto, but lacks it: add @ApiExtraModels(RareDto).');
 });
 
-it('warns of what responses leave open, and so is not limited to what they document [start-open-responses]', async () => {
+it('does not start with responses that leave open what is sent [start-open-responses]', async () => {
   interface Owner {
     readonly name: string;
   }
@@ -443,6 +477,7 @@ it('warns of what responses leave open, and so is not limited to what they docum
   class CatDto {
     @ApiProperty() declare name: string;
     @ApiProperty() declare owner: Owner;
+    @ApiProperty({ nullable: true }) declare favorite: ToyDto | null;
     @ApiProperty({ type: 'object', additionalProperties: true }) declare settings: Record<string, unknown>;
     @ApiProperty({ type: 'object', additionalProperties: { type: 'object' } }) declare byDay: Record<string, Owner>;
     @ApiProperty({ type: [ToyDto] }) declare toys: ToyDto[];
@@ -470,16 +505,111 @@ it('warns of what responses leave open, and so is not limited to what they docum
       return {};
     }
   }
-  @Module({ imports: [PlatformModule, ItemsModule], controllers: [CatsController] })
-  class RootModule {}
-  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-  await (await createApp(readConfiguration({ LOG_LEVEL: 'silent' }), RootModule)).close();
-  const warnings = warn.mock.calls.map(([message]) => message as string);
-  warn.mockRestore();
-  const open = ['CatDto.owner', 'CatDto.byDay.*', 'ToyDto.parts[]', 'The response of CatsController.anything'];
-  const remedy = 'document its class or its type, or `additionalProperties: true` if all may be sent.';
-  expect(warnings).toEqual(
-    open.map((name) => `${name} is sent as it is, because no properties are documented for it: ${remedy}`),
+  const open = [
+    'CatDto.owner',
+    'CatDto.favorite',
+    'CatDto.byDay.*',
+    'ToyDto.parts[]',
+    'The response of CatsController.anything',
+  ];
+  const remedy =
+    'name its class, as in @ApiProperty({ type: Owner, nullable: true }), or allow all with `additionalProperties: true`.';
+  const faults = open.map((name) => `- ${name} documents no properties, so that all would be sent: ${remedy}`);
+  expect((await refusal({ controllers: [CatsController] })).split('\n').slice(1)).toEqual(faults);
+});
+
+/** Replaces a handler, as decorators for logs and caches do. */
+function Replaced(): MethodDecorator {
+  return (_target, _name, descriptor) => {
+    const original = descriptor.value as unknown as (...given: unknown[]) => unknown;
+    descriptor.value = function (this: unknown, ...given: unknown[]): unknown {
+      return original.apply(this, given);
+    } as never;
+  };
+}
+
+it('does not start if a decorator replaces a handler, and so hides what the platform knows of it [start-replaced]', async () => {
+  @RequireScopes('cats:write')
+  @Controller('cats')
+  class CatsController {
+    @Post()
+    @Replaced()
+    @Idempotent()
+    @UseBodyParser('text')
+    @Operation({ summary: 'Create a cat', response: Inner })
+    create(@Body() _text: string) {
+      return {};
+    }
+  }
+  const faults = await refusal({ controllers: [CatsController] });
+  for (const hidden of ['@Idempotent()', '@UseBodyParser()', '@Operation()']) {
+    expect(faults).toContain(
+      `CatsController.create has a decorator that replaces the handler and hides ${hidden}: write ${hidden} above that decorator.`,
+    );
+  }
+});
+
+it('starts with handlers that a decorator has replaced below those of the platform', async () => {
+  @RequireScopes('cats:read')
+  @Controller('cats')
+  class CatsController {
+    @Get('one')
+    @Replaced()
+    one() {
+      return {};
+    }
+
+    @Get('two')
+    @Operation({ summary: 'Get another cat', response: Inner })
+    @Replaced()
+    two() {
+      return {};
+    }
+  }
+  expect(await refusal({ controllers: [CatsController] })).toBe('it starts');
+});
+
+it('does not start with a response of events, redirections or pages, which are no bodies [start-results]', async () => {
+  @RequireScopes('cats:read')
+  @Controller('cats')
+  class CatsController {
+    @Sse()
+    @Operation({ summary: 'Watch cats', response: Inner })
+    watch() {
+      return {};
+    }
+  }
+  expect(await refusal({ controllers: [CatsController] })).toContain(
+    'CatsController.watch is an @Sse(), @Redirect() or @Render() route: its result is not the response, so leave `response` out of @Operation().',
+  );
+});
+
+it('does not start with a path parameter of the module that no class declares [start-inputs]', async () => {
+  class IdParam {
+    @Text({ description: 'Its id.', example: 'x', maximumLength: 9 }) declare readonly id: string;
+  }
+  @RequireScopes('rooms:read')
+  @Controller('rooms')
+  class RoomsController {
+    @Get(':id')
+    room(@Param() _param: IdParam) {
+      return {};
+    }
+  }
+  @Module({ controllers: [RoomsController] })
+  class RoomsModule {}
+  @Module({ imports: [RoomsModule, RouterModule.register([{ path: 'hotels/:hotelId', module: RoomsModule }])] })
+  class HotelsModule {}
+  expect(await refusal({ imports: [HotelsModule] })).toContain(
+    'RoomsController.room ignores the path parameter hotelId: declare it in the class of @Param().',
+  );
+});
+
+it('does not start with a global serializer, which would not see the classes of results [start-serializer]', async () => {
+  @Module({ providers: [{ provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor }] })
+  class SerializerModule {}
+  expect(await refusal({ imports: [SerializerModule] })).toBe(
+    'SerializerModule binds ClassSerializerInterceptor, a global interceptor, which runs on results without the decorators of their class: bind it with @UseInterceptors() to the controllers that need it.',
   );
 });
 
@@ -589,6 +719,16 @@ it.each<[string, Type, string]>([
     'two classes of one name in the document',
     SameDtoController,
     'Several classes with the name ThingDto are in the document: rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.',
+  ],
+  [
+    'two enums of one name in the document',
+    SameEnumController,
+    'Several enums or classes with the name Status are in the document: rename one, or give an enum another `enumName`.',
+  ],
+  [
+    "a class with the name of one of the platform's schemas",
+    ProblemController,
+    "The platform's schema Problem has the name of a class: rename the class, or its schema with @ApiSchema({ name }).",
   ],
 ])('does not start with %s [start-names]', async (_case, controller, message) => {
   expect(await refusal({ controllers: [controller] })).toContain(message);

@@ -46,8 +46,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'stored-as-sent',
     file: 'src/platform/routes/outermost.ts',
-    search: 'interceptor, ...own.filter((each) => !isOuter(each))',
-    replace: '...own.filter((each) => !isOuter(each)), interceptor',
+    search: '[...outside, interceptor, ...inside]',
+    replace: '[...outside, ...inside, interceptor]',
   },
   {
     guarantee: 'transaction-late-statements',

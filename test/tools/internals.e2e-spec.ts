@@ -40,6 +40,13 @@ const INTERNALS: readonly Internal[] = [
   },
   {
     of: '@nestjs/common',
+    names: ['MODULE_PATH', 'SSE_METADATA', 'REDIRECT_METADATA', 'RENDER_METADATA'],
+    files: ['routes/route.ts'],
+    reason: 'The same for paths of RouterModule, and for results that are no bodies.',
+    owner: () => nest,
+  },
+  {
+    of: '@nestjs/common',
     names: ['BODY', 'QUERY', 'PARAM', 'RESPONSE', 'NEXT'],
     files: ['routes/route.ts', 'boot/boot-checks.ts'],
     reason: 'The same for the parameters of a handler.',

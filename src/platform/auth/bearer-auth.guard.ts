@@ -5,7 +5,6 @@ import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { Metrics } from '../observability/metrics.js';
 import { SERVICE_NAME } from '../service/service.js';
-import { isLate } from '../routes/public-path.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from '../requests/client-address.js';
@@ -53,8 +52,9 @@ export class BearerAuthGuard extends AuthGuard() {
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
-    const route = { controller: context.getClass(), handler: context.getHandler() };
-    if (tokenPolicyOf(route) === 'public' || (request.isOnPublicPath && isLate(route))) {
+    const policy = tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() });
+    // Only the controller that passes requests on to libraries requires a token without a scope.
+    if (policy === 'public' || (request.isOnPublicPath && policy?.length === 0)) {
       return true;
     }
     if (context.getType() !== 'http') {

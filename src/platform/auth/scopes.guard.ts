@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { SERVICE_NAME } from '../service/service.js';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
+import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { isHidden } from '../routes/operation.js';
 import { nameOf, type Route } from '../routes/route.js';
 import { isScope } from '../config/variables.decorators.js';
@@ -64,10 +65,14 @@ function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {
     if (Reflect.hasOwnMetadata(TOKEN_POLICY, owner)) {
       throw new Error(`${owner.name} has two token policies: keep either @Public() or one @RequireScopes().`);
     }
-    Reflect.defineMetadata(TOKEN_POLICY, policy, owner);
-    if (method !== undefined) {
-      // Detects decorators that replace the handler afterwards.
-      Reflect.defineMetadata(TOKEN_POLICY, policy, target, method);
+    if (method === undefined || descriptor === undefined) {
+      Reflect.defineMetadata(TOKEN_POLICY, policy, owner);
+    } else {
+      SetHandlerMetadata(TOKEN_POLICY, policy, policy === 'public' ? '@Public()' : '@RequireScopes()')(
+        target,
+        method,
+        descriptor,
+      );
     }
   };
 }
@@ -85,12 +90,7 @@ export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly
 
 export function tokenPolicyFaults(route: Route): string[] {
   const policy = tokenPolicyOf(route);
-  const stated: unknown = Reflect.getMetadata(TOKEN_POLICY, route.controller.prototype as object, route.name);
   const faults = [
-    stated !== undefined &&
-      stated !== policy &&
-      'has a decorator that replaces the handler and hides its policy: write @RequireScopes() or @Public() above that ' +
-        'decorator.',
     policy === undefined &&
       "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no " +
         'token.',

@@ -1,5 +1,6 @@
-import { applyDecorators, SetMetadata, UsePipes } from '@nestjs/common';
+import { applyDecorators, UsePipes } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
+import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { metadataOf, parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { ItemsPipe } from '../validation/items.pipe.js';
 import { rulesOf } from '../validation/rule.js';
@@ -20,7 +21,7 @@ export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {
   // Otherwise the class of `@Body()` documents it.
   const isOpen = !items && (parser === 'raw' || parser === 'text' || validate === false);
   return applyDecorators(
-    SetMetadata(BODY_PARSER, rulesFor(parser, options)),
+    SetHandlerMetadata(BODY_PARSER, rulesFor(parser, options), '@UseBodyParser()'),
     ...(isOpen ? [ApiBody({ schema: parser === 'text' ? { type: 'string' } : {} })] : []),
     ...(items ? [ApiBody({ type: [items] }), UsePipes(new ItemsPipe(items))] : []),
   );

@@ -11,6 +11,7 @@ import { conditionFaults } from '../openapi/describe-conditions.js';
 import { type OpenApiDocument, operationsOf } from '../openapi/openapi-document.js';
 import { openPartsOf } from '../responses/open-schemas.js';
 import {
+  isResultConverted,
   methodOf,
   nameOf,
   parametersOf,
@@ -19,10 +20,19 @@ import {
   RouteParamtypes,
   hasParameter,
 } from '../routes/route.js';
+import { replacementFaults } from '../routes/handler-metadata.js';
 import { isHidden, operationOf } from '../routes/operation.js';
 import { rulesOf } from '../validation/rule.js';
 
-const ROUTE_CHECKS = [tokenPolicyFaults, idempotencyFaults, responseFaults, inputFaults, conditionFaults, deprecationFaults];
+const ROUTE_CHECKS = [
+  replacementFaults,
+  tokenPolicyFaults,
+  idempotencyFaults,
+  responseFaults,
+  inputFaults,
+  conditionFaults,
+  deprecationFaults,
+];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
 
@@ -40,17 +50,17 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
 }
 
 /**
- * Checks the OpenAPI document, and warns of responses that are open.
+ * Checks the OpenAPI document.
  *
- * @throws OperatorError if the paths of two operations differ only in parameter names, or a schema is missing
+ * @throws OperatorError if the paths of two operations differ only in parameter names, a schema is missing, or a response is
+ * not limited to what it documents
  */
 export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
-  throwFaults([...alikePaths(document.get()), ...missingSchemas(document.get())]);
-  const open = routes.filter(operationOf).flatMap((route) => openPartsOf(route, document));
-  for (const name of new Set(open)) {
-    const remedy = 'document its class or its type, or `additionalProperties: true` if all may be sent.';
-    new Logger('Boot').warn(`${name} is sent as it is, because no properties are documented for it: ${remedy}`);
-  }
+  const open = new Set(routes.filter(operationOf).flatMap((route) => openPartsOf(route, document)));
+  const remedy =
+    'name its class, as in @ApiProperty({ type: Owner, nullable: true }), or allow all with `additionalProperties: true`.';
+  const openFaults = [...open].map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`);
+  throwFaults([...alikePaths(document.get()), ...missingSchemas(document.get()), ...openFaults]);
 }
 
 function alikePaths(document: OpenAPIObject): string[] {
@@ -81,8 +91,11 @@ function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
   const sendsItself = hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn;
   const calls = hasParameter(RouteParamtypes.NEXT, route) && !isHidden(route);
+  const isConverted = isResultConverted(route) && operationOf(route)?.response !== undefined;
+  const resultRemedy = 'its result is not the response, so leave `response` out of @Operation().';
   const remedy = 'return the body, and set headers with @Res({ passthrough: true }).';
   return [
+    ...(isConverted ? [`${nameOf(route)} is an @Sse(), @Redirect() or @Render() route: ${resultRemedy}`] : []),
     ...(sendsItself ? [`${nameOf(route)} sends its own response: ${remedy}`] : []),
     ...(calls
       ? [`${nameOf(route)} passes the request on with @Next(), so that it may get no response: return the body.`]
@@ -97,7 +110,9 @@ function inputFaults(route: Route): string[] {
   return checked.flatMap(({ kind, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {
-      const remedy = 'use a class with decorated properties for the whole input, and import it without "type"';
+      const remedy =
+        'use a class with decorated properties for the whole input, and import it without "type", or a Standard Schema ' +
+        'in `{ schema }`';
       const others =
         kind === RouteParamtypes.BODY ? '. For an array, text, bytes or any JSON, see the options of @UseBodyParser()' : '';
       return [`${nameOf(route)} has an input without validation rules: ${remedy}${others}.`];

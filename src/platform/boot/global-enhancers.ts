@@ -1,5 +1,6 @@
 import {
   type CanActivate,
+  ClassSerializerInterceptor,
   type ExecutionContext,
   type INestApplicationContext,
   Logger,
@@ -17,7 +18,8 @@ const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe:
  * Warns of what features bind globally, and keeps their guards and interceptors away from hidden routes, such as probes.
  *
  * @param platform - the module that is not a feature
- * @throws OperatorError for one that Nest creates for each request, which cannot be kept away
+ * @throws OperatorError for one that Nest creates for each request, which cannot be kept away, and for Nest's serializer,
+ * which would run on results that are filtered, and plain objects
  */
 export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
   const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
@@ -32,6 +34,9 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
       const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
       if (injectables.has(token)) {
         throw new OperatorError(`${bound}, for each request, also of a probe: ${remedy}`);
+      }
+      if (enhancer instanceof ClassSerializerInterceptor) {
+        throw new OperatorError(`${bound}, which runs on results without the decorators of their class: ${remedy}`);
       }
       new Logger('Boot').warn(`${bound}, which runs on the routes of all features: ${remedy}`);
       skipHidden(enhancer);

@@ -4,7 +4,6 @@ import { RequireScopes } from '../auth/scopes.guard.js';
 import { shownPath } from '../errors/redaction.js';
 import { Hidden } from '../routes/operation.js';
 import { methodNotAllowed, notFound } from '../problems/problem-types.js';
-import { Late } from '../routes/public-path.js';
 import { Problem } from '../problems/problem.js';
 
 /**
@@ -13,7 +12,6 @@ import { Problem } from '../problems/problem.js';
  */
 @RequireScopes()
 @Hidden()
-@Late()
 @Controller({ version: VERSION_NEUTRAL })
 export class LateRoutesController {
   @All('{*path}')

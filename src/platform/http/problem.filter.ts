@@ -1,7 +1,8 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, HttpStatus, Logger } from '@nestjs/common';
 import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/constants.js';
 import type { Request, Response } from 'express';
 import { type Observable, throwError } from 'rxjs';
+import { challenge } from '../auth/scopes.guard.js';
 import { Configuration } from '../config/configuration.js';
 import { pathPrefixOf } from '../config/origins.js';
 import { DataSource, QueryFailedError } from 'typeorm';
@@ -11,6 +12,8 @@ import type { Route } from '../routes/route.js';
 import { internalError } from '../problems/problem-types.js';
 import { sendJson } from './express.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
+
+const UNAUTHORIZED: number = HttpStatus.UNAUTHORIZED;
 
 /** Maps every error to a problem. The cause of a server error is logged, never sent. */
 @Catch()
@@ -86,6 +89,10 @@ function sendResponse(problem: Problem, prefix: string, request: Request, respon
     return;
   }
   response.statusCode = problem.type.status;
+  if (problem.type.status === UNAUTHORIZED) {
+    // Of a guard of a feature, too (RFC 9110, section 11.6.1).
+    response.setHeader('WWW-Authenticate', challenge());
+  }
   for (const [name, value] of Object.entries(problem.headers)) {
     response.setHeader(name, value);
   }

@@ -5,7 +5,7 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
-  SetMetadata,
+  StreamableFile,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -14,6 +14,7 @@ import { tokenPolicyOf } from '../auth/scopes.guard.js';
 import { invalidRequest } from '../problems/problem.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { EtagInterceptor } from '../preconditions/etag.interceptor.js';
+import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { metadataOf, nameOf, type Route } from '../routes/route.js';
 import { useOutermost } from '../routes/outermost.js';
 import { StoredResponses } from './stored-responses.js';
@@ -38,6 +39,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const identity = { ownerId: request.user?.familyId ?? '', key, digest: requestDigest(request) };
     const { status, body, isReplay } = await this.responses.once(identity, async () => {
       const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
+      if (value instanceof StreamableFile || ArrayBuffer.isView(value)) {
+        throw new Error('A file cannot be stored with an Idempotency-Key: respond with JSON, or remove @Idempotent().');
+      }
       return { status: response.statusCode, body: value === undefined ? null : JSON.stringify(value) };
     });
     response.status(status);
@@ -80,7 +84,7 @@ function sortProperties(_name: string, part: unknown): unknown {
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
-    SetMetadata(IDEMPOTENT, true),
+    SetHandlerMetadata(IDEMPOTENT, true, '@Idempotent()'),
     // It stores what interceptors of other decorators make of the result. The tag of a stored response is in its body.
     useOutermost(IdempotencyInterceptor, EtagInterceptor),
     ApiHeader({
@@ -98,7 +102,7 @@ export function Idempotent(): MethodDecorator {
 
 /** States that a retry of a POST changes nothing, as of a search or login: the start does not warn about `@Idempotent()`. */
 export function SafeToRetry(): MethodDecorator {
-  return SetMetadata(IDEMPOTENT, 'by nature');
+  return SetHandlerMetadata(IDEMPOTENT, 'by nature', '@SafeToRetry()');
 }
 
 export function isIdempotent(route: Route): boolean {

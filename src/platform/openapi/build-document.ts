@@ -8,7 +8,7 @@ import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/rou
 import { codesOf } from '../validation/input-faults.js';
 import { collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
-import { checkClassNames, documentRules, schemaNameOf } from './documented-properties.js';
+import { checkClassNames, checkOwnNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
   mediaTypesOf,
   OpenApiDocument,
@@ -50,15 +50,27 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
   const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
+  nameHandlers(routes);
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
+  const own = platformSchemas(codes);
+  checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
   document.components = {
     ...document.components,
-    schemas: { ...document.components?.schemas, ...platformSchemas(codes) },
+    schemas: { ...document.components?.schemas, ...own },
     headers,
   };
   const operations = describeOperations(document, routes);
   completeBodies(document, [...collected.keys()]);
   app.get(OpenApiDocument).set(document, operations);
+}
+
+/** Gives handlers that decorators have wrapped the name of their method, of which @nestjs/swagger makes the operation id. */
+function nameHandlers(routes: readonly Route[]): void {
+  for (const [handler, [first, ...others]] of Map.groupBy(routes, (route) => route.handler)) {
+    if (first && others.every(({ name }) => name === first.name)) {
+      Object.defineProperty(handler, 'name', { value: first.name });
+    }
+  }
 }
 
 /** The types of the bodies of a route's request and responses. */

@@ -24,8 +24,10 @@ const PURPOSES = {
 export function describeConditions(operation: DocumentedOperation, route: Route): Problem[] {
   const hasTag = hasEtag(operationOf(route)?.response);
   const isRead = hasTag && methodOf(route) === RequestMethod.GET;
-  for (const response of hasTag ? Object.values(operation.responses) : []) {
-    Object.assign(response ?? {}, { headers: { ETag: ETAG } });
+  const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
+  for (const [, response] of hasTag ? successes : []) {
+    const { headers } = Object(response) as { headers?: object };
+    Object.assign(response ?? {}, { headers: { ...headers, ETag: ETAG } });
   }
   if (isRead) {
     operation.responses['304'] = { description: 'Not Modified', headers: { ETag: ETAG } };

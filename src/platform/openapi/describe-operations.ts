@@ -157,12 +157,15 @@ function describeResponses(
     const alike = byStatus.get(status) ?? [];
     const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => WITHOUT_LIMIT.has(type));
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
-    const { description: ownDescription } = Object(operation.responses[status]) as { description?: string };
+    const { description: ownDescription, headers } = Object(operation.responses[status]) as {
+      description?: string;
+      headers?: object;
+    };
     // Paths instead of Markdown links, for generated code. The console turns them into links.
     const titles = alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or ');
     operation.responses[status] = {
       description: [ownDescription, titles].filter(Boolean).join('\n\n'),
-      headers: headerReferences([...(isBeforeLimit ? COMMON_HEADERS : common), ...names]),
+      headers: { ...headerReferences([...(isBeforeLimit ? COMMON_HEADERS : common), ...names]), ...headers },
       content: {
         [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...examplesOf(alike, path, prefix) },
       },

@@ -31,15 +31,38 @@ export function schemaNameOf(type: Type<object>): string {
   return (Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined)?.at(-1)?.name ?? type.name;
 }
 
-/** @throws OperatorError if two of the classes, or of those that they contain, have the same name in the OpenAPI document */
+/** @throws OperatorError if classes, or enums, of one name are different ones in the OpenAPI document */
 export function checkClassNames(types: readonly unknown[]): void {
   const classes = new Set<Type<object>>();
   types.forEach((type) => collectClasses(type, classes));
-  for (const [name, { length }] of Map.groupBy(classes, schemaNameOf)) {
-    if (length > 1) {
-      const remedy = 'rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.';
-      throw new OperatorError(`Several classes with the name ${name} are in the document: ${remedy}`);
+  const properties = [...classes].flatMap((type) => Object.values(documentedProperties(type)));
+  const enums = properties.flatMap((property) => {
+    const { enumName, enum: values, items } = property as { enumName?: string; enum?: unknown; items?: { enum?: unknown } };
+    return enumName === undefined ? [] : [[enumName, JSON.stringify(values ?? items?.enum)] as const];
+  });
+  const named = new Map<string, Set<unknown>>();
+  for (const [name, definition] of [...[...classes].map((type) => [schemaNameOf(type), type] as const), ...enums]) {
+    named.getOrInsertComputed(name, () => new Set()).add(definition);
+  }
+  for (const [name, definitions] of named) {
+    if (definitions.size > 1) {
+      const isEnum = [...definitions].some((definition) => typeof definition === 'string');
+      const remedy = isEnum
+        ? 'rename one, or give an enum another `enumName`.'
+        : 'rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.';
+      const kinds = isEnum ? 'enums or classes' : 'classes';
+      throw new OperatorError(`Several ${kinds} with the name ${name} are in the document: ${remedy}`);
     }
+  }
+}
+
+/** @throws OperatorError if a class has the name of a schema of the platform */
+export function checkOwnNames(own: readonly string[], schemas: object): void {
+  const taken = own.find((name) => Object.hasOwn(schemas, name));
+  if (taken !== undefined) {
+    throw new OperatorError(
+      `The platform's schema ${taken} has the name of a class: rename the class, or its schema with @ApiSchema({ name }).`,
+    );
   }
 }
 

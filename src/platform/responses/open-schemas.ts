@@ -1,6 +1,6 @@
 import { type OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
 import { nameOf, type Route } from '../routes/route.js';
-import { isOpen, othersOf, responseSchemas } from './response.interceptor.js';
+import { isOpen, othersOf, responseSchemas } from './whitelist.js';
 
 /**
  * Finds objects and lists that a route's responses document without what they contain, such as a property whose type is an
@@ -23,13 +23,16 @@ function openPartsWithin(reference: Schema, schemas: Schemas, name: string, seen
     return isSeen ? [] : openPartsWithin(resolveSchema(reference, schemas), schemas, className, seen.add(className));
   }
   const { properties = {}, items = [], additionalProperties, allOf = [], anyOf = [], oneOf = [] } = reference;
-  // `true` says that all of it is to be sent.
-  const others = additionalProperties === true ? [] : othersOf(reference);
+  // This says that all of it is to be sent.
+  const isMeant = additionalProperties === true;
+  const others = isMeant ? [] : othersOf(reference);
   const parts = [
     ...Object.entries(properties).map(([property, part]) => [part, `${name}.${property}`] as const),
     ...[items].flat().map((part) => [part, `${name}[]`] as const),
     ...others.map((part) => [part, `${name}.*`] as const),
     ...[...allOf, ...anyOf, ...oneOf].map((part) => [part, name] as const),
   ];
-  return isOpen(reference) ? [name] : parts.flatMap(([part, partName]) => openPartsWithin(part, schemas, partName, seen));
+  return isOpen(reference) && !isMeant
+    ? [name]
+    : parts.flatMap(([part, partName]) => openPartsWithin(part, schemas, partName, seen));
 }

@@ -1,11 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { applyDecorators, HttpCode, HttpStatus, SetMetadata } from '@nestjs/common';
-import { ApiOperation, ApiResponse } from '@nestjs/swagger';
-import { IdempotencyInterceptor } from '../idempotency/idempotent.decorator.js';
+import { applyDecorators, HttpCode, HttpStatus } from '@nestjs/common';
+import { ApiOperation, ApiResponse, DECORATORS } from '@nestjs/swagger';
 import { EtagInterceptor, hasEtag } from '../preconditions/etag.interceptor.js';
+import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { OPERATION, type OperationOptions } from '../routes/operation.js';
 import { useOutermost } from '../routes/outermost.js';
-import { ResponseInterceptor } from './response.interceptor.js';
 import { whitelistResult } from './result-whitelist.js';
 
 /**
@@ -14,13 +13,23 @@ import { whitelistResult } from './result-whitelist.js';
  */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { summary, description, response, status = HttpStatus.OK } = options;
-  const { responseDescription = STATUS_CODES[status] ?? '' } = options;
   return applyDecorators(
-    SetMetadata(OPERATION, options),
+    SetHandlerMetadata(OPERATION, options, '@Operation()'),
     HttpCode(status),
     ApiOperation({ summary, ...(description !== undefined && { description }) }),
-    ApiResponse({ status, ...(response && { type: response }), description: responseDescription }),
-    ...(response ? [useOutermost(ResponseInterceptor, IdempotencyInterceptor, EtagInterceptor), whitelistResult] : []),
+    documentResponse(status, options),
+    whitelistResult,
     ...(hasEtag(response) ? [useOutermost(EtagInterceptor)] : []),
   );
+}
+
+/** Documents the response, or leaves what decorators below say of it. */
+function documentResponse(status: HttpStatus, { response, responseDescription }: OperationOptions): MethodDecorator {
+  const description = responseDescription ?? STATUS_CODES[status] ?? '';
+  return (target, name, descriptor) => {
+    const documented = Object(Reflect.getMetadata(DECORATORS.API_RESPONSE, Object(descriptor.value) as object)) as object;
+    if (response || !(status in documented)) {
+      ApiResponse({ status, ...(response && { type: response }), description })(target, name, descriptor);
+    }
+  };
 }

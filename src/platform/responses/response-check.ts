@@ -2,9 +2,11 @@ import type { CallHandler, ExecutionContext } from '@nestjs/common';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Response } from 'express';
 import { mergeMap, type Observable } from 'rxjs';
-import { mediaTypesOf, type OpenApiDocument, type Schema, type Schemas } from '../openapi/openapi-document.js';
+import { mediaTypesOf, type OpenApiDocument, type Schema } from '../openapi/openapi-document.js';
 import { operationOf } from '../routes/operation.js';
-import { isFile } from './response.interceptor.js';
+import { isResultConverted } from '../routes/route.js';
+import { closeSchema, closeSchemas } from './closed-schemas.js';
+import { isFile } from './whitelist.js';
 
 const NO_BODY: Schema = { type: 'null' };
 
@@ -19,20 +21,21 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
   const check = async (body: unknown) => {
     const { statusCode: status } = context.getArgByIndex<Response>(1);
     const success = document.responsesOf(handler)[status];
-    const [{ schema = NO_BODY } = {}] = mediaTypesOf(success);
+    const [{ schema = {} } = { schema: NO_BODY }] = mediaTypesOf(success);
     const validate = validators.get(schema) ?? (await compile(schema, document));
-    const isValid = isFile(body) || validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
+    const isValid =
+      (isFile(body) && typeof body !== 'string') ||
+      validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
     if (!success || !isValid) {
-      const faults = success
-        ? new Set(validate.errors?.map(describeMismatch))
-        : ['Its status is not documented: set `status` in @Operation().'];
+      const faults = success ? mismatchesOf(validate) : ['Its status is not documented: set `status` in @Operation().'];
       const message = [`${controller.name}.${handler.name} responds ${status}, not as documented:`, ...faults].join('\n- ');
       wrongResponses.add(message);
       throw new Error(message);
     }
     return body;
   };
-  return operationOf({ controller, handler }) ? next.handle().pipe(mergeMap(check)) : next.handle();
+  const isChecked = operationOf({ controller, handler }) && !isResultConverted({ handler });
+  return isChecked ? next.handle().pipe(mergeMap(check)) : next.handle();
 }
 
 /** For all schemas: each new one would compile the schema of schemas first. */
@@ -46,20 +49,24 @@ async function loadAjv(): Promise<Ajv> {
 
 async function compile(schema: Schema, document: OpenApiDocument): Promise<ValidateFunction> {
   ajv ??= loadAjv();
-  const validate = (await ajv).compile({ allOf: [schema], components: { schemas: closed(document) } });
+  const schemas = document.get().components?.schemas ?? {};
+  const validate = (await ajv).compile({ allOf: [closeSchema(schema, schemas)], components: closeSchemas(schemas) });
   validators.set(schema, validate);
   return validate;
 }
 
-function closed(document: OpenApiDocument): Schemas {
-  const schemas = Object.entries(document.get().components?.schemas ?? {});
-  return Object.fromEntries(schemas.map(([name, schema]) => [name, { additionalProperties: false, ...schema }]));
+function mismatchesOf({ errors }: ValidateFunction): ReadonlySet<string> {
+  // After another error, none of the properties of a composed object counts as documented.
+  const [first = [], others = []] = [false, true].map((isLast) =>
+    (errors ?? []).filter(({ keyword }) => (keyword === 'unevaluatedProperties') === isLast),
+  );
+  return new Set((first.length > 0 ? first : others).map(describeMismatch));
 }
 
-function describeMismatch({ instancePath, keyword, params, message }: ErrorObject): string {
+function describeMismatch({ instancePath, params, message }: ErrorObject): string {
   const pointer = instancePath.replaceAll(/\/\d+(?=\/|$)/g, '/*');
-  return keyword === 'additionalProperties'
-    ? `${pointer}/${String(params['additionalProperty'])} is not documented. Document it with @ApiProperty(), or leave ` +
-        'it out.'
-    : `${pointer || 'The body'} ${message}. Respond with that, or change what is documented.`;
+  const undocumented = (params['additionalProperty'] ?? params['unevaluatedProperty']) as string | undefined;
+  return undocumented === undefined
+    ? `${pointer || 'The body'} ${message}. Respond with that, or change what is documented.`
+    : `${pointer}/${undocumented} is not documented. Document it with @ApiProperty(), or leave it out.`;
 }

@@ -1,13 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { metadataOf, type Route } from './route.js';
-
-const LATE = 'late';
-
-/** Marks the controller that passes requests on to what libraries have mapped after the controllers. */
-export function Late(): ClassDecorator {
-  return SetMetadata(LATE, true);
-}
 
 declare global {
   namespace Express {
@@ -30,9 +21,4 @@ export function publicPath(request: Request, _response: Response, next: NextFunc
     request.isOnPublicPath = true;
   }
   next();
-}
-
-/** Whether a route is of the controller that {@link Late} marks. */
-export function isLate(route: Pick<Route, 'controller' | 'handler'>): boolean {
-  return metadataOf(LATE, route) === true;
 }

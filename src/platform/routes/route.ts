@@ -1,7 +1,15 @@
 import type { ExecutionContext, INestApplicationContext, RequestMethod, Type } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import {
+  METHOD_METADATA,
+  MODULE_PATH,
+  PATH_METADATA,
+  REDIRECT_METADATA,
+  RENDER_METADATA,
+  ROUTE_ARGS_METADATA,
+  SSE_METADATA,
+} from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService, MetadataScanner, ModulesContainer } from '@nestjs/core';
 
 /** A controller method that handles requests, or a handler of messages. */
 export interface Route {
@@ -9,6 +17,8 @@ export interface Route {
   readonly handler: ReturnType<ExecutionContext['getHandler']>;
   /** Name of the method. The handler's own name differs if a decorator wraps it. */
   readonly name: string;
+  /** Path that `RouterModule` gives the module of the controller. */
+  readonly modulePath?: string | undefined;
 }
 
 /** Metadata of Nest's packages for WebSockets, microservices and GraphQL, which may not be installed. */
@@ -16,8 +26,13 @@ const GATEWAY = 'websockets:is_gateway';
 const MESSAGE_HANDLER = /^(?:websockets:message_mapping|microservices:pattern|graphql:resol)/;
 
 export function routesOf(app: INestApplicationContext): Route[] {
+  const pathOfModule = MODULE_PATH + app.get(ModulesContainer).applicationId;
   const controllers = app.get(DiscoveryService).getControllers();
-  return controllers.flatMap(({ metatype }) => handlersOf(metatype as Type, (key) => key === PATH_METADATA));
+  return controllers.flatMap(({ metatype, host }) => {
+    const modulePath = Reflect.getMetadata(pathOfModule, host?.metatype ?? Object) as string | undefined;
+    const routes = handlersOf(metatype as Type, (key) => key === PATH_METADATA);
+    return routes.map((route) => Object.assign(route, { modulePath }));
+  });
 }
 
 /** All handlers that no HTTP request reaches: of messages, of GraphQL operations, and of the connections of a gateway. */
@@ -82,13 +97,18 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
   }));
 }
 
-export function pathParametersOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): string[] {
+export function pathParametersOf({ controller, handler, modulePath = '' }: Route): string[] {
   const paths = [controller, handler].flatMap((target) => Reflect.getMetadata(PATH_METADATA, target) as string | string[]);
-  return paths.flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
+  return [modulePath, ...paths].flatMap((path) => [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => name));
 }
 
 export function hasParameter(kind: RouteParamtypes, route: Pick<Route, 'controller' | 'name'>): boolean {
   return parametersOf(route).some((parameter) => parameter.kind === kind);
+}
+
+/** Whether Nest makes the response of the result of a handler: events, a redirection or a page. */
+export function isResultConverted({ handler }: Pick<Route, 'handler'>): boolean {
+  return [SSE_METADATA, REDIRECT_METADATA, RENDER_METADATA].some((key) => Reflect.hasMetadata(key, handler));
 }
 
 export { RouteParamtypes };

@@ -1,40 +1,17 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor, StreamableFile } from '@nestjs/common';
-import { map, type Observable } from 'rxjs';
-import { Configuration } from '../config/configuration.js';
-import { isUsedBy } from '../routes/outermost.js';
-import type { Route } from '../routes/route.js';
-import { mediaTypesOf, OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
+import { StreamableFile } from '@nestjs/common';
+import {
+  mediaTypesOf,
+  type OpenApiDocument,
+  resolveSchema,
+  type Schema,
+  type Schemas,
+} from '../openapi/openapi-document.js';
+import { operationOf } from '../routes/operation.js';
+import { isResultConverted, type Route } from '../routes/route.js';
 
 /** Copies what clients may get of a value. */
 export type Copy = (value: unknown) => unknown;
 type Part = Exclude<Schema, { $ref: string }>;
-
-/**
- * Removes undocumented properties from responses, so that no column is sent by accident. `configureApp` moves it outside of
- * the interceptors of a controller, whose results are filtered, too.
- */
-@Injectable()
-export class ResponseInterceptor implements NestInterceptor {
-  private readonly copies = new Map<unknown, Copy>();
-  /** Of requests that it filters already. */
-  private readonly contexts = new WeakSet<ExecutionContext>();
-
-  constructor(
-    private readonly document: OpenApiDocument,
-    private readonly configuration: Configuration,
-  ) {}
-
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const handler = context.getHandler();
-    // Undocumented properties must reach the check.
-    if (this.configuration.CHECK_RESPONSES || this.contexts.has(context) || !isUsedBy(handler, ResponseInterceptor)) {
-      return next.handle();
-    }
-    this.contexts.add(context);
-    const copy = this.copies.getOrInsertComputed(handler, () => whitelistFor(handler, this.document));
-    return next.handle().pipe(map(copy));
-  }
-}
 
 /** The schemas of a handler's successful responses. */
 export function responseSchemas(handler: Route['handler'], document: OpenApiDocument): Schema[] {
@@ -42,9 +19,13 @@ export function responseSchemas(handler: Route['handler'], document: OpenApiDocu
   return responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
 }
 
-/** Copies what the successful responses of a handler document. */
-export function whitelistFor(handler: Route['handler'], document: OpenApiDocument): Copy {
-  return whitelistOf(responseSchemas(handler, document), document.get().components?.schemas ?? {});
+/** Copies what the successful responses of a handler document. @returns undefined if it documents none */
+export function whitelistFor(route: Pick<Route, 'controller' | 'handler'>, document: OpenApiDocument): Copy | undefined {
+  const documented = responseSchemas(route.handler, document);
+  // What is hidden in the document documents nothing.
+  const isDocumented = documented.length > 0 || operationOf(route)?.response !== undefined;
+  const copy = whitelistOf(documented, document.get().components?.schemas ?? {});
+  return isDocumented && !isResultConverted(route) ? (value) => (isFile(value) ? value : copy(value)) : undefined;
 }
 
 /** Copies the properties that any of the schemas documents, and what they leave open. */
@@ -64,9 +45,8 @@ export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): 
   const others = parts.flatMap(othersOf);
   const copyOther = others.length > 0 ? copyOf(others) : undefined;
   return (given) => {
-    const isKept = keepsAll || isFile(given);
-    const value = isKept ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);
-    if (isKept || typeof value !== 'object' || value === null) {
+    const value = keepsAll ? given : ((given as Partial<Date> | null | undefined)?.toJSON?.() ?? given);
+    if (keepsAll || typeof value !== 'object' || value === null) {
       return value;
     }
     if (Array.isArray(value)) {
@@ -90,7 +70,7 @@ export function isFile(body: unknown): boolean {
 }
 
 /** A schema, and those that it is composed of. */
-function partsOf(reference: Schema, schemas: Schemas): Part[] {
+export function partsOf(reference: Schema, schemas: Schemas): Part[] {
   const schema = resolveSchema(reference, schemas);
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
   return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
@@ -103,10 +83,11 @@ export function othersOf({ additionalProperties = false }: Part): Schema[] {
 }
 
 /** What says what an object or a list contains, or which values there are. */
-const CONTENTS = ['properties', 'additionalProperties', 'items', 'allOf', 'anyOf', 'oneOf', 'enum', 'const'];
+const CONTENTS = ['properties', 'items', 'allOf', 'anyOf', 'oneOf', 'enum', 'const'];
 
 /** Whether a schema documents objects or lists without what they contain. */
 export function isOpen(part: Part): boolean {
-  const { type = 'object' } = part;
-  return !CONTENTS.some((keyword) => keyword in part) && ['object', 'array'].some((each) => type.includes(each));
+  const { type = 'object', additionalProperties = true } = part;
+  const isContainer = type.includes('object') || type.includes('array');
+  return isContainer && additionalProperties === true && !CONTENTS.some((keyword) => keyword in part);
 }

@@ -1,0 +1,35 @@
+import { nameOf, type Route } from './route.js';
+
+const STATED = 'stated-metadata';
+
+/** By key of the metadata. */
+type Stated = Readonly<Record<string, { readonly value: unknown; readonly decorator: string }>>;
+
+/**
+ * Sets metadata of a handler, and notes it for the name of the method: a decorator above can replace the handler.
+ *
+ * @param decorator - of the platform, for messages
+ */
+export function SetHandlerMetadata(key: string, value: unknown, decorator: string): MethodDecorator {
+  return (target, name, descriptor) => {
+    Reflect.defineMetadata(key, value, Object(descriptor.value) as object);
+    const stated = Reflect.getOwnMetadata(STATED, target, name) as Stated | undefined;
+    Reflect.defineMetadata(STATED, { ...stated, [key]: { value, decorator } } satisfies Stated, target, name);
+  };
+}
+
+/** Rejects handlers that a decorator has replaced by one without the metadata of the platform's decorators below it. */
+export function replacementFaults(route: Route): string[] {
+  const { controller, handler, name } = route;
+  let owner = controller.prototype as object;
+  while (!Object.hasOwn(owner, name)) {
+    owner = Object.getPrototypeOf(owner) as object;
+  }
+  const stated = (Reflect.getOwnMetadata(STATED, owner, name) ?? {}) as Stated;
+  const hidden = Object.entries(stated).filter(([key, { value }]) => Reflect.getMetadata(key, handler) !== value);
+  return hidden.map(
+    ([, { decorator }]) =>
+      `${nameOf(route)} has a decorator that replaces the handler and hides ${decorator}: write ${decorator} above that ` +
+      'decorator.',
+  );
+}
