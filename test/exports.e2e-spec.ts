@@ -4,7 +4,7 @@ import { Module } from '@nestjs/common';
 import { getDataSourceToken, getRepositoryToken } from '@nestjs/typeorm';
 import type { Client, Submittable } from 'pg';
 import { from, to } from 'pg-copy-streams';
-import type { DataSource, Repository } from 'typeorm';
+import { DataSource, type Repository } from 'typeorm';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { Database } from '../src/platform/index.js';
 import { ExportModule, Reading } from './fixtures/export/export.module.js';
@@ -65,6 +65,20 @@ it('rejects a query that fails, before a response [stream-error]', async () => {
   const failing = readings.createQueryBuilder('r').select('1 / (r.id - r.id)').stream();
   await expect(failing).rejects.toThrow('division by zero');
   expect(await readings.count()).toBeGreaterThan(0);
+});
+
+it('releases the connection of a stream that fails once', async () => {
+  const runner = service.app.get(DataSource).createQueryRunner();
+  let releases = 0;
+  const release = () => {
+    releases += 1;
+    return runner.release();
+  };
+  const late = 'SELECT 1 / (5000 - n) AS share FROM generate_series(1, 10000) n';
+  const rows = await runner.stream(late, [], release, release);
+  await expect(rows.toArray()).rejects.toThrow('division by zero');
+  await eventually(() => Promise.resolve(releases > 0));
+  expect(releases).toBe(1);
 });
 
 it('refuses a second stream of one query runner, whose transaction the first would end', async () => {

@@ -25,30 +25,44 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
    * @throws QueryFailedError if the first rows cannot be read; Problem 503 if half of the pool streams
    */
   const stream = async (query: string, values?: unknown[], onEnd?: () => unknown, onError?: (error: Error) => unknown) => {
-    const isOwn = !runner.isTransactionActive;
-    if (isOwn) {
-      reserve(runner);
-    }
-    const cursor = `stream_${(count += 1)}`;
-    const end = async (failure: unknown) => {
-      const statement = failure ? 'ROLLBACK' : 'COMMIT';
-      // A failed transaction has no cursors any more.
-      await runner.query(isOwn ? statement : `CLOSE ${cursor}`).catch(() => (isOwn ? closeConnection(runner) : undefined));
-      streaming.delete(runner);
-      await onEnd?.();
-    };
-    const fetch = () => runner.query(`FETCH ${BATCH} FROM ${cursor}`) as Promise<object[]>;
-    try {
-      await (isOwn && runner.query(BEGIN));
-      await runner.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`, values);
-      const { streamTimeout } = runner.dataSource.options.extra as { streamTimeout: number };
-      return readableOf(await fetch(), fetch, end, streamTimeout).on('error', (error) => onError?.(error));
-    } catch (error) {
-      await end(error);
-      throw error;
-    }
+    const rows = rowsOf(runner, query, values, onEnd);
+    await rows.next();
+    const { streamTimeout } = runner.dataSource.options.extra as { streamTimeout: number };
+    const readable = Readable.from(rows, { highWaterMark: BATCH });
+    const late = () => readable.destroy(new Error('The rows were not read within DATABASE_STREAM_TIMEOUT.'));
+    const timer = setTimeout(late, streamTimeout).unref();
+    readable.once('close', () => clearTimeout(timer));
+    // TypeORM gives one function for both, which releases the connection.
+    return readable.on('error', (error) => onError !== onEnd && onError?.(error));
   };
   return Object.assign(runner, { stream });
+}
+
+/** Yields nothing once the first rows are there, and then the rows. From then on, any end frees the connection. */
+async function* rowsOf(runner: QueryRunner, query: string, values?: unknown[], onEnd?: () => unknown) {
+  const isOwn = !runner.isTransactionActive;
+  if (isOwn) {
+    reserve(runner);
+  }
+  const cursor = `stream_${(count += 1)}`;
+  const fetch = () => runner.query(`FETCH ${BATCH} FROM ${cursor}`) as Promise<object[]>;
+  let end = 'ROLLBACK';
+  try {
+    await (isOwn && runner.query(BEGIN));
+    await runner.query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${query}`, values);
+    let rows = await fetch();
+    yield;
+    while (rows.length > 0) {
+      yield* rows;
+      rows = rows.length < BATCH ? [] : await fetch();
+    }
+    end = 'COMMIT';
+  } finally {
+    // A failed transaction has no cursors any more.
+    await runner.query(isOwn ? end : `CLOSE ${cursor}`).catch(() => (isOwn ? closeConnection(runner) : undefined));
+    streaming.delete(runner);
+    await onEnd?.();
+  }
 }
 
 /** @throws Problem 503 if too few connections would be left to other requests */
@@ -69,34 +83,4 @@ function reserve(runner: QueryRunner): void {
 async function closeConnection(runner: QueryRunner): Promise<void> {
   const client = runner.isReleased ? undefined : ((await runner.connect().catch(() => undefined)) as Client | undefined);
   void client?.end();
-}
-
-/** @param timeLimit - in milliseconds, for clients that read slowly */
-function readableOf(
-  first: object[],
-  fetch: () => Promise<object[]>,
-  end: (failure: unknown) => Promise<void>,
-  timeLimit: number,
-): Readable {
-  let fetched: object[] | undefined = first;
-  const push = (rows: object[]) => {
-    rows.forEach((row) => stream.push(row));
-    if (rows.length < BATCH) stream.push(null);
-  };
-  const stream = new Readable({
-    objectMode: true,
-    highWaterMark: BATCH,
-    read() {
-      const rows = fetched ? Promise.resolve(fetched) : fetch();
-      fetched = undefined;
-      rows.then(push, (error: Error) => stream.destroy(error));
-    },
-    destroy(failure, closed) {
-      clearTimeout(timer);
-      end(failure).then(() => closed(failure), closed);
-    },
-  });
-  const late = () => stream.destroy(new Error('The rows were not read within DATABASE_STREAM_TIMEOUT.'));
-  const timer = setTimeout(late, timeLimit).unref();
-  return stream;
 }
