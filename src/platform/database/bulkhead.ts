@@ -10,7 +10,6 @@ interface BulkheadLimits {
 }
 
 interface Tasks {
-  readonly key: string;
   running: number;
   /** Functions that start the queued tasks, oldest first. */
   readonly waiting: Set<() => void>;
@@ -40,69 +39,43 @@ export class Bulkhead {
 
   /** @param makeError - makes the error after too long a wait */
   async run<T>(key: string, task: () => Promise<T>, makeError: () => Error): Promise<T> {
-    const tasks = this.queues.getOrInsertComputed(key, () => ({ key, running: 0, waiting: new Set() }));
-    await this.turn(tasks, makeError);
+    const tasks = this.queues.getOrInsertComputed(key, () => ({ running: 0, waiting: new Set() }));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    tasks.waiting.add(resolve);
+    const timer = setTimeout(() => {
+      tasks.waiting.delete(resolve);
+      this.startNext();
+      reject(makeError());
+    }, this.limits.wait);
+    this.startNext();
+    await promise.finally(() => clearTimeout(timer));
     try {
       return await task();
     } finally {
       this.running -= 1;
       tasks.running -= 1;
-      this.startNext(tasks);
+      this.startNext();
     }
   }
 
-  private async turn(tasks: Tasks, makeError: () => Error): Promise<void> {
-    if (tasks.waiting.size === 0 && this.acquireSlot(tasks)) {
-      return;
+  /** Removes keys without tasks, and starts the queued task whose turn it is: when one comes or ends, at most one can start. */
+  private startNext(): void {
+    const { perKey, rank = () => 0 } = this.limits;
+    for (const [key, { running, waiting }] of this.queues) {
+      if (running + waiting.size === 0) this.queues.delete(key);
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => {
-      tasks.waiting.delete(resolve);
-      this.startNext(tasks);
-      reject(makeError());
-    }, this.limits.wait);
-    tasks.waiting.add(resolve);
-    await promise.finally(() => clearTimeout(timer));
-  }
-
-  /** Counts a task as running, if a slot is free. */
-  private acquireSlot(tasks: Tasks): boolean {
-    const isFree = this.isFree && tasks.running < this.limits.perKey;
-    if (isFree) {
+    const startable = [...this.queues].filter(([, { running, waiting }]) => waiting.size > 0 && running < perKey);
+    const ranked = startable.map(([key, tasks]) => ({ key, tasks, rank: rank(key) }));
+    const [next] = ranked.toSorted((a, b) => a.rank - b.rank);
+    const [start] = next?.tasks.waiting ?? [];
+    if (next && start && this.isFree) {
+      next.tasks.waiting.delete(start);
+      next.tasks.running += 1;
       this.running += 1;
-      tasks.running += 1;
+      // To the end.
+      this.queues.delete(next.key);
+      this.queues.set(next.key, next.tasks);
+      start();
     }
-    return isFree;
-  }
-
-  /** Removes a key without tasks, and starts queued tasks while slots are free. */
-  private startNext(changed: Tasks): void {
-    if (changed.waiting.size === 0 && changed.running === 0) {
-      this.queues.delete(changed.key);
-    }
-    if (!this.isFree) {
-      return;
-    }
-    const turns = this.ranked();
-    for (const tasks of turns) {
-      const [start] = tasks.waiting;
-      if (start && this.acquireSlot(tasks)) {
-        tasks.waiting.delete(start);
-        // To the end.
-        turns.delete(tasks);
-        turns.add(tasks);
-        this.queues.delete(tasks.key);
-        this.queues.set(tasks.key, tasks);
-        start();
-      }
-    }
-  }
-
-  /** Keys with waiting tasks, in their order. */
-  private ranked(): Set<Tasks> {
-    const { rank = () => 0 } = this.limits;
-    const waiting = [...this.queues.values()].filter((tasks) => tasks.waiting.size > 0);
-    const ranked = waiting.map((tasks) => ({ tasks, rank: rank(tasks.key) }));
-    return new Set(ranked.toSorted((a, b) => a.rank - b.rank).map(({ tasks }) => tasks));
   }
 }

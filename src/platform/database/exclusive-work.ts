@@ -37,8 +37,6 @@ class LockLostError extends Error {
   }
 }
 
-type Unlock = () => Promise<void>;
-
 /** Two 32-bit keys: PostgreSQL keeps them apart from 64-bit ones, such as that of the migrations, and of features. */
 function keysOf(name: string): string {
   const digest = hash('sha256', `${SERVICE_NAME} database.exclusively ${name}`, 'buffer');
@@ -109,12 +107,22 @@ export class ExclusiveWork implements OnModuleDestroy {
   }
 
   private async runLocked<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
-    const losing = new AbortController();
-    const unlock = await this.lock(name, losing);
-    if (!unlock) {
-      return { ran: false };
+    const { options } = poolOf(this.dataSource);
+    if (this.configuration.DATABASE_URL === undefined) {
+      // One process has the database, and the work needs its only connection.
+      return { ran: true, result: await work(this.stopping.signal) };
     }
+    // Not one of the pool, all of which may be waited for by the work of those that have the locks.
+    const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
+    const client = await new DatabasePool({ ...options, ...own }).on('error', () => undefined).connect();
+    const losing = new AbortController();
+    let stopWatching: (() => void) | undefined;
     try {
+      const results = (await client.query(lockStatement(name))) as unknown as QueryResult<{ locked: boolean }>[];
+      if (results.at(-1)?.rows[0]?.locked !== true) {
+        return { ran: false };
+      }
+      stopWatching = watch(client, (cause) => losing.abort(new LockLostError(name, cause)));
       const result = await work(AbortSignal.any([losing.signal, this.stopping.signal]));
       losing.signal.throwIfAborted();
       return { ran: true, result };
@@ -123,67 +131,27 @@ export class ExclusiveWork implements OnModuleDestroy {
       losing.signal.throwIfAborted();
       throw error;
     } finally {
-      await unlock();
-    }
-  }
-
-  /** @returns undefined if another instance has it */
-  private async lock(name: string, losing: AbortController): Promise<Unlock | undefined> {
-    const { options } = poolOf(this.dataSource);
-    if (this.configuration.DATABASE_URL === undefined) {
-      // One process has the database, and the work needs its only connection.
-      return () => Promise.resolve();
-    }
-    // Not one of the pool, all of which may be waited for by the work of those that have the locks.
-    const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
-    const pool = new DatabasePool({ ...options, ...own }).on('error', () => undefined);
-    let client: PoolClient | undefined;
-    const close = (isGone: boolean) => {
-      if (isGone && client) streamOf(client).destroy();
-      client?.release(true);
-      void pool.end();
-    };
-    try {
-      client = await pool.connect();
-      const results = (await client.query(lockStatement(name))) as unknown as QueryResult<{ locked: boolean }>[];
-      if (results.at(-1)?.rows[0]?.locked === true) {
-        return held(client, (cause) => losing.abort(new LockLostError(name, cause)), close);
-      }
-      close(false);
-      return undefined;
-    } catch (error) {
-      close(true);
-      throw error;
+      stopWatching?.();
+      // Awaited, so that the next call gets the lock.
+      await client.query('ROLLBACK').catch(() => streamOf(client).destroy());
+      client.release(true);
     }
   }
 }
 
-/** Watches the connection with a lock. @param close - its pool; at once if the server is gone */
-function held(client: PoolClient, onLoss: (cause: unknown) => void, close: (isGone: boolean) => void): Unlock {
-  let isOver = false;
-  const lose = (cause: unknown) => {
-    if (!isOver) {
-      isOver = true;
-      clearInterval(timer);
-      onLoss(cause);
-      close(true);
-    }
-  };
+/** Watches a connection until the returned function is called. */
+function watch(client: PoolClient, onLoss: (cause: unknown) => void): () => void {
+  const onEnd = () => onLoss(new Error('The connection ended.'));
   // With a callback, it is neither measured nor traced.
   const beat = () => {
     client.query('SELECT 1', (error: Error | null) => {
-      if (error) lose(error);
+      if (error) onLoss(error);
     });
   };
   const timer = setInterval(beat, BEAT).unref();
-  client.once('error', lose).once('end', () => lose(new Error('The connection ended.')));
-  return async () => {
-    if (!isOver) {
-      isOver = true;
-      clearInterval(timer);
-      // Awaited, so that the next call gets the lock.
-      const ended = await client.query('ROLLBACK').catch(() => undefined);
-      close(ended === undefined);
-    }
+  client.once('error', onLoss).once('end', onEnd);
+  return () => {
+    clearInterval(timer);
+    client.off('error', onLoss).off('end', onEnd);
   };
 }
