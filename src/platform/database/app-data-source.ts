@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import type { Pool } from 'pg';
 import {
   BaseEntity,
@@ -14,20 +15,22 @@ import {
   type QueryRunner,
   type Repository,
 } from 'typeorm';
+import { reasonOf } from '../errors/describe-error.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { currentRequest } from '../requests/request.js';
 import { AppEntityManager } from './app-entity-manager.js';
-import { databaseUnavailable } from './database-problem.js';
+import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { NO_CONNECTIONS, Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';
 import { transactionOf } from './transactions.js';
+
+const logger = new Logger('Database');
 
 /** Milliseconds to wait for connections to close. */
 const CLOSE_TIMEOUT = 2000;
 
 /** Milliseconds between two attempts to connect; the pause doubles. */
-const FIRST_PAUSE = 100;
-const LONGEST_PAUSE = 5000;
+const [FIRST_PAUSE, LONGEST_PAUSE] = [100, 5000];
 
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
@@ -88,17 +91,23 @@ export class AppDataSource extends DataSource {
   reader: Reader | undefined;
   private readonly preparation = new AsyncLocalStorage<boolean>();
 
-  /** Opens with retries until ready or the signal aborts. @param onFailure - called before each retry; throws to stop */
-  async openWithRetries(
-    signal: AbortSignal,
-    onFailure: (error: unknown, retryInMs: number) => void,
-    migrate?: () => Promise<unknown>,
-  ): Promise<void> {
-    for (let pause = FIRST_PAUSE; !this.isReady && !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+  /** Opens with retries until ready or the signal aborts. @throws what no retry fixes, and all of the embedded database */
+  async openWithRetries(signal: AbortSignal, isEmbedded: boolean, migrate?: () => Promise<unknown>): Promise<void> {
+    const isOver = () => signal.aborted;
+    for (let pause = FIRST_PAUSE; !this.isReady && !isOver(); pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {
         await this.open(signal, migrate);
+        logger.log({ msg: 'database ready', embedded: isEmbedded });
       } catch (error) {
-        onFailure(error, pause);
+        if (isOver() && !isEmbedded) return;
+        if (isEmbedded || !(isUnavailable(error) || error instanceof MigrationsPendingError)) throw error;
+        logger.warn({
+          msg: 'database not ready',
+          reason: reasonOf(error),
+          retryInMs: pause,
+          hint: 'run "doctor" for details',
+        });
+        logger.debug({ msg: 'database not ready', err: error });
         await delay(pause, undefined, { signal }).catch(() => undefined);
       }
     }

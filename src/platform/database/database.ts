@@ -3,12 +3,11 @@ import { ModuleRef } from '@nestjs/core';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
-import { reasonOf } from '../errors/describe-error.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
-import { AppDataSource, MigrationsPendingError, type PostgresDataSourceOptions, readerOf } from './app-data-source.js';
+import { AppDataSource, type PostgresDataSourceOptions, readerOf } from './app-data-source.js';
 import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import { databaseUnavailable, isUnavailable } from './database-problem.js';
+import { databaseUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
 import { applyMigrations } from './migrations.js';
@@ -127,7 +126,8 @@ export class Database implements OnApplicationShutdown {
     // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
     dataSource.checks.unshift(checkSchema, checkRights);
     this.addCheck(() => dataSource.prepare(() => runReadyCallbacks(dataSource, this.callbacks)));
-    this.started = this.connectWithRetries(signal);
+    const migrate = configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;
+    this.started = dataSource.openWithRetries(signal, this.isEmbedded, migrate);
     // Who waits for it gets the error.
     this.started.catch(() => undefined);
     await (this.isEmbedded && this.started);
@@ -181,20 +181,5 @@ export class Database implements OnApplicationShutdown {
     await Promise.allSettled([this.started, this.replica?.stop()]);
     await this.dataSource.destroy();
     await this.embedded?.close();
-  }
-
-  private async connectWithRetries(signal: AbortSignal): Promise<void> {
-    const onFailure = (error: unknown, retryInMs: number) => {
-      if (signal.aborted && !this.isEmbedded) return;
-      const isTemporary = isUnavailable(error) || error instanceof MigrationsPendingError;
-      if (this.isEmbedded || !isTemporary) throw error;
-      this.logger.warn({ msg: 'database not ready', reason: reasonOf(error), retryInMs, hint: 'run "doctor" for details' });
-      this.logger.debug({ msg: 'database not ready', err: error });
-    };
-    const migrate = this.configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;
-    await this.dataSource.openWithRetries(signal, onFailure, migrate);
-    if (this.dataSource.isReady) {
-      this.logger.log({ msg: 'database ready', embedded: this.isEmbedded });
-    }
   }
 }
