@@ -73,7 +73,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'filter-error-position',
-    file: 'src/platform/lists/filter/define-filter.ts',
+    file: 'src/platform/lists/page.ts',
     search: 'Array.from(expression.slice(0, offset)).length',
     replace: 'offset',
     tests: ['test/filter.e2e-spec.ts'],

@@ -95,8 +95,10 @@ function parse<Entity extends object>(
     return definition.parse(expression);
   } catch (error) {
     if (error instanceof FilterError) {
-      const { code, message: detail, start, end } = error;
-      return new RefusedValue({ code, detail, start, end });
+      const { code, message: detail } = error;
+      // In code points instead of UTF-16 units.
+      const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
+      return new RefusedValue({ code, detail, start: characters(error.start), end: characters(error.end) });
     }
     throw error;
   }

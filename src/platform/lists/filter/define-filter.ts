@@ -4,7 +4,7 @@ import { columnOptionsOf, appliesTo } from '../list-options.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
 import { type FieldsOf, type FilterField, type FilterFields, notationOf, TYPES } from './filter-fields.js';
-import { FilterError, MAXIMUM_LENGTH, parseExpression } from './parse-expression.js';
+import { MAXIMUM_LENGTH, parseExpression } from './parse-expression.js';
 
 /** A parsed filter of a request. */
 export interface Filter<Entity = object> {
@@ -20,7 +20,7 @@ export interface FilterDefinition<Entity = object> {
   readonly fields: FilterFields;
   /** Working filters by description, for the documentation. */
   readonly examples: Readonly<Record<string, string>>;
-  /** @throws FilterError with offsets in characters (code points), as in CEL */
+  /** @throws FilterError with offsets in UTF-16 units */
   parse(expression: string): Filter<Entity>;
 }
 
@@ -42,16 +42,10 @@ export function defineFilter<Entity extends { id: string }, Name extends string>
   examples: Readonly<Record<string, string>>,
 ): FilterDefinition<Entity> {
   checkFields(entity, fields);
-  const parse = (expression: string): Filter<Entity> => {
-    if (isBlank(expression)) {
-      return { entity, expression: '', condition: undefined };
-    }
-    try {
-      return { entity, expression, condition: compileExpression(parseExpression(expression), fields) };
-    } catch (error) {
-      throw error instanceof FilterError ? inCharacters(error, expression) : error;
-    }
-  };
+  const parse = (expression: string): Filter<Entity> =>
+    isBlank(expression)
+      ? { entity, expression: '', condition: undefined }
+      : { entity, expression, condition: compileExpression(parseExpression(expression), fields) };
   Object.values(examples).forEach(parse);
   const definition = { entity, fields, examples, parse };
   filters.push(definition);
@@ -85,12 +79,6 @@ function fits(column: ColumnOptions | undefined, types: readonly unknown[]): boo
 
 export function isBlank(expression: string): boolean {
   return expression.trim() === '';
-}
-
-/** Converts offsets from UTF-16 units to code points. */
-function inCharacters({ code, start, end, message }: FilterError, expression: string): FilterError {
-  const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
-  return new FilterError(code, { start: characters(start), end: characters(end) }, message);
 }
 
 /** The Markdown description of the filter parameter. */
