@@ -856,6 +856,27 @@ describe('a transaction', () => {
     expect(kept.map(({ name }) => name)).toEqual(['part 1', 'part 2', 'part 3']);
   });
 
+  it('calls back after its commit for work that was not awaited, also of a savepoint [after-commit]', async () => {
+    const called: string[] = [];
+    let late: Promise<unknown> = Promise.resolve();
+    const begin = (name: string, pause: number) => {
+      late = Promise.all([late, delay(pause).then(() => database.afterCommit(() => called.push(name)))]);
+      return Promise.resolve();
+    };
+    await database.transaction(async () => {
+      await database.transaction(() => begin('after the savepoint', 20));
+      await begin('after the commit', 100);
+      await delay(50);
+      expect(called).toEqual([]);
+    });
+    await late;
+    expect(called).toEqual(['after the savepoint', 'after the commit']);
+    const failed = database.transaction(() => begin('never', 0).then(undone));
+    await expect(failed).rejects.toThrow('undone');
+    await late;
+    expect(called).toHaveLength(2);
+  });
+
   it('may contain savepoints that begin at the same time: one that fails undoes nothing of the others [transaction-savepoint]', async () => {
     const names = ['sibling 1', 'sibling 2', 'sibling 3', 'sibling 4'];
     const outcomes = await database.transaction(() =>

@@ -80,8 +80,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'after-commit',
     file: 'src/platform/database/transactions.ts',
-    search: 'outer.onCommit.push(...onCommit);',
-    replace: 'onCommit.forEach((callback) => callback());',
+    search: 'const onCommit = callbacks(outer.afterCommit);',
+    replace: 'const onCommit = callbacks((callback) => callback());',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
 ];

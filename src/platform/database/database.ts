@@ -56,12 +56,8 @@ export class Database implements OnApplicationShutdown {
 
   /** Calls back after the commit of the current {@link transaction}, if any, not if it fails. It must not throw. */
   afterCommit(callback: () => void): void {
-    const transaction = transactionOf(this.dataSource);
-    if (transaction) {
-      transaction.onCommit.push(callback);
-    } else {
-      callback();
-    }
+    const { afterCommit = () => callback() } = transactionOf(this.dataSource) ?? {};
+    afterCommit(callback);
   }
 
   /**

@@ -10,7 +10,7 @@ interface Transaction extends LateRunner {
   readonly dataSource: DataSource;
   /** Whether the work need not know of it: it is that of a request with a key. */
   readonly isImplicit: boolean;
-  readonly onCommit: (() => void)[];
+  readonly afterCommit: (callback: () => void) => void;
   /** Ends with the latest nested transaction: of savepoints side by side, TypeORM would end the wrong one. */
   nested: Promise<unknown>;
 }
@@ -44,6 +44,18 @@ export function sendOn(client: ClientBase, dataSource: DataSource, statement: St
   return send(client, hasSessions(dataSource) ? statement : unnamed(statement));
 }
 
+/** Functions that wait for the end of a transaction that succeeds. After it, they are called at once. */
+function callbacks(call: (callback: () => void) => void) {
+  let waiting: (() => void)[] | undefined = [];
+  const add = (callback: () => void) => (waiting ? void waiting.push(callback) : call(callback));
+  const callAll = () => {
+    const due = waiting ?? [];
+    waiting = undefined;
+    due.forEach(call);
+  };
+  return { add, callAll };
+}
+
 /** What is sent together with the first and the last statement of a transaction. */
 export interface TransactionEnds<T> {
   /** After `START TRANSACTION`, before the first statement of the work. */
@@ -65,7 +77,8 @@ export async function runTransaction<T>(
   if (outer) {
     return runSavepoint(outer, work, ends);
   }
-  const onCommit: (() => void)[] = [];
+  const onCommit = callbacks((callback) => callback());
+  const isImplicit = Boolean(ends.end);
   let result: T;
   const own = dataSource.createQueryRunner();
   let client: Client | undefined;
@@ -76,7 +89,7 @@ export async function runTransaction<T>(
     return client;
   });
   try {
-    const transaction = { ...late, dataSource, isImplicit: Boolean(ends.end), onCommit, nested: Promise.resolve() };
+    const transaction = { ...late, dataSource, isImplicit, afterCommit: onCommit.add, nested: Promise.resolve() };
     result = await transactions.run(transaction, work);
     await (ends.end && late.connect());
     await late.end();
@@ -89,9 +102,7 @@ export async function runTransaction<T>(
     void Promise.allSettled([late.end()]).then(() => rollBack(own, client));
     throw error;
   }
-  onCommit.forEach((callback) => {
-    callback();
-  });
+  onCommit.callAll();
   return result;
 }
 
@@ -101,7 +112,7 @@ export async function runSavepoint<T>(
   work: () => Promise<T>,
   { begin, end }: TransactionEnds<T> = {},
 ): Promise<T> {
-  const onCommit: (() => void)[] = [];
+  const onCommit = callbacks(outer.afterCommit);
   const runner = outer.take();
   const sendHere = sendBy(runner);
   const nested = async () => {
@@ -110,11 +121,11 @@ export async function runSavepoint<T>(
     await end?.(sendHere, result);
     return result;
   };
-  const transaction = { ...outer, onCommit, nested: Promise.resolve() };
+  const transaction = { ...outer, afterCommit: onCommit.add, nested: Promise.resolve() };
   const running = outer.nested.then(() => transactions.run(transaction, () => runner.manager.transaction(nested)));
   outer.nested = Promise.allSettled([running]).then(() => runner.release());
   const result = await running;
-  outer.onCommit.push(...onCommit);
+  onCommit.callAll();
   return result;
 }
 
