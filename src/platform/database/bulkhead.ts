@@ -58,7 +58,7 @@ export class Bulkhead {
     }
   }
 
-  /** Starts the queued task whose turn it is: when a task comes or ends, at most one can start. Removes keys without tasks. */
+  /** Starts the queued task whose turn it is: when one comes or ends, at most one can start. Removes keys without tasks. */
   private startNext(): void {
     const { perKey, rank = () => 0 } = this.limits;
     for (const [key, { running, waiting }] of this.queues) {
