@@ -8,7 +8,7 @@ let errors: unknown[];
 
 beforeAll(async () => {
   errors = await commitFaults(results);
-}, 600_000);
+}, 1_200_000);
 
 afterAll(() =>
   process.stdout.write(
