@@ -38,13 +38,11 @@ export function checkClassNames(types: readonly unknown[]): void {
   const properties = [...classes].flatMap((type) => Object.values(documentedProperties(type)));
   const enums = properties.flatMap((property) => {
     const { enumName, enum: values, items } = property as { enumName?: string; enum?: unknown; items?: { enum?: unknown } };
-    return enumName === undefined ? [] : [[enumName, JSON.stringify(values ?? items?.enum)] as const];
+    return enumName === undefined ? [] : { name: enumName, definition: JSON.stringify(values ?? items?.enum) };
   });
-  const named = new Map<string, Set<unknown>>();
-  for (const [name, definition] of [...[...classes].map((type) => [schemaNameOf(type), type] as const), ...enums]) {
-    named.getOrInsertComputed(name, () => new Set()).add(definition);
-  }
-  for (const [name, definitions] of named) {
+  const named = [...[...classes].map((type) => ({ name: schemaNameOf(type), definition: type })), ...enums];
+  for (const [name, alike] of Map.groupBy(named, (each) => each.name)) {
+    const definitions = new Set<unknown>(alike.map(({ definition }) => definition));
     if (definitions.size > 1) {
       const isEnum = [...definitions].some((definition) => typeof definition === 'string');
       const remedy = isEnum

@@ -25,9 +25,14 @@ export function mediaTypesOf(body: DocumentedOperation['requestBody'] | Document
   return body && 'content' in body ? Object.values(body.content ?? {}) : [];
 }
 
+/** The name of the schema that a reference is to. */
+export function nameIn({ $ref }: { readonly $ref: string }): string {
+  return $ref.split('/').at(-1) ?? '';
+}
+
 /** Follows a reference; empty without a schema. */
 export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Exclude<Schema, { $ref: string }> {
-  const resolved = schema && '$ref' in schema ? schemas[schema.$ref.split('/').at(-1) ?? ''] : schema;
+  const resolved = schema && '$ref' in schema ? schemas[nameIn(schema)] : schema;
   return resolved && !('$ref' in resolved) ? resolved : {};
 }
 

@@ -1,7 +1,5 @@
 import { resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
-import { othersOf, partsOf } from './whitelist.js';
-
-type Part = ReturnType<typeof resolveSchema>;
+import { othersOf, type Part, partsOf } from './whitelist.js';
 
 /**
  * Schemas that reject undocumented properties, for {@link closeSchema}.

@@ -1,4 +1,4 @@
-import { type OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
+import { nameIn, type OpenApiDocument, resolveSchema, type Schema, type Schemas } from '../openapi/openapi-document.js';
 import { nameOf, type Route } from '../routes/route.js';
 import { isOpen, othersOf, responseSchemas } from './whitelist.js';
 
@@ -18,7 +18,7 @@ export function openPartsOf(route: Route, document: OpenApiDocument): string[] {
 /** @param seen - names of classes that are not searched again */
 function openPartsWithin(reference: Schema, schemas: Schemas, name: string, seen: Set<string>): string[] {
   if ('$ref' in reference) {
-    const className = reference.$ref.split('/').at(-1) ?? '';
+    const className = nameIn(reference);
     const isSeen = seen.has(className);
     return isSeen ? [] : openPartsWithin(resolveSchema(reference, schemas), schemas, className, seen.add(className));
   }

@@ -57,10 +57,9 @@ async function compile(schema: Schema, document: OpenApiDocument): Promise<Valid
 
 function mismatchesOf({ errors }: ValidateFunction): ReadonlySet<string> {
   // After another error, none of the properties of a composed object counts as documented.
-  const [first = [], others = []] = [false, true].map((isLast) =>
-    (errors ?? []).filter(({ keyword }) => (keyword === 'unevaluatedProperties') === isLast),
-  );
-  return new Set((first.length > 0 ? first : others).map(describeMismatch));
+  const all = errors ?? [];
+  const certain = all.filter(({ keyword }) => keyword !== 'unevaluatedProperties');
+  return new Set((certain.length > 0 ? certain : all).map(describeMismatch));
 }
 
 function describeMismatch({ instancePath, params, message }: ErrorObject): string {

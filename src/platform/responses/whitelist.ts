@@ -11,7 +11,7 @@ import { isResultConverted, type Route } from '../routes/route.js';
 
 /** Copies what clients may get of a value. */
 export type Copy = (value: unknown) => unknown;
-type Part = Exclude<Schema, { $ref: string }>;
+export type Part = Exclude<Schema, { $ref: string }>;
 
 /** The schemas of a handler's successful responses. */
 export function responseSchemas(handler: Route['handler'], document: OpenApiDocument): Schema[] {

@@ -13,9 +13,8 @@ export function useOutermost(interceptor: Interceptor, ...outer: readonly Interc
 /** Adds an interceptor to a method or controller, outside of its others. @param outer - stay outside of it */
 export function addOutside(target: object, interceptor: Interceptor | NestInterceptor, outer: readonly unknown[]): void {
   const others = interceptorsOf(target).filter((each) => each !== interceptor);
-  const [outside = [], inside = []] = [true, false].map((isOuter) =>
-    others.filter((each) => outer.includes(each) === isOuter),
-  );
+  const outside = others.filter((each) => outer.includes(each));
+  const inside = others.filter((each) => !outer.includes(each));
   Reflect.defineMetadata(INTERCEPTORS_METADATA, [...outside, interceptor, ...inside], target);
 }
 
