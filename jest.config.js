@@ -24,9 +24,9 @@ const workers = TEST_REDIS_URL ? 2 : TEST_DATABASE_URL ? 3 : 4;
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/environment.js',
+  runtime: '<rootDir>/test/support/runtime.js',
   testMatch: ['<rootDir>/{src,tools,clients}/**/*.spec.ts', '<rootDir>/test/**/*.e2e-spec.ts'],
   testPathIgnorePatterns: missing.map((folder) => `<rootDir>/test/${folder}/`),
-  extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
     '\\.ts$': [
@@ -41,7 +41,6 @@ export default {
       },
     ],
   },
-  setupFiles: ['<rootDir>/test/support/setup.js'],
   testSequencer: '<rootDir>/test/support/sequencer.js',
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',

@@ -1,5 +1,6 @@
 import { closeSync, mkdtempSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Writable } from 'node:stream';
 import type { Outcome } from './process.js';
 import { testDirectory } from './test-database.js';
 
@@ -8,25 +9,28 @@ const PROJECT = process.cwd();
 let runs = 0;
 
 /** A stream of a process in a file: the log goes to its descriptor, other texts to the stream. */
-class Output {
+class Output extends Writable {
   readonly fd: number;
   readonly isTTY = false;
 
   constructor(private readonly path: string) {
+    super();
     this.fd = openSync(path, 'a');
   }
 
-  write(text: string, callback?: () => void): void {
+  /** At once, with its callback: what runs after the command would end the process of the tests. */
+  override write(text: string, ...rest: unknown[]): boolean {
     writeSync(this.fd, text);
-    callback?.();
+    (rest.at(-1) as (() => void) | undefined)?.();
+    return true;
   }
 
   /** Ignores all that is still written to it. */
   mute(): void {
-    this.write = () => undefined;
+    this.write = () => true;
   }
 
-  close(): string {
+  read(): string {
     closeSync(this.fd);
     return readFileSync(this.path, 'utf8');
   }
@@ -80,5 +84,5 @@ export async function runCommand(
     process.chdir(PROJECT);
     restore();
   }
-  return { code: code ?? 0, stdout: stdout.close(), stderr: stderr.close() };
+  return { code: code ?? 0, stdout: stdout.read(), stderr: stderr.read() };
 }

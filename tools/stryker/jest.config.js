@@ -12,6 +12,8 @@ export default {
   setupFiles: ['reflect-metadata'],
   // Stryker has its own, around this one.
   testEnvironment: 'node',
+  runtime: undefined,
+  extensionsToTreatAsEsm: ['.ts'],
   globalSetup: undefined,
   globalTeardown: undefined,
 };

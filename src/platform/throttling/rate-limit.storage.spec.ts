@@ -5,6 +5,8 @@ import * as fc from 'fast-check';
 import { type SimulatedConnection, SimulatedRedis } from '../../../test/support/simulated-redis.js';
 import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
+import { RateLimitStorage } from './rate-limit.storage.js';
+import type { RedisConnection } from './redis-window.js';
 
 // Interleavings that real servers show only by chance, on a simulated clock and network. test/cluster has real ones.
 
@@ -17,9 +19,11 @@ const BOUND = LIMIT * (2 - 1 / PROCESSES);
 
 let redis: SimulatedRedis;
 
-const window = await import('./redis-window.js');
-jest.unstable_mockModule('./redis-window.js', () => ({ ...window, createRedis: () => redis.connect() }));
-const { RateLimitStorage } = await import('./rate-limit.storage.js');
+class SimulatedStorage extends RateLimitStorage {
+  protected override createConnection() {
+    return Promise.resolve(redis.connect() as unknown as RedisConnection);
+  }
+}
 
 interface Call {
   sent: number;
@@ -33,12 +37,12 @@ interface Call {
 class Simulation {
   readonly calls: Call[] = [];
   readonly metrics = Array.from({ length: PROCESSES }, () => new Metrics());
-  private readonly storages: InstanceType<typeof RateLimitStorage>[];
+  private readonly storages: SimulatedStorage[];
 
   private constructor(private readonly limit: number) {
     const settings = { REDIS_URL: 'redis://simulated', RATE_LIMIT_REPLICAS: PROCESSES };
     const configuration = Object.assign(new Configuration(), settings);
-    this.storages = this.metrics.map((metrics) => new RateLimitStorage(configuration, metrics));
+    this.storages = this.metrics.map((metrics) => new SimulatedStorage(configuration, metrics));
   }
 
   /** @param limit - of the token */
@@ -299,7 +303,7 @@ it('names the time after which a token without a part is admitted again [own-lim
 });
 
 it('allows a route with a limit below the number of processes one request of each without Redis', async () => {
-  const storage = new RateLimitStorage(
+  const storage = new SimulatedStorage(
     Object.assign(new Configuration(), { RATE_LIMIT_REPLICAS: PROCESSES }),
     new Metrics(),
   );

@@ -2,8 +2,8 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
-import { parseRedisUrl } from '../config/redis-url.js';
-import type { RedisWindow } from './redis-window.js';
+import { parseRedisUrl, type RedisLocation } from '../config/redis-url.js';
+import type { RedisConnection, RedisWindow } from './redis-window.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { withTimeout } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
@@ -71,14 +71,14 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
   async start(): Promise<void> {
-    const { REDIS_URL = '', REDIS_PASSWORD_FILE, REDIS_KEY_PREFIX } = this.configuration;
+    const { REDIS_URL = '', REDIS_KEY_PREFIX } = this.configuration;
     const location = parseRedisUrl(REDIS_URL);
     if (!location) {
       return;
     }
     // Loaded only when used.
-    const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
-    const connection = createRedis(location, REDIS_PASSWORD_FILE)
+    const { keepConnected, RedisWindow } = await import('./redis-window.js');
+    const connection = (await this.createConnection(location))
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     keepConnected(connection, location, this.shutdown.signal);
@@ -86,6 +86,12 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.backSince = -Infinity;
     await withTimeout(TIMES.connect, connection.connect()).catch(this.leave);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
+  }
+
+  /** Tests have a simulated Redis. */
+  protected async createConnection(location: RedisLocation): Promise<RedisConnection> {
+    const { createRedis } = await import('./redis-window.js');
+    return createRedis(location, this.configuration.REDIS_PASSWORD_FILE);
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns seconds, rounded up */

@@ -1,0 +1,2 @@
+/** What tests import from `@jest/globals`. */
+export const { jest } = globalThis;
