@@ -14,9 +14,10 @@ export default async function globalSetup() {
   await database.close();
   const migrated = join(directory, 'migrated');
   await cp(empty, migrated, { recursive: true });
-  // What V8 compiled in one process is there for all that come after it: hundreds are started.
-  process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
-  execFileSync(process.execPath, ['test/support/migrate-template.js', migrated], { stdio: 'inherit' });
+  // What V8 compiled in one process of the service is there for all that come after it.
+  process.env.TEST_COMPILE_CACHE = join(directory, 'compiled');
+  const env = { ...process.env, NODE_COMPILE_CACHE: process.env.TEST_COMPILE_CACHE };
+  execFileSync(process.execPath, ['test/support/migrate-template.js', migrated], { stdio: 'inherit', env });
   process.env.TEST_RUN_DIRECTORY = directory;
   // What the names of this run's databases on a server begin with.
   process.env.TEST_RUN_DATABASES = `items_test_${Date.now().toString(36)}_`;

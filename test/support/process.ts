@@ -46,7 +46,7 @@ interface BuiltOptions {
 class Built extends Child {
   constructor(script: string, args: string[], environment: NodeJS.ProcessEnv, options: BuiltOptions = {}) {
     const { log, under = [] } = options;
-    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const { PATH, TEST_COMPILE_CACHE: NODE_COMPILE_CACHE } = process.env;
     // The optimization of PostgreSQL's WebAssembly, and V8's threads, cost a process that lives for seconds more than they gain.
     const [program = '', ...rest] = [
       ...under,
