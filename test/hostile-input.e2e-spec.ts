@@ -15,6 +15,26 @@ import { useService } from './support/use-service.js';
 
 const service = useService(() => startService());
 
+const requestOf = (method: string, body: string, connection: string) =>
+  `${method} /v1/items HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\nAuthorization: Bearer TOKEN\r\n` +
+  `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const closing = (method: string, body = '') => requestOf(method, body, 'close');
+const kept = (method: string, body = '') => requestOf(method, body, 'keep-alive');
+const chunked =
+  'POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer TOKEN\r\nContent-Type: application/json\r\n' +
+  'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n';
+
+/** Sends bytes. @returns all that comes until the server closes the connection */
+async function allOf(bytes: string): Promise<string> {
+  const socket = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk.toString()));
+  socket.write(bytes, 'latin1');
+  await Promise.race([once(socket, 'end'), once(socket, 'close')]);
+  socket.destroy();
+  return text;
+}
+
 interface Row {
   method?: string;
   target?: string;
@@ -86,7 +106,15 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
     'U+0000 in a header': withHeaders('X-Nul: a\0b'),
     'two Content-Lengths': post('{}', [JSON_TYPE, 'Content-Length: 3']),
     'both Content-Length and chunks': framed('Content-Length: 5', 'Transfer-Encoding: chunked'),
-    'a body that is compressed in transfer': framed(JSON_TYPE, 'Transfer-Encoding: gzip, chunked', '', '0', ''),
+    'a body that is compressed in transfer': framed(
+      JSON_TYPE,
+      'Transfer-Encoding: gzip, chunked',
+      '',
+      'c',
+      '{"name":"x"}',
+      '0',
+      '',
+    ),
     'a JWT behind an escaped character': post('{"\\neyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln":1}'),
     'a JWT behind a backslash': post('{"\\\\eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln":1}'),
   },
@@ -94,6 +122,8 @@ const rows: Record<number, Record<string, string | Buffer | Row>> = {
   404: {
     'an asterisk': { method: 'OPTIONS', target: '*' },
     ...targets('/v1/%69tems /v1/%zz /v1/%c0%af /v1/items%00 /v1/../v1/items /v1/items;x=1'),
+    ...targets('/v1/items# /v1/items#?limit=1 /#/v1/items'),
+    ...targets('/v1/items /v1/items#x http://x/v1/items#'.replaceAll('v1/', 'v1\\')),
     ...targets('/docs/assets/%2e%2e/%2e%2e/package.json /docs/assets/../../package.json /docs/assets/%00'),
   },
   405: { TRACE: { method: 'TRACE' } },
@@ -214,6 +244,30 @@ describe('hostile input', () => {
       await closed;
       expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`]);
     }
+  });
+
+  it.each<[string, string, number[]]>([
+    ['a byte after a request that closes', `${closing('POST', '{"name":"x"}')}zz`, [201]],
+    ['another request after one that closes', `${closing('GET')}${closing('POST', '{"name":"lost"}')}`, [200]],
+    [
+      'an unreadable request',
+      `${kept('POST', '{"name":"x"}')}GET /v1/items HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n`,
+      [201],
+    ],
+    ['TLS after three requests', `${kept('GET').repeat(3)}\u0016\u0003\u0001`, [200, 200, 200]],
+    ['CONNECT', `${kept('GET')}CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n`, [200]],
+  ])(
+    'leaves the responses of complete requests before it: %s [unreadable-after-complete]',
+    async (_name, bytes, statuses) => {
+      const text = await allOf(bytes.replaceAll('TOKEN', service.api.token ?? ''));
+      expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status))).toEqual(statuses);
+      expect(text.match(/Connection: close/g)).toHaveLength(1);
+    },
+  );
+
+  it('after a request that is not complete ends the connection, with no response in the wrong position', async () => {
+    const text = await allOf(`${kept('GET')}${chunked}not a size\r\n`.replaceAll('TOKEN', service.api.token ?? ''));
+    expect(text).not.toMatch(/HTTP\/1\.1 4/);
   });
 
   it.each<[string, string[]]>([

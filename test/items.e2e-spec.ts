@@ -181,8 +181,10 @@ describe('the body of POST /v1/items', () => {
     ['media_type', { 'Content-Type': 'application/merge-patch+json' }, [valid]],
     ['media_type', { 'Content-Type': 'application/x-www-form-urlencoded' }, ['name=x']],
     ['charset', { 'Content-Type': 'application/json; charset=utf-16' }, [valid]],
+    ['charset', { 'Content-Type': 'application/json; charset=utf-8-x' }, [valid]],
     ['charset', {}, [notUtf8]],
     ['content_encoding', { 'Content-Encoding': 'gzip' }, [valid]],
+    ['content_encoding', { 'Content-Encoding': 'identity, gzip' }, [valid]],
     ['required', {}, [null]],
     ['syntax', {}, ['  ', '{"name":', '{"name":"x"}{"name":"y"}', '{"name":"x"/**/}', '{"name":NaN}']],
     ['not_object', {}, ['[{"name":"x"}]', '"x"', 'null']],
@@ -203,10 +205,15 @@ describe('the body of POST /v1/items', () => {
     expect([status, body.name]).toEqual([201, 'y']);
   });
 
-  it.each(['application/json', 'application/json; charset=UTF-8', 'Application/JSON;charset="utf-8"'])(
-    'is accepted as %s',
-    async (type) => expect((await api.post(valid, { 'Content-Type': type })).status).toBe(201),
-  );
+  it.each<[type: string, encoding: string]>([
+    ['application/json', 'Identity'],
+    ['application/json; charset=UTF-8', ' '],
+    ['Application/JSON;charset="utf-8"', 'identity'],
+    ['application/json; profile="x;charset=latin1"', ''],
+  ])('is accepted as %s, in the encoding %j', async (type, encoding) => {
+    const { status } = await api.post(valid, { 'Content-Type': type, 'Content-Encoding': encoding });
+    expect(status).toBe(201);
+  });
 
   it('may have up to 64 KiB [body-size] [body-too-large]', async () => {
     const bodyOf = (bytes: number) => valid + ' '.repeat(bytes - valid.length);

@@ -4,6 +4,7 @@ import { parse } from 'node:querystring';
 import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
+import { charsetOf, isCompressed } from './content-headers.js';
 import { findExcess } from './json-size.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
@@ -83,10 +84,7 @@ export function checkMediaType(request: Request, { mediaTypes }: BodyRules): voi
  * @throws Problem `invalid-body` or `content-too-large`
  */
 export async function readBody(request: Request, rules: BodyRules, isArray = false): Promise<unknown> {
-  const { 'content-encoding': coding = 'identity', 'content-type': mediaType = '' } = request.headers;
-  if (coding !== 'identity') {
-    throw invalidBodyProblem('content_encoding', 'must be sent without compression');
-  }
+  const { 'content-type': mediaType = '' } = request.headers;
   const bytes = await readBytes(request, rules);
   if (rules.rawBody) {
     Object.assign(request, { rawBody: bytes });
@@ -94,7 +92,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
   if (rules.parser === 'raw') {
     return bytes;
   }
-  if (!isUtf8(bytes) || /charset=(?!"?utf-?8\b)/i.test(mediaType)) {
+  if (!isUtf8(bytes) || !/^utf-?8$/i.test(charsetOf(mediaType))) {
     throw invalidBodyProblem('charset', 'must be encoded in UTF-8');
   }
   const text = bytes.toString().replace(/^\ufeff/, '');
@@ -107,7 +105,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
 /**
  * Bounds a body that an interceptor reads later, such as Multer's: beyond the limit, or after its time, it gets an error.
  *
- * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit
+ * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit, `invalid-body` if it is compressed
  */
 export function limitUpload(request: Request, { limit }: BodyRules): void {
   expectBody(request, limit);
@@ -124,6 +122,9 @@ export function limitUpload(request: Request, { limit }: BodyRules): void {
 /** Lets the client send a body within the limit. The reader of a large one fails after the time that a slow client needs. */
 function expectBody(request: Request, limit: number): void {
   const { httpVersion, headers, res: response } = request;
+  if (isCompressed(headers)) {
+    throw invalidBodyProblem('content_encoding', 'must be sent without compression');
+  }
   if (Number(headers['content-length'] ?? 0) > limit) {
     throw contentTooLargeProblem(limit);
   }

@@ -137,11 +137,13 @@ function isJson(body: unknown): body is object {
 
 /**
  * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot
- * decode. With encoded percent signs, such a path is not found.
+ * decode. With encoded percent signs, such a path is not found. And it would find another path in a target with a fragment
+ * or a space, which none may have (RFC 9112, section 3.2).
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = '' } = request;
-  const target = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+  const local = url.startsWith('/') ? url : `/${url.replace(/^https?:\/\/[^/?]*\/?/i, '')}`;
+  const target = local.replaceAll(/[#\s]/g, encodeURIComponent);
   const [path = ''] = target.split('?', 1);
   request.url = path.includes('%') && !isDecodable(path) ? path.replaceAll('%', '%25') + target.slice(path.length) : target;
 }

@@ -3,16 +3,19 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import type { Request } from 'express';
 import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
-import { hasBody } from '../requests/request.js';
+import { hasBody, uncheckedBodies } from '../requests/request.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
-import { checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from '../bodies/read-body.js';
+import { type BodyRules, checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from '../bodies/read-body.js';
 import { bodyParameterOf, declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
 const MAX_PARAMETERS = 50;
 
-/** Methods whose handlers rarely take a body: theirs is read only for `@Body()`. */
+/** What handlers take of a body. */
+const TAKEN = [RouteParamtypes.BODY, RouteParamtypes.FILE, RouteParamtypes.FILES];
+
+/** Methods whose handlers rarely take a body: theirs is read only for one of {@link TAKEN}. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 /** Reads query and body last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
@@ -56,7 +59,7 @@ function planOf(controller: Type, handler: Route['handler']) {
     isHidden: isHidden(route),
     /** The query parameters that it names; undefined if a class with its own rules, or a wrapper, takes them. */
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set(names),
-    takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route),
+    takesBody: isWrapped || TAKEN.some((kind) => hasParameter(kind, route)),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
@@ -68,13 +71,22 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
   if (declared) {
     checkMediaType(request, declared);
   }
-  const isJson = /^\s*application\/json\s*(?:;|$)/i.test(mediaType) && (takesBody || !WITHOUT_BODY.has(request.method));
-  const rules = declared ?? (isJson ? DEFAULT_BODY : /^\s*multipart\//i.test(mediaType) && DEFAULT_UPLOAD);
-  if (rules && rules.parser === 'multipart') {
+  if (declared?.validate === false) {
+    uncheckedBodies.add(request);
+  }
+  const isTaken = takesBody || !WITHOUT_BODY.has(request.method);
+  const rules = declared ?? (isTaken ? defaultRules(mediaType) : undefined);
+  if (rules?.parser === 'multipart') {
     limitUpload(request, rules);
   } else if (rules) {
     request.body = await readBody(request, rules, isArray);
   }
+}
+
+/** For a body that its route does not declare. */
+function defaultRules(mediaType: string): BodyRules | undefined {
+  const [type = ''] = mediaType.toLowerCase().split(';');
+  return type.trim() === 'application/json' ? DEFAULT_BODY : /^\s*multipart\//.test(type) ? DEFAULT_UPLOAD : undefined;
 }
 
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */

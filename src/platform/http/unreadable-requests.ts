@@ -51,10 +51,16 @@ export class UnreadableRequests {
     }
   };
 
-  /** Sends a problem, and closes the connection. */
+  /** Sends a problem, and closes the connection; behind complete requests, only closes it after their responses. */
   reject(socket: Socket, type: ProblemType, detail: string): void {
-    // It follows a request whose response is still pending or partly sent.
-    const isUnexpected = [...(this.pendingOf(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
+    const pending = [...(this.pendingOf(socket) ?? [])];
+    const latest = pending.at(-1);
+    if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
+      closeAfter(latest, socket);
+      return;
+    }
+    // A request without its end follows others, or its response is partly sent.
+    const isUnexpected = pending.some(({ headersSent, req }) => headersSent || req.complete);
     if (!socket.writable || isUnexpected) {
       socket.destroy();
       return;
@@ -75,6 +81,17 @@ export class UnreadableRequests {
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
     closeUnread(socket);
   }
+}
+
+/** Reads no further, and closes the connection after a response (RFC 9112, section 9.6). */
+function closeAfter(latest: ServerResponse, socket: Socket): void {
+  socket.pause();
+  if (!latest.headersSent) {
+    latest.shouldKeepAlive = false;
+  }
+  // Node calls this after the last response of a connection, unless it has told the client to keep it.
+  socket.destroySoon = () => closeUnread(socket);
+  latest.once('close', () => closeUnread(socket));
 }
 
 /** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
