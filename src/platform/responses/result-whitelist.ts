@@ -52,12 +52,14 @@ export function whitelistResult(_target: object, name: string | symbol, descript
  * @param isChecked - undocumented properties must reach the check
  */
 export function whitelistResults(routes: readonly Route[], document: OpenApiDocument, isChecked: boolean): void {
-  for (const route of routes.filter(operationOf)) {
+  const operations = routes.filter(operationOf);
+  // Of a handler that several controllers inherit, each has its interceptor, or none.
+  const needing = new Set(operations.filter(besideOf).map(({ handler }) => handler));
+  for (const route of operations) {
     const { controller, handler } = route;
     const copy = isChecked ? undefined : whitelistFor(route, document);
     const isWrapped = copies.has(handler);
-    const beside = [controller, handler].find((target) => hasInterceptors(target, [...OUTER, interceptor]));
-    const intercepting = beside ?? (isWrapped ? undefined : handler);
+    const intercepting = besideOf(route) ?? (needing.has(handler) ? controller : isWrapped ? undefined : handler);
     if (intercepting) {
       addOutside(intercepting, interceptor, OUTER);
     }
@@ -66,6 +68,11 @@ export function whitelistResults(routes: readonly Route[], document: OpenApiDocu
       copies.set(handler, intercepting ? undefined : copy);
     }
   }
+}
+
+/** Which of the controller and the handler of a route has interceptors of a feature. */
+function besideOf({ controller, handler }: Route): object | undefined {
+  return [controller, handler].find((target) => hasInterceptors(target, [...OUTER, interceptor]));
 }
 
 /** Copies a result that may come later. */

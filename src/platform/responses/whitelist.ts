@@ -6,7 +6,6 @@ import {
   type Schema,
   type Schemas,
 } from '../openapi/openapi-document.js';
-import { operationOf } from '../routes/operation.js';
 import { isResultConverted, type Route } from '../routes/route.js';
 
 /** Copies what clients may get of a value. */
@@ -19,13 +18,13 @@ export function responseSchemas(handler: Route['handler'], document: OpenApiDocu
   return responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
 }
 
-/** Copies what the successful responses of a handler document. @returns undefined if it documents none */
-export function whitelistFor(route: Pick<Route, 'controller' | 'handler'>, document: OpenApiDocument): Copy | undefined {
-  const documented = responseSchemas(route.handler, document);
-  // What is hidden in the document documents nothing.
-  const isDocumented = documented.length > 0 || operationOf(route)?.response !== undefined;
+/** Copies what the successful responses of a handler document, which may be nothing. @returns undefined if it is hidden */
+export function whitelistFor({ handler }: Pick<Route, 'handler'>, document: OpenApiDocument): Copy | undefined {
+  const documented = responseSchemas(handler, document);
   const copy = whitelistOf(documented, document.get().components?.schemas ?? {});
-  return isDocumented && !isResultConverted(route) ? (value) => (isFile(value) ? value : copy(value)) : undefined;
+  const copyBody: Copy = documented.length > 0 ? copy : () => undefined;
+  const isHidden = Object.keys(document.responsesOf(handler)).length === 0;
+  return isHidden || isResultConverted({ handler }) ? undefined : (value) => (isFile(value) ? value : copyBody(value));
 }
 
 /** Copies the properties that any of the schemas documents, and what they leave open. */
