@@ -7,6 +7,7 @@ import { checkDocument, checkModules } from './platform/boot/boot-checks.js';
 import { confineEnhancers } from './platform/boot/global-enhancers.js';
 import { Configuration } from './platform/config/configuration.js';
 import { withConfiguration } from './platform/config/read-configuration.js';
+import { checkDataSources } from './platform/database/other-data-sources.js';
 import { DocsController } from './platform/docs/docs.controller.js';
 import { DOCS_ASSETS_PATH, docsAssets } from './platform/docs/docs-assets.js';
 import { beginRequest, configureExpress, JsonAdapter, requireHost } from './platform/http/express.js';
@@ -77,13 +78,14 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
  *
  * @param root - the module with the platform and the features
  * @param logger - by default, one that writes to standard output
- * @throws OperatorError if modules are invalid, with all errors
+ * @throws OperatorError if modules are invalid, with all errors, or there is another default data source
  */
 export async function createApp(
   configuration: Configuration,
   root: Type = AppModule,
   logger?: NestLogger,
 ): Promise<NestExpressApplication> {
+  checkDataSources(root);
   logger ??= await NestLogger.create(configuration, process.stdout);
   const app = await withConfiguration(configuration, () =>
     NestFactory.create<NestExpressApplication>(root, new JsonAdapter(), { logger, abortOnError: false }),
@@ -95,6 +97,7 @@ export async function createApp(
  * Creates the providers without a server, for commands. Results go to standard output, so the log goes to standard error.
  */
 export async function createContext(configuration: Configuration, root: Type = AppModule): Promise<INestApplicationContext> {
+  checkDataSources(root);
   const logger = await NestLogger.create(configuration, process.stderr);
   return withConfiguration(configuration, () => NestFactory.createApplicationContext(root, { logger, abortOnError: false }));
 }

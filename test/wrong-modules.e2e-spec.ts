@@ -5,8 +5,10 @@ import {
   ClassSerializerInterceptor,
   Controller,
   createParamDecorator,
+  forwardRef,
   Get,
   Module,
+  type ModuleMetadata,
   Next,
   Param,
   Post,
@@ -15,10 +17,19 @@ import {
   Res,
   Sse,
   type Type,
+  UseGuards,
 } from '@nestjs/common';
 import { APP_INTERCEPTOR, RouterModule } from '@nestjs/core';
-import { ApiExcludeController, ApiOkResponse, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
-import { TypeOrmModule } from '@nestjs/typeorm';
+import {
+  ApiExcludeController,
+  ApiExcludeEndpoint,
+  ApiOkResponse,
+  ApiProperty,
+  ApiSchema,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { Throttle, ThrottlerGuard } from '@nestjs/throttler';
+import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { NextFunction, Response } from 'express';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
@@ -292,7 +303,7 @@ class ProblemController {
 }
 
 /** Why the application does not start. */
-async function refusal(module: Partial<Record<'imports' | 'controllers', Type[]>>): Promise<string> {
+async function refusal(module: Pick<ModuleMetadata, 'imports' | 'controllers'>): Promise<string> {
   @Module({ ...module, imports: [PlatformModule, ItemsModule, ...(module.imports ?? [])] })
   class FeatureModule {}
 
@@ -582,6 +593,79 @@ it('does not start with a response of events, redirections or pages, which are n
   expect(await refusal({ controllers: [CatsController] })).toContain(
     'CatsController.watch is an @Sse(), @Redirect() or @Render() route: its result is not the response, so leave `response` out of @Operation().',
   );
+});
+
+it('does not start with a response that the document, which would limit it, does not have [start-hidden-responses]', async () => {
+  @RequireScopes('cats:read')
+  @Controller('cats')
+  class CatsController {
+    @Get('hidden')
+    @ApiExcludeEndpoint()
+    @Operation({ summary: 'Get a cat', response: Inner })
+    hidden() {
+      return {};
+    }
+
+    @Get('silent')
+    @ApiExcludeEndpoint()
+    @Operation({ summary: 'Wake a cat' })
+    silent() {
+      return {};
+    }
+  }
+  expect((await refusal({ controllers: [CatsController] })).split('\n').slice(1)).toEqual([
+    '- CatsController.hidden is not in the OpenAPI document, which would limit its response: leave `response` out of ' +
+      '@Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().',
+  ]);
+});
+
+it('does not start with a @Throttle() that would count nothing [start-throttle]', async () => {
+  class OwnGuard extends ThrottlerGuard {}
+  @Public()
+  @Controller('logins')
+  class LoginsController {
+    @Get()
+    @Throttle({ default: { limit: 1, ttl: 1000 } })
+    login(): void {}
+
+    @Get('counted')
+    @UseGuards(ThrottlerGuard)
+    @Throttle({ default: { limit: 1, ttl: 1000 } })
+    counted(): void {}
+
+    @Get('own')
+    @UseGuards(OwnGuard)
+    @Throttle({ default: { limit: 1, ttl: 1000 } })
+    own(): void {}
+  }
+  @RequireScopes('cats:read')
+  @Throttle({ short: { limit: 1, ttl: 1000 } })
+  @Controller('cats')
+  class CatsController {
+    @Get()
+    @Throttle({ default: { limit: 1, ttl: 1000 } })
+    list(): void {}
+  }
+  expect((await refusal({ controllers: [LoginsController, CatsController] })).split('\n').slice(1)).toEqual([
+    '- LoginsController.login has @Throttle(), which counts tokens, and is public: add @UseGuards(ThrottlerGuard), which counts addresses.',
+    '- CatsController.list has @Throttle() for short, which is no throttler: name it default.',
+  ]);
+});
+
+it('does not start with another default data source, before it connects [start-data-sources]', async () => {
+  const options: TypeOrmModuleOptions = { type: 'postgres', url: 'postgres://127.0.0.1:1/other', retryAttempts: 0 };
+  @Module({ imports: [TypeOrmModule.forRoot(options), forwardRef(() => PicturesModule)] })
+  class PhotosModule {}
+  @Module({ imports: [TypeOrmModule.forRootAsync({ useFactory: () => options })] })
+  class PicturesModule {}
+  const named = { ...options, name: 'other', manualInitialization: true };
+  @Module({ imports: [TypeOrmModule.forRoot(named)] })
+  class NamedModule {}
+  const fault = (name: string) =>
+    `${name} imports TypeOrmModule.forRoot(): remove it, because the platform has the data source, or give another database a \`name\`.`;
+  expect(await refusal({ imports: [PhotosModule] })).toBe(fault('PhotosModule'));
+  expect(await refusal({ imports: [forwardRef(() => PicturesModule)] })).toBe(fault('PicturesModule'));
+  expect(await refusal({ imports: [NamedModule] })).toBe('it starts');
 });
 
 it('does not start with a path parameter of the module that no class declares [start-inputs]', async () => {

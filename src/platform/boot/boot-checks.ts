@@ -22,6 +22,7 @@ import {
 } from '../routes/route.js';
 import { replacementFaults } from '../routes/handler-metadata.js';
 import { isHidden, operationOf } from '../routes/operation.js';
+import { throttleFaults } from '../throttling/throttle-faults.js';
 import { rulesOf } from '../validation/rule.js';
 
 const ROUTE_CHECKS = [
@@ -32,6 +33,7 @@ const ROUTE_CHECKS = [
   inputFaults,
   conditionFaults,
   deprecationFaults,
+  (route: Route) => throttleFaults(route, tokenPolicyOf(route) === 'public'),
 ];
 
 const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
@@ -53,14 +55,27 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
  * Checks the OpenAPI document.
  *
  * @throws OperatorError if the paths of two operations differ only in parameter names, a schema is missing, or a response is
- * not limited to what it documents
+ * not limited to what the document says
  */
 export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
   const open = new Set(routes.filter(operationOf).flatMap((route) => openPartsOf(route, document)));
   const remedy =
     'name its class, as in @ApiProperty({ type: Owner, nullable: true }), or allow all with `additionalProperties: true`.';
   const openFaults = [...open].map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`);
-  throwFaults([...alikePaths(document.get()), ...missingSchemas(document.get()), ...openFaults]);
+  throwFaults([
+    ...alikePaths(document.get()),
+    ...missingSchemas(document.get()),
+    ...openFaults,
+    ...routes.flatMap((route) => hiddenResponses(route, document)),
+  ]);
+}
+
+/** Rejects a response that the document would limit, if the document does not have it. */
+function hiddenResponses(route: Route, document: OpenApiDocument): string[] {
+  const isLimited =
+    operationOf(route)?.response === undefined || Object.keys(document.responsesOf(route.handler)).length > 0;
+  const remedy = 'leave `response` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
+  return isLimited ? [] : [`${nameOf(route)} is not in the OpenAPI document, which would limit its response: ${remedy}`];
 }
 
 function alikePaths(document: OpenAPIObject): string[] {

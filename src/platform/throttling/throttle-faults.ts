@@ -1,0 +1,26 @@
+import type { Type } from '@nestjs/common';
+import { GUARDS_METADATA } from '@nestjs/common/constants.js';
+import { ThrottlerGuard } from '@nestjs/throttler';
+import { nameOf, type Route } from '../routes/route.js';
+
+/** With the name of a throttler, the key of the limit that `@Throttle()` stores. */
+const LIMIT = 'THROTTLER:LIMIT';
+
+/** Rejects a `@Throttle()` that would count nothing: the platform counts requests with a token, by one throttler. */
+export function throttleFaults(route: Route, isPublic: boolean): string[] {
+  const targets = [route.controller, route.handler];
+  const keys = targets.flatMap((target) => (Reflect.getMetadataKeys(target) as unknown[]).map(String));
+  const names = keys.filter((key) => key.startsWith(LIMIT)).map((key) => key.slice(LIMIT.length));
+  const guards = targets.flatMap((target) => (Reflect.getMetadata(GUARDS_METADATA, target) ?? []) as unknown[]);
+  const isUncounted = isPublic && names.length > 0 && !guards.some(isThrottlerGuard);
+  const unknown = new Set(names.filter((name) => name !== 'default'));
+  const remedy = 'add @UseGuards(ThrottlerGuard), which counts addresses.';
+  return [
+    ...(isUncounted ? [`${nameOf(route)} has @Throttle(), which counts tokens, and is public: ${remedy}`] : []),
+    ...[...unknown].map((name) => `${nameOf(route)} has @Throttle() for ${name}, which is no throttler: name it default.`),
+  ];
+}
+
+function isThrottlerGuard(guard: unknown): boolean {
+  return guard === ThrottlerGuard || (Object(guard) as Type).prototype instanceof ThrottlerGuard;
+}
