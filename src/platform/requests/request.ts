@@ -37,6 +37,9 @@ export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
 
+/** Requests whose body only its handler checks. */
+export const uncheckedBodies = new WeakSet<Request>();
+
 /** RFC 9112, section 6.3. */
 export function hasBody({ headers }: Request): boolean {
   return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;

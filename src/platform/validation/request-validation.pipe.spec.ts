@@ -90,6 +90,27 @@ it.each<[string, object, Class<object>, string, string]>([
   },
 );
 
+it.each([
+  [{ parts: { a: { name: 'x' } } }, []],
+  [{ parts: { a: { name: 1 } } }, ['/parts/a/name']],
+  [{ parts: { a: 1 } }, ['/parts']],
+])('validates the values of a Map: %j', async (value, pointers) => {
+  class Part {
+    @rules.IsString() declare name: string;
+  }
+  class Parts {
+    @rules.ValidateNested({ each: true })
+    @Type(() => Part)
+    declare parts: Map<string, Part>;
+  }
+  const input = new RequestValidationPipe().transform(value, { type: 'body', metatype: Parts });
+  const found = await input.then(
+    () => [],
+    ({ errors }: { errors: { pointer: string }[] }) => errors.map(({ pointer }) => pointer),
+  );
+  expect(found).toEqual(pointers);
+});
+
 it('takes no names out of objects that it does not validate', async () => {
   const value = { constructor: 'Ferrari', nested: { prototype: 1 } };
   const result = await new RequestValidationPipe().transform(value, { type: 'custom', metatype: Object });

@@ -87,12 +87,16 @@ export function collectRules(type: new () => object, found = new Map<new () => o
 
 /** Rejects what `@ValidateNested()` accepts: a missing value, an array for an object, and an object for an array. */
 function requireObjects({ prototype }: new () => object, property: string, each: boolean): void {
-  const isList = each || Reflect.getMetadata('design:type', prototype as object, property) === Array;
+  const declared: unknown = Reflect.getMetadata('design:type', prototype as object, property);
+  const isList = declared === Array || (each && declared !== Map && declared !== Set);
   const validate = (part: unknown, context?: ValidationArguments) =>
     isObject(part) && (!isList || Array.isArray(context?.value));
   const defaultMessage = (context?: ValidationArguments) =>
     isList && !Array.isArray(context?.value) ? 'must be an array' : 'must be an object';
-  ValidateBy({ name: 'type', validator: { validate, defaultMessage } }, { each: isList })(prototype as object, property);
+  ValidateBy({ name: 'type', validator: { validate, defaultMessage } }, { each: isList || each })(
+    prototype as object,
+    property,
+  );
 }
 
 export function isObject(value: unknown): value is object {
