@@ -2,6 +2,27 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'unreadable-after-complete',
+    file: 'src/platform/http/unreadable-requests.ts',
+    search: 'pending.every(({ req }) => req.complete)',
+    replace: 'pending.every(({ req }) => !req.complete)',
+    tests: ['test/hostile-input.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'unchecked-body',
+    file: 'src/platform/http/input.guard.ts',
+    search: 'uncheckedBodies.add(request)',
+    replace: 'uncheckedBodies.delete(request)',
+    tests: ['test/bodies.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'body-codes',
+    file: 'src/platform/bodies/content-headers.ts',
+    search: '|| !/^\\s*chunked\\s*$/i.test(transfer)',
+    replace: '',
+    tests: ['test/items.e2e-spec.ts'],
+  },
+  {
     guarantee: 'body-too-large',
     file: 'src/platform/bodies/read-body.ts',
     search: 'export const BODY_LIMIT = 64 * 1024;',
