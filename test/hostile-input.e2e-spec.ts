@@ -157,7 +157,7 @@ function bytesOf(row: string | Buffer | Row): Buffer {
 }
 
 describe('hostile input', () => {
-  it.each(cases)('gets %d without a leak: %s', async (expected, _name, row) => {
+  it.each(cases)('gets %d without a leak: %s [body-codes]', async (expected, _name, row) => {
     const { status, headers, body } = await sendRaw(service.port, bytesOf(row), 'whole');
     expect(status).toBe(expected);
     expect(body).not.toMatch(LEAKS);

@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
     file: 'src/platform/bodies/content-headers.ts',
     search: '|| !/^\\s*chunked\\s*$/i.test(transfer)',
     replace: '',
-    tests: ['test/items.e2e-spec.ts'],
+    tests: ['test/hostile-input.e2e-spec.ts'],
   },
   {
     guarantee: 'body-too-large',
