@@ -233,8 +233,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'rights-named',
     file: 'src/platform/database/table-rights.ts',
-    search: "isNeeded: true, rights: ['SELECT'",
-    replace: "isNeeded: false, rights: ['SELECT'",
+    search: "rights: ['SELECT', ...(rights ?? [])]",
+    replace: "rights: ['SELECT']",
   },
   {
     guarantee: 'changed-migration-named',

@@ -15,6 +15,11 @@ beforeAll(async () => {
   const handbook = await readFile('docs/configuration.md', 'utf8');
   const [, section = ''] = /^## Database roles$(.*?)^## /ms.exec(handbook) ?? [];
   blocks = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  expect(blocks).toHaveLength(4);
+  const [create, restrict] = blocks;
+  run(create);
+  expect(await runCli(['migrate'], as('items_owner'))).toMatchObject({ code: 0 });
+  run(restrict);
 });
 
 /** Runs a block of the handbook as it would be pasted. */
@@ -23,17 +28,14 @@ const run = (block = '') => execFileSync('psql', ['-qX', '-v', 'ON_ERROR_STOP=1'
 const urlOf = (role: string, password: string) =>
   server.url.replace(/postgres@(.*)postgres$/, `${role}:${password}@$1items`);
 
-it('the owner migrates, and either login of the runtime role can do all that the service needs and no more [runtime-role]', async () => {
-  const [create = '', restrict, rotate, retire] = blocks;
-  expect(blocks).toHaveLength(4);
-  run(create);
-  const passwords = new Map(
-    [...`${create}${rotate}`.matchAll(/ROLE (\w+) .*PASSWORD '(.*)'/g)].map(([, role, text]) => [role, text]),
-  );
-  const as = (role: string) => ({ DATABASE_URL: urlOf(role, passwords.get(role) ?? ''), MIGRATE_ON_START: 'false' });
-  expect(await runCli(['migrate'], as('items_owner'))).toMatchObject({ code: 0 });
-  run(restrict);
+/** The environment of a role, with the password that the handbook gives it. */
+const as = (role: string) => {
+  const [, password = ''] = RegExp(`ROLE ${role} .*PASSWORD '(.*)'`).exec(blocks.join('')) ?? [];
+  return { DATABASE_URL: urlOf(role, password), MIGRATE_ON_START: 'false' };
+};
 
+it('the owner migrates, and either login of the runtime role can do all that the service needs and no more [runtime-role]', async () => {
+  const [, , rotate, retire] = blocks;
   const { token, variables } = await declareToken();
   const first = await ServiceProcess.startReady({ ...as('items_a'), ...variables });
   expect((await first.client(token).create({ name: 'first' })).status).toBe(201);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -38,6 +38,8 @@ export class Workspace {
   private running: ChildProcess | undefined;
 
   constructor() {
+    // Tests let the user of PostgreSQL make a server in it.
+    chmodSync(this.directory, 0o755);
     cpSync('.', this.directory, { recursive: true, filter: isCopied });
     symlinkSync(resolve('node_modules'), join(this.directory, 'node_modules'));
   }
