@@ -11,8 +11,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unchecked-body',
     file: 'src/platform/http/input.guard.ts',
-    search: 'uncheckedBodies.add(request)',
-    replace: 'uncheckedBodies.delete(request)',
+    search: 'request.isBodyUnchecked = true',
+    replace: 'request.isBodyUnchecked = false',
     tests: ['test/bodies.e2e-spec.ts'],
   },
   {

@@ -1,6 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MIMEType } from 'node:util';
 
+/** The media type of a body without its parameters, in lower case. */
+export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders): string {
+  const [type = ''] = given.toLowerCase().split(';');
+  return type.trim();
+}
+
 /** Whether a body has a coding, of the content or of the transfer, that changes it. */
 export function isCompressed(headers: IncomingHttpHeaders): boolean {
   const { 'content-encoding': content = '', 'transfer-encoding': transfer = 'chunked' } = headers;

@@ -4,7 +4,7 @@ import { parse } from 'node:querystring';
 import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { charsetOf, isCompressed } from './content-headers.js';
+import { charsetOf, isCompressed, mediaTypeOf } from './content-headers.js';
 import { findExcess } from './json-size.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
@@ -70,8 +70,8 @@ export const DEFAULT_UPLOAD = rulesFor('multipart');
 
 /** @throws Problem `invalid-body` if the body is missing or has another media type */
 export function checkMediaType(request: Request, { mediaTypes }: BodyRules): void {
-  const [given = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
-  const isTaken = mediaTypes.some((type) => type === '*/*' || type === given.trim() || type === given.replace(/\/.*/, '/*'));
+  const given = mediaTypeOf(request.headers);
+  const isTaken = mediaTypes.some((type) => type === '*/*' || type === given || type === given.replace(/\/.*/, '/*'));
   if (!hasBody(request) || !isTaken) {
     throw missingBody(request, mediaTypes === DEFAULT_BODY.mediaTypes ? undefined : mediaTypes);
   }

@@ -33,8 +33,11 @@ export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): Bo
 
 /** How a route takes a body that is declared or has files. */
 export function bodyRulesOf(route: Route): BodyRules | undefined {
-  const takesFiles = hasParameter(RouteParamtypes.FILE, route) || hasParameter(RouteParamtypes.FILES, route);
-  return declaredBodyOf(route) ?? (takesFiles ? rulesFor('multipart') : undefined);
+  return declaredBodyOf(route) ?? (takesFiles(route) ? rulesFor('multipart') : undefined);
+}
+
+export function takesFiles(route: Pick<Route, 'controller' | 'name'>): boolean {
+  return hasParameter(RouteParamtypes.FILE, route) || hasParameter(RouteParamtypes.FILES, route);
 }
 
 /** The parameter that takes the whole body. */

@@ -3,19 +3,17 @@ import { type CanActivate, type ExecutionContext, Injectable, type Type } from '
 import type { Request } from 'express';
 import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
-import { hasBody, uncheckedBodies } from '../requests/request.js';
+import { hasBody } from '../requests/request.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
+import { mediaTypeOf } from '../bodies/content-headers.js';
 import { type BodyRules, checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from '../bodies/read-body.js';
-import { bodyParameterOf, declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
+import { bodyParameterOf, declaredBodyOf, takesFiles } from '../bodies/use-body-parser.decorator.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
 const MAX_PARAMETERS = 50;
 
-/** What handlers take of a body. */
-const TAKEN = [RouteParamtypes.BODY, RouteParamtypes.FILE, RouteParamtypes.FILES];
-
-/** Methods whose handlers rarely take a body: theirs is read only for one of {@link TAKEN}. */
+/** Methods whose handlers rarely take a body: theirs is read only for `@Body()` or files. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
 /** Reads query and body last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
@@ -59,7 +57,7 @@ function planOf(controller: Type, handler: Route['handler']) {
     isHidden: isHidden(route),
     /** The query parameters that it names; undefined if a class with its own rules, or a wrapper, takes them. */
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set(names),
-    takesBody: isWrapped || TAKEN.some((kind) => hasParameter(kind, route)),
+    takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route) || takesFiles(route),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
@@ -67,15 +65,14 @@ function planOf(controller: Type, handler: Route['handler']) {
 
 /** Reads the body, or leaves multipart to an interceptor. */
 async function prepareBody(request: Request, { declared, isArray, takesBody }: ReturnType<typeof planOf>): Promise<void> {
-  const { 'content-type': mediaType = '' } = request.headers;
   if (declared) {
     checkMediaType(request, declared);
   }
   if (declared?.validate === false) {
-    uncheckedBodies.add(request);
+    request.isBodyUnchecked = true;
   }
   const isTaken = takesBody || !WITHOUT_BODY.has(request.method);
-  const rules = declared ?? (isTaken ? defaultRules(mediaType) : undefined);
+  const rules = declared ?? (isTaken ? defaultRules(mediaTypeOf(request.headers)) : undefined);
   if (rules?.parser === 'multipart') {
     limitUpload(request, rules);
   } else if (rules) {
@@ -85,8 +82,7 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
 
 /** For a body that its route does not declare. */
 function defaultRules(mediaType: string): BodyRules | undefined {
-  const [type = ''] = mediaType.toLowerCase().split(';');
-  return type.trim() === 'application/json' ? DEFAULT_BODY : /^\s*multipart\//.test(type) ? DEFAULT_UPLOAD : undefined;
+  return mediaType === 'application/json' ? DEFAULT_BODY : mediaType.startsWith('multipart/') ? DEFAULT_UPLOAD : undefined;
 }
 
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */

@@ -86,12 +86,13 @@ export class UnreadableRequests {
 /** Reads no further, and closes the connection after a response (RFC 9112, section 9.6). */
 function closeAfter(latest: ServerResponse, socket: Socket): void {
   socket.pause();
-  if (!latest.headersSent) {
+  // Node calls this after a response that closes the connection.
+  socket.destroySoon = () => closeUnread(socket);
+  if (latest.headersSent) {
+    latest.once('close', () => closeUnread(socket));
+  } else {
     latest.shouldKeepAlive = false;
   }
-  // Node calls this after the last response of a connection, unless it has told the client to keep it.
-  socket.destroySoon = () => closeUnread(socket);
-  latest.once('close', () => closeUnread(socket));
 }
 
 /** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */

@@ -55,6 +55,11 @@ export class OpenApiDocument {
     return this.document;
   }
 
+  /** Whether the document has the operation of a handler: it is not hidden. */
+  has(handler: Route['handler']): boolean {
+    return this.operations.has(handler);
+  }
+
   /** The documented responses of a handler by status; empty for a hidden handler. */
   responsesOf(handler: Route['handler']): DocumentedOperation['responses'] {
     return this.operations.get(handler)?.responses ?? {};

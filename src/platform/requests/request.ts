@@ -12,6 +12,8 @@ declare global {
       id: string;
       /** Whether its success is logged at the level `debug`: orchestrators send many such. */
       isProbe?: boolean;
+      /** Whether only pipes of its handler check its body. */
+      isBodyUnchecked?: boolean;
     }
   }
 }
@@ -36,9 +38,6 @@ export function runWithRequest(request: Request, next: NextFunction): void {
 export function currentRequest(): Request | undefined {
   return storage.getStore();
 }
-
-/** Requests whose body only its handler checks. */
-export const uncheckedBodies = new WeakSet<Request>();
 
 /** RFC 9112, section 6.3. */
 export function hasBody({ headers }: Request): boolean {

@@ -23,8 +23,8 @@ export function whitelistFor({ handler }: Pick<Route, 'handler'>, document: Open
   const documented = responseSchemas(handler, document);
   const copy = whitelistOf(documented, document.get().components?.schemas ?? {});
   const copyBody: Copy = documented.length > 0 ? copy : () => undefined;
-  const isHidden = Object.keys(document.responsesOf(handler)).length === 0;
-  return isHidden || isResultConverted({ handler }) ? undefined : (value) => (isFile(value) ? value : copyBody(value));
+  const isLimited = document.has(handler) && !isResultConverted({ handler });
+  return isLimited ? (value) => (isFile(value) ? value : copyBody(value)) : undefined;
 }
 
 /** Copies the properties that any of the schemas documents, and what they leave open. */

@@ -21,7 +21,7 @@ let redis: SimulatedRedis;
 
 class SimulatedStorage extends RateLimitStorage {
   protected override createConnection() {
-    return Promise.resolve(redis.connect() as unknown as RedisConnection);
+    return redis.connect() as unknown as RedisConnection;
   }
 }
 

@@ -3,7 +3,7 @@ import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler
 import { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { parseRedisUrl, type RedisLocation } from '../config/redis-url.js';
-import type { RedisConnection, RedisWindow } from './redis-window.js';
+import type { createRedis, RedisConnection, RedisWindow } from './redis-window.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { withTimeout } from '../time/duration.js';
 import { currentSpan, traced } from '../tracing/tracing.js';
@@ -77,8 +77,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     // Loaded only when used.
-    const { keepConnected, RedisWindow } = await import('./redis-window.js');
-    const connection = (await this.createConnection(location))
+    const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
+    const connection = this.createConnection(createRedis, location)
       .on('error', (error: unknown) => this.leave(error))
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     keepConnected(connection, location, this.shutdown.signal);
@@ -89,9 +89,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** Tests have a simulated Redis. */
-  protected async createConnection(location: RedisLocation): Promise<RedisConnection> {
-    const { createRedis } = await import('./redis-window.js');
-    return createRedis(location, this.configuration.REDIS_PASSWORD_FILE);
+  protected createConnection(create: typeof createRedis, location: RedisLocation): RedisConnection {
+    return create(location, this.configuration.REDIS_PASSWORD_FILE);
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns seconds, rounded up */

@@ -7,10 +7,9 @@ import {
   type Type,
   ValidationPipe,
 } from '@nestjs/common';
-import type { Request } from 'express';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { validate, ValidationTypes } from 'class-validator';
-import { currentRequest, missingBody, uncheckedBodies } from '../requests/request.js';
+import { currentRequest, missingBody } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { type ClassRule, collectRules, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
@@ -50,7 +49,7 @@ export class RequestValidationPipe extends ValidationPipe {
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const faults = metadata.type === 'body' ? bodyFaults(value) : [];
-    const isUnchecked = metadata.type === 'body' && uncheckedBodies.has(currentRequest() as Request);
+    const isUnchecked = metadata.type === 'body' && currentRequest()?.isBodyUnchecked === true;
     const input = isUnchecked ? value : await this.transformInput(value, metadata, faults);
     if (faults.length > 0) {
       throw invalidRequest(
