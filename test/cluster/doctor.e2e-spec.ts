@@ -128,6 +128,17 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
     /^fail database\.rights\.use: (?:.*\n)*Item: the role barred lacks INSERT on "items"\. As postgres, run GRANT INSERT /,
   ],
   [
+    'indexes that were dropped or not built to the end',
+    async () => {
+      const unfinished = `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'items_name_id_idx'::regclass`;
+      return { DATABASE_URL: await create('unindexed', `DROP INDEX items_name_trigrams_idx; ${unfinished}`) };
+    },
+    new RegExp(
+      String.raw`^warn database\.indexes: Item\.name: filters do without the index items_name_id_idx: .*, run DROP INDEX CONCURRENTLY IF EXISTS "items_name_id_idx"; CREATE INDEX .*;\n` +
+        String.raw`.* the index items_name_trigrams_idx: it is missing or invalid\. .* run CREATE EXTENSION .*"pg_trgm"; DROP .* → Run the SQL\.$`,
+    ),
+  ],
+  [
     'a role that may not read which migrations are applied',
     async () => ({
       DATABASE_URL: (await create('sealed', 'GRANT SELECT ON items TO barred')).replace('postgres@', 'barred@'),

@@ -4,6 +4,8 @@ import type { DataSource } from 'typeorm';
 export interface Finding {
   readonly fine: boolean;
   readonly found: string;
+  /** In place of that of the check. */
+  readonly severity?: Severity;
   /** Checks that depend on this one. */
   readonly next?: readonly Check[];
 }

@@ -52,11 +52,12 @@ export async function diagnose(createContext: CreateContext, environmentOf: () =
 /** Runs checks concurrently, then the checks that depend on those that did not fail. @returns their results in order */
 async function examine(checks: readonly Check[]): Promise<Result[]> {
   const results = checks.map(async (check) => {
-    const { name, advice, severity = 'fail' } = check;
+    const { name, advice } = check;
     const run = withTimeout(10_000, (async () => check.run())());
     const {
       fine,
       found,
+      severity = check.severity ?? 'fail',
       next = [],
     } = await run.catch((error: unknown): Finding => ({ fine: false, found: reasonOf(error) }));
     // Control characters could change the terminal.

@@ -2,8 +2,9 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations } from '../database/app-data-source.js';
 import { quotedTable } from '../database/database-client.js';
-import { findDrift } from '../database/schema-drift.js';
+import { findDrift, type SchemaDrift } from '../database/schema-drift.js';
 import { findMissingRights } from '../database/table-rights.js';
+import { findMissingIndexes } from '../lists/required-indexes.js';
 import { type Check, selecting, type Severity } from './check.js';
 
 /** SQL for what checks of rights find. */
@@ -31,20 +32,7 @@ export function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Co
   );
 }
 
-/** Whether the role may use the tables. */
-async function useCheck(dataSource: DataSource): Promise<Check> {
-  const { faults, warnings } = await findMissingRights(dataSource);
-  const severity = faults.length > 0 ? 'fail' : 'warn';
-  return driftCheck(
-    'rights.use',
-    severity,
-    'Grant the rights that the service needs.',
-    [...faults, ...warnings],
-    [rowsCheck(dataSource)],
-  );
-}
-
-/** Whether it sees all their rows. */
+/** Whether the role sees all rows of the tables. */
 function rowsCheck(dataSource: DataSource): Check {
   const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
   const isActive = 'row_security_active(table_name)';
@@ -74,9 +62,12 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
         const { faults, warnings } = await findDrift(dataSource);
-        const use = [await useCheck(dataSource)];
-        const schema = driftCheck('schema', 'fail', 'Run the SQL, or a version that fits the database.', faults, use);
-        const drift = driftCheck('drift', 'warn', 'Let the entities and the database agree.', warnings);
+        const ofUse = [rowsCheck(dataSource), driftCheck('indexes', 'Run the SQL.', () => findMissingIndexes(dataSource))];
+        const grant = 'Grant the rights that the service needs.';
+        const use = driftCheck('rights.use', grant, () => findMissingRights(dataSource), ofUse);
+        const fix = 'Run the SQL, or a version that fits the database.';
+        const schema = driftCheck('schema', fix, () => ({ faults, warnings: [] }), [use]);
+        const drift = driftCheck('drift', 'Let the entities and the database agree.', () => ({ faults: [], warnings }));
         return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
       }
       const advice = migratesOnStart ? '; run migrate, or start the service' : '';
@@ -86,8 +77,18 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
   };
 }
 
-/** What was found when the entities were compared with the database. */
-function driftCheck(name: string, severity: Severity, advice: string, found: string[], next: readonly Check[] = []): Check {
-  const run = () => ({ fine: found.length === 0, found: found.join('\n') || 'as the entities need it', next });
-  return { name: `database.${name}`, severity, advice, run };
+/** Compares the entities with the database. */
+function driftCheck(
+  name: string,
+  advice: string,
+  find: () => Promise<SchemaDrift> | SchemaDrift,
+  next: readonly Check[] = [],
+): Check {
+  const run = async () => {
+    const { faults, warnings } = await find();
+    const found = [...faults, ...warnings].join('\n');
+    const severity: Severity = faults.length > 0 ? 'fail' : 'warn';
+    return { fine: found === '', found: found || 'as the entities need it', severity, next };
+  };
+  return { name: `database.${name}`, advice, run };
 }

@@ -1,8 +1,8 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { OperatorError } from '../errors/operator-error.js';
 import { IndexMigration, SqlMigration } from '../database/migrations.js';
 import { quotedTable } from '../database/database-client.js';
 import { runStatement } from '../database/run-statement.js';
+import { rejectDrift, type SchemaDrift } from '../database/schema-drift.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
 import { orders } from './list-options.js';
@@ -15,24 +15,27 @@ const INDEXES = `
   SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE indrelid = to_regclass($1) AND indisvalid`;
 
-/**
- * Checks that the indexes of declared filters and orders exist or, for filters, that a migration makes them.
- *
- * @throws OperatorError with every missing index
- */
+/** Checks the indexes before the service is ready, and logs the warnings. @throws OperatorError with all faults */
 export async function checkIndexes(dataSource: DataSource): Promise<void> {
-  const missing: string[] = [];
+  rejectDrift(await findMissingIndexes(dataSource));
+}
+
+/**
+ * Finds declared filters and orders without their indexes: faults are those that no migration makes.
+ *
+ * @returns as warnings, indexes of filters that a migration has made or skipped, and that are missing or invalid now
+ */
+export async function findMissingIndexes(dataSource: DataSource): Promise<SchemaDrift> {
+  const missing: SchemaDrift = { faults: [], warnings: [] };
   for (const metadata of dataSource.entityMetadatas) {
     const indexes = await dataSource.query<{ name: string }[]>(INDEXES, [quotedTable(metadata)]);
     // Without any index, the table does not exist: the entity belongs to another application of this process.
     if (indexes.length > 0) {
-      const present = new Set(indexes.map(({ name }) => name));
-      missing.push(...missingForFilters(metadata, present), ...(await missingForOrders(metadata)));
+      addMissingForFilters(metadata, new Set(indexes.map(({ name }) => name)), missing);
+      missing.faults.push(...(await missingForOrders(metadata)));
     }
   }
-  if (missing.length > 0) {
-    throw new OperatorError(missing.join('\n'));
-  }
+  return missing;
 }
 
 /** Without quotes and spaces. */
@@ -46,21 +49,30 @@ function causeOf({ migrations }: DataSource, sql: string): string {
   return found ? ` ${found.constructor.name} ${cause}` : '';
 }
 
-function missingForFilters({ name: entity, target, dataSource }: EntityMetadata, present: ReadonlySet<string>): string[] {
-  // Its migration may have skipped it, and one that is invalid or was dropped later is no reason not to start.
-  const registered = new Set(dataSource.migrations.map((each) => each instanceof IndexMigration && each.index));
+/** How an index is built that the migration has skipped, or that was dropped or not built to the end. */
+function rebuild({ index, extension, statements }: IndexMigration): string {
+  const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
+  const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS "${index}"`, ...statements].join('; ');
+  return `it is missing or invalid. As the owner of the table, run ${sql};`;
+}
+
+function addMissingForFilters(metadata: EntityMetadata, present: ReadonlySet<string>, missing: SchemaDrift): void {
+  const { name: entity, target, dataSource } = metadata;
+  const migrations = dataSource.migrations.filter((each) => each instanceof IndexMigration);
   const fields = filters.filter((each) => each.entity === target).flatMap((each) => Object.entries(each.fields));
-  return fields.flatMap(([field, { indexes = [] }]) =>
-    indexes
-      .filter((index) => !present.has(index) && !registered.has(index))
-      .map((index) => {
-        const fix =
-          `register an IndexMigration with index = '${index}', or correct the name. See ` +
-          'docs/reference.md#filter-fields.';
+  for (const [field, { indexes = [] }] of fields) {
+    for (const index of indexes.filter((name) => !present.has(name))) {
+      const migration = migrations.find((each) => each.index === index);
+      if (migration) {
+        missing.warnings.push(`${entity}.${field}: filters do without the index ${index}: ${rebuild(migration)}`);
+      } else {
+        const fix = `register an IndexMigration with index = '${index}', or correct the name. See `;
         const cause = causeOf(dataSource, `INDEX ${index} ON`);
-        return `${entity}.${field} names the index ${index}, which does not exist: ${fix}${cause}`;
-      }),
-  );
+        const fault = `${entity}.${field} names the index ${index}, which does not exist`;
+        missing.faults.push(`${fault}: ${fix}docs/reference.md#filter-fields.${cause}`);
+      }
+    }
+  }
 }
 
 async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
