@@ -635,7 +635,7 @@ it('does not start with a @Throttle() that would count nothing [start-throttle]'
 
     @Get('own')
     @UseGuards(OwnGuard)
-    @Throttle({ default: { limit: 1, ttl: 1000 } })
+    @Throttle({ default: { limit: 1, ttl: 1000, blockDuration: 60_000 } })
     own(): void {}
   }
   @RequireScopes('cats:read')
@@ -645,10 +645,18 @@ it('does not start with a @Throttle() that would count nothing [start-throttle]'
     @Get()
     @Throttle({ default: { limit: 1, ttl: 1000 } })
     list(): void {}
+
+    @Get('blocked')
+    @Throttle({ default: { limit: 1, ttl: 1000, blockDuration: 60_000, getTracker: () => '', generateKey: () => '' } })
+    blocked(): void {}
   }
   expect((await refusal({ controllers: [LoginsController, CatsController] })).split('\n').slice(1)).toEqual([
     '- LoginsController.login has @Throttle(), which counts tokens, and is public: add @UseGuards(ThrottlerGuard), which counts addresses.',
     '- CatsController.list has @Throttle() for short, which is no throttler: name it default.',
+    '- CatsController.blocked has @Throttle() for short, which is no throttler: name it default.',
+    ...['blockDuration', 'getTracker', 'generateKey'].map(
+      (option) => `- CatsController.blocked has @Throttle() with ${option}, which has no effect: remove it.`,
+    ),
   ]);
 });
 

@@ -6,7 +6,14 @@ import { nameOf, type Route } from '../routes/route.js';
 /** With the name of a throttler, the key of the limit that `@Throttle()` stores. */
 const LIMIT = 'THROTTLER:LIMIT';
 
-/** Rejects a `@Throttle()` that would count nothing: the platform counts requests with a token, by one throttler. */
+/** Options of `@Throttle()`, by the key of their metadata, that the platform does not have: it counts by token. */
+const IGNORED = {
+  'THROTTLER:BLOCK_DURATION': 'blockDuration',
+  'THROTTLER:TRACKER': 'getTracker',
+  'THROTTLER:KEY_GENERATOR': 'generateKey',
+};
+
+/** Rejects a `@Throttle()` without effect: the platform counts requests with a token, by one throttler. */
 export function throttleFaults(route: Route, isPublic: boolean): string[] {
   const targets = [route.controller, route.handler];
   const keys = targets.flatMap((target) => (Reflect.getMetadataKeys(target) as unknown[]).map(String));
@@ -14,10 +21,13 @@ export function throttleFaults(route: Route, isPublic: boolean): string[] {
   const guards = targets.flatMap((target) => (Reflect.getMetadata(GUARDS_METADATA, target) ?? []) as unknown[]);
   const isUncounted = isPublic && names.length > 0 && !guards.some(isThrottlerGuard);
   const unknown = new Set(names.filter((name) => name !== 'default'));
+  const has = (key: string) => targets.some((target) => Reflect.getMetadata(`${key}default`, target) !== undefined);
+  const ignored = isPublic ? [] : Object.entries(IGNORED).filter(([key]) => has(key));
   const remedy = 'add @UseGuards(ThrottlerGuard), which counts addresses.';
   return [
     ...(isUncounted ? [`${nameOf(route)} has @Throttle(), which counts tokens, and is public: ${remedy}`] : []),
     ...[...unknown].map((name) => `${nameOf(route)} has @Throttle() for ${name}, which is no throttler: name it default.`),
+    ...ignored.map(([, option]) => `${nameOf(route)} has @Throttle() with ${option}, which has no effect: remove it.`),
   ];
 }
 
