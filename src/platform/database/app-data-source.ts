@@ -74,7 +74,7 @@ export function readerOf(dataSource: DataSource): Reader | undefined {
 }
 
 function notReady() {
-  const hint = 'to use it when the service starts, register a callback with database.onReady().';
+  const hint = 'register a callback with database.onReady(), or in a script, await app.get(Database).connect().';
   // A request is not at fault.
   const cause = currentRequest() ? undefined : new Error(`The database connects after the modules are initialized: ${hint}`);
   return databaseUnavailable(cause);
