@@ -26,24 +26,6 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
   return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
 
-/** Types whose text depends on settings of the session, such as `DateStyle`, and a form that does not. */
-const STABLE_TEXTS: Readonly<Record<string, (sql: string) => string>> = {
-  date: (sql) => `to_json(${sql}) #>> '{}'`,
-  'timestamp without time zone': (sql) => `to_json(${sql}) #>> '{}'`,
-  'timestamp with time zone': (sql) => {
-    const instant = `to_char(${sql} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US "UTC" BC')`;
-    return `CASE WHEN isfinite(${sql}) THEN ${instant} ELSE ${sql}::text END`;
-  },
-  'double precision': exactText,
-  real: exactText,
-  bytea: (sql) => `'\\x' || encode(${sql}, 'hex')`,
-};
-
-/** With all 17 digits. */
-function exactText(sql: string): string {
-  return `CASE WHEN abs(${sql}) < 'Infinity' THEN to_char(${sql}::float8, '9.9999999999999999EEEE') ELSE ${sql}::text END`;
-}
-
 /** @throws Error if no text of the type means the same in every session */
 function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
   const type = dataSource.driver.normalizeType(column);
@@ -51,7 +33,11 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
     const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
     throw new Error(`${fault}: sort by a number, text or time.`);
   }
-  return STABLE_TEXTS[type]?.(`r.${sql}`) ?? `(r.${sql})::text`;
+  const value = `r.${sql}`;
+  // With all digits: roles may have another number of `extra_float_digits`.
+  return /^(?:real|double precision)$/.test(type)
+    ? `CASE WHEN abs(${value}) < 'Infinity' THEN to_char(${value}::float8, '9.9999999999999999EEEE') ELSE ${value}::text END`
+    : `(${value})::text`;
 }
 
 /** The columns by which an order sorts; `id` is the last. */
