@@ -22,7 +22,7 @@ export async function findFiltered<Entity extends { id: string }>(
   const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(key);
   const wasQuick = known?.isQuick;
-  let found = await reads.quickly(list, known, (send) => send(statementFor(known)));
+  let found = await reads.quickly(list, known, statementFor(known));
   if (found && isComplete(found, limit, known)) {
     if (!known) {
       reads.paths.set(key, { first: 'planned', isQuick: true });

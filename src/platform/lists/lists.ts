@@ -65,9 +65,7 @@ export class Lists {
     const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
-      : await this.reads.page(list, restriction === ALL_ROWS, (send) =>
-          send(statementForFirst(repository, sources.planned)),
-        );
+      : await this.reads.page(list, restriction === ALL_ROWS, statementForFirst(repository, sources.planned));
     return pageOf(repository, found, query, restriction);
   }
 

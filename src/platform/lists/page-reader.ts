@@ -3,13 +3,14 @@ import { LRUCache } from 'lru-cache';
 import { Configuration } from '../config/configuration.js';
 import { readerOf } from '../database/app-data-source.js';
 import { Database } from '../database/database.js';
+import { type Statement, unnamed } from '../database/database-client.js';
 import { sqlState } from '../database/database-problem.js';
 import { QUICK, type Reader } from '../database/reader.js';
 import { runStatement } from '../database/run-statement.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
-import { type PageRead, onReplicaOrPrimary, type Read, withoutNames } from './page-read.js';
+import { type PageRead, onReplicaOrPrimary } from './page-read.js';
 import { ListTurns, budgetKeyOf } from './list-turns.js';
 import { SlowReads } from './slow-reads.js';
 
@@ -45,16 +46,16 @@ export class PageReader {
   }
 
   /** Reads a page without a filter. @param isWhole - whether one plan fits all pages, without a base condition */
-  async page<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
+  async page(list: PageRead, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
     const sendHere = sendInTransaction(list.repository.manager);
     if (sendHere) {
-      return read(withoutNames(sendHere));
+      return sendHere(unnamed(statement));
     }
     const { replica } = list;
     const key = `replica ${list.key}`;
-    const onPrimary = () => this.pageOfPrimary(list, isWhole, read);
+    const onPrimary = () => this.pageOfPrimary(list, isWhole, statement);
     return replica && !this.paths.has(key)
-      ? replica.read((reader) => this.shared(reader, key, isWhole, read), onPrimary)
+      ? replica.read((reader) => this.shared(reader, key, isWhole, statement), onPrimary)
       : onPrimary();
   }
 
@@ -65,7 +66,7 @@ export class PageReader {
    * @param path - undefined for a new filter
    * @returns undefined if it took too long, or such a connection is not available
    */
-  async quickly<T>(list: PageRead, path: AccessPath | undefined, read: Read<T>): Promise<T | undefined> {
+  async quickly(list: PageRead, path: AccessPath | undefined, statement: Statement): Promise<unknown[][] | undefined> {
     const { manager } = list.repository;
     const request = currentRequest();
     const token = budgetKeyOf(request);
@@ -76,7 +77,7 @@ export class PageReader {
     }
     const attempt = async (reader: Reader | undefined) => {
       try {
-        return reader && mayTry() ? await read((statement) => reader.quick.send(statement)) : undefined;
+        return reader && mayTry() ? await reader.quick.send(statement) : undefined;
       } catch (error) {
         if (sqlState(error) !== CANCELED) {
           throw error;
@@ -97,16 +98,16 @@ export class PageReader {
     }
   }
 
-  private async pageOfPrimary<T>(list: PageRead, isWhole: boolean, read: Read<T>): Promise<T> {
+  private async pageOfPrimary(list: PageRead, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
     const { key, repository } = list;
     const { manager } = repository;
     const reader = readerOf(manager.dataSource);
     if (!reader) {
-      return read((statement) => runStatement(manager, statement));
+      return runStatement(manager, statement);
     }
     try {
       if (!this.paths.has(key)) {
-        return await this.shared(reader, key, isWhole, read);
+        return await this.shared(reader, key, isWhole, statement);
       }
     } catch (error) {
       if (!isTooLong(error)) {
@@ -115,19 +116,18 @@ export class PageReader {
     }
     return this.slow.page(list, async (send) => {
       const start = performance.now();
-      const result = await read(send);
+      const rows = await send(statement);
       if (performance.now() - start < QUICK) {
         this.paths.delete(key);
       }
-      return result;
+      return rows;
     });
   }
 
   /** Reads a page without a filter together with others, and remembers if it took too long for that. */
-  private async shared<T>({ pages, quick }: Reader, key: string, isWhole: boolean, read: Read<T>): Promise<T> {
-    const connections = isWhole ? pages : quick;
+  private async shared({ pages, quick }: Reader, key: string, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
     try {
-      return await read((statement) => connections.send(statement));
+      return await (isWhole ? pages : quick).send(statement);
     } catch (error) {
       if (isTooLong(error)) {
         // A lock on its table, or rows that were deleted, must not delay other lists.
