@@ -1,6 +1,6 @@
 import type { ObjectLiteral, Repository } from 'typeorm';
 import { readerOf } from '../database/app-data-source.js';
-import { type Send, unnamed } from '../database/database-client.js';
+import type { Send } from '../database/database-client.js';
 import type { ReadReplica } from '../database/read-replica.js';
 import type { Reader } from '../database/reader.js';
 
@@ -22,9 +22,4 @@ export function onReplicaOrPrimary<T>(
 ): Promise<T> {
   const onPrimary = () => read(readerOf(repository.manager.dataSource));
   return replica ? replica.read(read, onPrimary) : onPrimary();
-}
-
-/** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
-export function withoutNames(send: Send): Send {
-  return (statement) => send(unnamed(statement));
 }

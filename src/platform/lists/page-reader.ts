@@ -11,8 +11,7 @@ import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
 import { type PageRead, onReplicaOrPrimary } from './page-read.js';
-import { ListTurns, budgetKeyOf } from './list-turns.js';
-import { SlowReads } from './slow-reads.js';
+import { budgetKeyOf, SlowReads } from './slow-reads.js';
 
 /** SQLSTATE of a statement that took too long, and of one that waited too long for a lock. */
 const [CANCELED, LOCKED] = ['57014', '55P03'];
@@ -38,11 +37,9 @@ export class PageReader {
   /** Access paths of the last minute, by the key of a {@link PageRead}, or that of its replica. */
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   readonly slow: SlowReads;
-  private readonly turns: ListTurns;
 
   constructor({ isEmbedded }: Database, configuration: Configuration, metrics: Metrics) {
-    this.turns = new ListTurns(configuration, metrics);
-    this.slow = new SlowReads(this.turns, isEmbedded, configuration, metrics);
+    this.slow = new SlowReads(isEmbedded, configuration, metrics);
   }
 
   /** Reads a page without a filter. @param isWhole - whether one plan fits all pages, without a base condition */
@@ -70,7 +67,7 @@ export class PageReader {
     const { manager } = list.repository;
     const request = currentRequest();
     const token = budgetKeyOf(request);
-    const mayTry = () => !request?.signal.aborted && (path?.isQuick ?? this.turns.mayTry(token));
+    const mayTry = () => !request?.signal.aborted && (path?.isQuick ?? this.slow.mayTry(token));
     const hasReader = readerOf(manager.dataSource) ?? list.replica;
     if (!hasReader || runnerOf(manager) || !mayTry()) {
       return undefined;
@@ -83,12 +80,12 @@ export class PageReader {
           throw error;
         }
         if (path) path.isQuick = false;
-        this.turns.budget.charge(token, QUICK);
+        this.slow.budget.charge(token, QUICK);
         return undefined;
       }
     };
     try {
-      return await this.turns.run('quick', token, () => onReplicaOrPrimary(list, attempt));
+      return await this.slow.run('quick', token, () => onReplicaOrPrimary(list, attempt));
     } catch (error) {
       // A lock is not the filter's fault.
       if (isTooLong(error)) {

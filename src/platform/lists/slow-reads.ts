@@ -1,42 +1,86 @@
 import { Logger } from '@nestjs/common';
+import type { Request } from 'express';
+import { Bulkhead } from '../database/bulkhead.js';
 import { readOptions } from '../database/data-source-options.js';
 import type { Configuration } from '../config/configuration.js';
-import type { Send } from '../database/database-client.js';
-import { meaningOf } from '../database/database-problem.js';
-import { QUICK } from '../database/reader.js';
+import { type Send, unnamed } from '../database/database-client.js';
+import { databaseBusy, meaningOf } from '../database/database-problem.js';
+import { MOST_FILTERS, QUICK, sharesOf } from '../database/reader.js';
 import { readAlone } from '../database/run-statement.js';
 import { sendInTransaction } from '../database/transactions.js';
+import { clientAddress, networksOf } from '../requests/client-address.js';
 import { currentRequest } from '../requests/request.js';
 import { badRequest } from '../problems/problem-types.js';
 import { invalidRequest, Problem } from '../problems/problem.js';
 import type { Metrics } from '../observability/metrics.js';
-import { type PageRead, onReplicaOrPrimary, type Read, withoutNames } from './page-read.js';
-import { type ListTurns, budgetKeyOf } from './list-turns.js';
+import { type PageRead, onReplicaOrPrimary, type Read } from './page-read.js';
+import { FilterBudget } from './filter-budget.js';
 
-/** Reads lists on connections of their own, in turns, and those with a filter within the time of their token. */
+/** Maximum concurrent statements of one token that are slow, and of those that should be quick. */
+const MOST_SLOW_OF_TOKEN = 2;
+const MOST_QUICK_OF_TOKEN = 4;
+
+/**
+ * Reads lists on connections of their own, and those with a filter within the time of their token. Tokens take turns there,
+ * and on the connections of filters that should be quick.
+ */
 export class SlowReads {
+  readonly budget: FilterBudget;
   private readonly logger = new Logger('Filters');
   /** Of a filter, in seconds. */
   private readonly timeout: number;
+  private readonly slow: Bulkhead;
+  /** Limits the lists without a filter in {@link slow}, so that a locked table leaves room for others. */
+  private readonly slowPages: Bulkhead;
+  private readonly quick: Bulkhead;
   private readonly timeouts;
+  private readonly rejections;
 
   constructor(
-    private readonly turns: ListTurns,
     private readonly isEmbedded: boolean,
     configuration: Configuration,
     metrics: Metrics,
   ) {
-    this.timeout = readOptions(configuration).timeout / 1000;
-    this.timeouts = metrics.counter({
-      name: 'filter_timeouts_total',
-      help: 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT',
+    const { DATABASE_POOL_SIZE, DATABASE_READ_URL, DATABASE_CONNECTION_TIMEOUT } = configuration;
+    const { timeout, shares } = readOptions(configuration);
+    const undivided = { slow: Math.ceil(DATABASE_POOL_SIZE / 2), quick: 1 };
+    const { slow, quick } = shares ?? (DATABASE_READ_URL ? sharesOf(DATABASE_POOL_SIZE) : undivided);
+    const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
+    // As if each pending filter took a second, because those of a new token have not taken any time yet.
+    const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);
+    const rank = (token: string) => this.budget.usedBy(token) + pendingOf(token) * 1000;
+    this.timeout = timeout / 1000;
+    this.budget = new FilterBudget(configuration, metrics);
+    this.slow = new Bulkhead({ total: slow, perKey: MOST_SLOW_OF_TOKEN, wait, rank });
+    this.slowPages = new Bulkhead({ total: Math.ceil(slow / 2), perKey: MOST_SLOW_OF_TOKEN, wait });
+    this.quick = new Bulkhead({ total: quick * MOST_FILTERS, perKey: MOST_QUICK_OF_TOKEN, wait, rank });
+    const timeouts = 'Lists rejected with 400 because their filter took longer than FILTER_TIMEOUT';
+    this.timeouts = metrics.counter({ name: 'filter_timeouts_total', help: timeouts });
+    const rejections = 'Lists rejected with 503 because earlier slow or filtered lists took too long';
+    this.rejections = metrics.counter({ name: 'filter_rejections_total', help: rejections });
+    const running = 'Slow lists that run on a connection of their own';
+    metrics.gauge({ name: 'filters_running', help: running }, () => this.slow.running);
+    const waiting = 'Lists that wait for a turn, except unfiltered ones behind a locked table';
+    metrics.gauge({ name: 'filters_waiting', help: waiting }, () => this.slow.queued + this.quick.queued);
+  }
+
+  /** Whether a new filter of a token may be tried where it should be quick. */
+  mayTry(token: string): boolean {
+    return this.budget.hasTime(token) && this.slow.pendingOf(token) < MOST_SLOW_OF_TOKEN;
+  }
+
+  /** Runs what has its turn in one of the queues. @throws Problem 503 if it waited too long for that */
+  run<T>(queue: 'quick' | 'slow' | 'slowPages', token: string, task: () => Promise<T>): Promise<T> {
+    return this[queue].run(token, task, () => {
+      this.rejections.inc({});
+      return databaseBusy();
     });
   }
 
   /** Reads a page without a filter from the primary. */
   page<T>(list: PageRead, read: Read<T>): Promise<T> {
     const task = () => this.inTurn({ ...list, replica: undefined }, read);
-    return this.turns.run('slowPages', budgetKeyOf(currentRequest()), task);
+    return this.run('slowPages', budgetKeyOf(currentRequest()), task);
   }
 
   /**
@@ -62,7 +106,7 @@ export class SlowReads {
     }
     const requireTime = () => {
       if (!isQuick()) {
-        this.turns.budget.requireTime(token);
+        this.budget.requireTime(token);
       }
     };
     return this.inTurn(list, this.isEmbedded ? bounded : this.charged(token, bounded), requireTime);
@@ -81,7 +125,7 @@ export class SlowReads {
     };
     try {
       requireTime?.();
-      return await this.turns.run('slow', budgetKeyOf(request), task);
+      return await this.run('slow', budgetKeyOf(request), task);
     } catch (error) {
       throw signal?.aborted ? new Problem(badRequest, 'The client closed its connection before the response.') : error;
     }
@@ -101,7 +145,7 @@ export class SlowReads {
       } finally {
         const elapsed = performance.now() - start;
         if (isToBlame && (elapsed >= QUICK || signal?.aborted)) {
-          this.turns.budget.charge(token, elapsed);
+          this.budget.charge(token, elapsed);
         }
       }
     };
@@ -115,4 +159,14 @@ export class SlowReads {
       'start of a text';
     return invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
   }
+}
+
+/** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
+function withoutNames(send: Send): Send {
+  return (statement) => send(unnamed(statement));
+}
+
+/** The token that a list counts for; on public routes, the address, or its network of IPv6. */
+export function budgetKeyOf(request: Request | undefined): string {
+  return request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
 }
