@@ -41,11 +41,4 @@ export const mutants: readonly Mutant[] = [
     search: 'if (transactionOf(this.dataSource)) {',
     replace: 'if (!this.dataSource) {',
   },
-  {
-    guarantee: 'password-rotation',
-    file: 'src/platform/database/data-source-options.ts',
-    search: 'files.getOrInsertComputed(url,',
-    replace: "files.getOrInsertComputed('',",
-    tests: ['src/platform/database/data-source-options.spec.ts'],
-  },
 ];

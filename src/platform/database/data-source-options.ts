@@ -21,9 +21,6 @@ const FEWEST = 5;
 /** Seconds after which a connection is replaced, so that none outlives its password for long. */
 const LIFETIME = 1800;
 
-/** By URL: a read replica takes a new password later than the primary, and must not speak for it. */
-const passwordFiles = new WeakMap<Configuration, Map<string, PasswordFile>>();
-
 const logger = new Logger('Database');
 
 export function dataSourceOptions(
@@ -32,8 +29,7 @@ export function dataSourceOptions(
   metrics: DatabaseMetrics,
 ): PostgresDataSourceOptions {
   const { DATABASE_POOL_SIZE, DATABASE_CONNECTION_TIMEOUT, DATABASE_STREAM_TIMEOUT } = configuration;
-  const extra: PoolConfig & PoolExtra =
-    'url' in location ? serverOptions(configuration, location.url, location.isPooled) : location;
+  const extra: PoolConfig & PoolExtra = 'url' in location ? serverOptions(configuration, location.isPooled) : location;
   return {
     type: 'postgres',
     ...('url' in location && { url: location.url }),
@@ -58,7 +54,7 @@ export function dataSourceOptions(
 export function replicaOptions(configuration: Configuration, metrics: DatabaseMetrics): PoolConfig & DatabaseClientConfig {
   const wait = configuration.DATABASE_CONNECTION_TIMEOUT * REPLICA_SHARE * 1000;
   return {
-    ...serverOptions(configuration, configuration.DATABASE_READ_URL ?? ''),
+    ...serverOptions(configuration),
     connectionString: configuration.DATABASE_READ_URL,
     application_name: SERVICE_NAME,
     connectionTimeoutMillis: wait,
@@ -68,17 +64,13 @@ export function replicaOptions(configuration: Configuration, metrics: DatabaseMe
   };
 }
 
-function serverOptions(
-  configuration: Configuration,
-  url: string,
-  isPooled = false,
-): PoolConfig & PoolExtra & DatabaseClientConfig {
-  const { DATABASE_STATEMENT_TIMEOUT: timeout } = configuration;
-  const passwords = passwordsOf(configuration, url);
+function serverOptions(configuration: Configuration, isPooled = false): PoolConfig & PoolExtra & DatabaseClientConfig {
+  const { DATABASE_STATEMENT_TIMEOUT: timeout, DATABASE_PASSWORD_FILE: path } = configuration;
   return {
     keepAlive: true,
     maxLifetimeSeconds: LIFETIME,
-    ...(passwords && { passwords }),
+    // One for each server: a read replica takes a new password later than the primary, and must not speak for it.
+    ...(path !== undefined && { passwords: new PasswordFile('DATABASE_PASSWORD_FILE', path) }),
     // For a server that is gone: otherwise the server itself ends the statement earlier.
     query_timeout: (timeout + 1) * 1000,
     // For a `SharedConnections`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
@@ -88,15 +80,6 @@ function serverOptions(
     // Poolers reject startup parameters: set them on the role there.
     ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
   };
-}
-
-function passwordsOf(configuration: Configuration, url: string): PasswordFile | undefined {
-  const { DATABASE_PASSWORD_FILE: path } = configuration;
-  if (path === undefined) {
-    return undefined;
-  }
-  const files = passwordFiles.getOrInsertComputed(configuration, () => new Map());
-  return files.getOrInsertComputed(url, () => new PasswordFile('DATABASE_PASSWORD_FILE', path));
 }
 
 export function readOptions(configuration: Configuration): ReadOptions {

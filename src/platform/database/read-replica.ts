@@ -39,15 +39,19 @@ export class ReadReplica {
   /** Undefined until it is connected, and while it is away. */
   private current: Reader | undefined;
   private retryAt = 0;
+  /** With the password that it accepted last. */
+  private readonly options;
   /** Detaches background work from the request that started it. */
   private readonly outside = AsyncLocalStorage.snapshot();
 
   constructor(
     private readonly primary: AppDataSource,
     private readonly configuration: Configuration,
-    private readonly metrics: DatabaseMetrics,
+    metrics: DatabaseMetrics,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.options = replicaOptions(configuration, metrics);
+  }
 
   /** Its connections; undefined while it is away. */
   get reader(): Reader | undefined {
@@ -100,11 +104,10 @@ export class ReadReplica {
   }
 
   private async connect(): Promise<void> {
-    const { configuration } = this;
+    const { configuration, options } = this;
     let reader: Reader | undefined;
     try {
       const shares = sharesOf(configuration.DATABASE_POOL_SIZE);
-      const options = replicaOptions(configuration, this.metrics);
       reader = new Reader(options, readOptions(configuration).timeout, shares, await originCheck(this.primary));
       (await reader.connect()).release();
       this.signal.throwIfAborted();
