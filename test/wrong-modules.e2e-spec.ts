@@ -791,21 +791,17 @@ it.each([
 });
 
 it.each<[string, Type, string]>([
-  ['the id of another operation', SameNameController, 'GET /v1/items shares the operation id listItems: give'],
-  [
-    'a handler of several paths',
-    SeveralPathsController,
-    'SeveralPathsController.show has several methods, paths or versions:',
-  ],
+  ['the id of another operation', SameNameController, 'GET /v1/items cannot have the operation id listItems: give each'],
+  ['a handler of several paths', SeveralPathsController, 'GET /v1/things/a cannot have the operation id show[0]: give each'],
   [
     'an operation of several paths',
     TwoPathsController,
-    'TwoPathsController.readThing has several methods, paths or versions:',
+    'GET /v1/things/a cannot have the operation id readThing[0]: give each',
   ],
   [
     'a documented handler of all methods',
     AllMethodsController,
-    'AllMethodsController.takeAnything has several methods, paths or versions: give each a handler with its own name, or leave it out of the document with @ApiExcludeEndpoint() of @nestjs/swagger.',
+    'GET /v1/things/anything cannot have the operation id AllMethodsController_takeAnything_get: give each path, method and version a handler with its own name, or exclude it with @ApiExcludeEndpoint() of @nestjs/swagger.',
   ],
   [
     'two classes of one name in the document',

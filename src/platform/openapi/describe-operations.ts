@@ -1,4 +1,3 @@
-import { RequestMethod } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { unauthorizedProblem } from '../auth/bearer-auth.guard.js';
 import { TOKEN_PREFIX } from '../auth/token-format.js';
@@ -12,7 +11,7 @@ import { type BodyRules, contentTooLargeProblem } from '../bodies/read-body.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
-import { methodOf, nameOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
+import { type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
@@ -52,7 +51,10 @@ export function describeOperations(
     const { operationId: id = '' } = operation;
     const route = byId.get(id);
     if (!route) {
-      throw new OperatorError(unknownId(call, id, routes));
+      const remedy = 'give each path, method and version a handler with its own name, or exclude it';
+      throw new OperatorError(
+        `${call} cannot have the operation id ${id}: ${remedy} with @ApiExcludeEndpoint() of @nestjs/swagger.`,
+      );
     }
     byId.delete(id);
     described.set(route.handler, operation);
@@ -69,18 +71,6 @@ export function describeOperations(
   const scopes = lines.length === 0 ? [] : [`A token can be restricted to scopes:\n\n${lines.join('\n')}`];
   Object.assign(document.components?.securitySchemes?.[BEARER] ?? {}, { description: [CREDENTIAL, ...scopes].join('\n\n') });
   return described;
-}
-
-/** Why an id is of no route: a handler has several paths or versions or, with `@All()`, an id for each method. */
-function unknownId(call: string, id: string, routes: readonly Route[]): string {
-  const several = routes.find((route) =>
-    id.startsWith(methodOf(route) === RequestMethod.ALL ? `${operationIdOf(route)}_` : `${route.name}[`),
-  );
-  return several
-    ? `${nameOf(several)} has several methods, paths or versions: give each a handler with its own name, or leave it out ` +
-        'of the document with @ApiExcludeEndpoint() of @nestjs/swagger.'
-    : `${call} shares the operation id ${id}: give each path, method and version a handler of its own, and each handler ` +
-        'another name.';
 }
 
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
