@@ -8,8 +8,6 @@ export const SHARED_LIFETIME = 30_000;
 
 interface SharedConnection {
   readonly opened: Promise<PoolClient>;
-  /** Undefined until it is open. */
-  client?: PoolClient;
   pending: number;
 }
 
@@ -41,7 +39,7 @@ export class SharedConnections {
     const connection = this.next();
     connection.pending += 1;
     try {
-      const client = connection.client ?? (await connection.opened);
+      const client = await connection.opened;
       holdUntilEndOfTurn(streamOf(client));
       return await send(client, statement);
     } catch (error) {
@@ -86,7 +84,7 @@ export class SharedConnections {
     };
     void connection.opened.then((client) => {
       setTimeout(leave, this.lifetime).unref();
-      return Object.assign(connection, { client: client.once('end', leave) });
+      client.once('end', leave);
     }, leave);
     return connection;
   }
