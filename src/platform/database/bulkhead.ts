@@ -33,10 +33,6 @@ export class Bulkhead {
     return running + (waiting?.size ?? 0);
   }
 
-  get isFree(): boolean {
-    return this.running < this.limits.total;
-  }
-
   /** @param makeError - makes the error after too long a wait */
   async run<T>(key: string, task: () => Promise<T>, makeError: () => Error): Promise<T> {
     const tasks = this.queues.getOrInsertComputed(key, () => ({ running: 0, waiting: new Set() }));
@@ -60,7 +56,7 @@ export class Bulkhead {
 
   /** Starts the queued task whose turn it is: when one comes or ends, at most one can start. Removes keys without tasks. */
   private startNext(): void {
-    const { perKey, rank = () => 0 } = this.limits;
+    const { total, perKey, rank = () => 0 } = this.limits;
     for (const [key, { running, waiting }] of this.queues) {
       if (running + waiting.size === 0) this.queues.delete(key);
     }
@@ -68,7 +64,7 @@ export class Bulkhead {
     const ranked = startable.map(([key, tasks]) => ({ key, tasks, rank: rank(key) }));
     const [next] = ranked.toSorted((a, b) => a.rank - b.rank);
     const [start] = next?.tasks.waiting ?? [];
-    if (next && start && this.isFree) {
+    if (next && start && this.running < total) {
       next.tasks.waiting.delete(start);
       next.tasks.running += 1;
       this.running += 1;
