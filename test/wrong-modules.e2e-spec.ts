@@ -7,6 +7,7 @@ import {
   createParamDecorator,
   forwardRef,
   Get,
+  Logger,
   Module,
   type ModuleMetadata,
   Next,
@@ -374,7 +375,7 @@ it('does not start with two handlers of one path', async () => {
   );
 });
 
-it('says that a migration was changed after it had been applied, if that makes the index that does not exist', async () => {
+it('warns of a migration that was changed after it had been applied, beside the index that it was to make', async () => {
   const database = await createEmbedded();
   const start = async (...indexes: string[]) => {
     const migration = class extends CreateThings1795219200001 {
@@ -392,9 +393,11 @@ it('says that a migration was changed after it had been applied, if that makes t
   const byName = defineOrder(Thing, 'name');
   PageOf(NamedThingDto, byName);
   const starting = start('CREATE INDEX things_name_idx ON things (name COLLATE "C", id)');
-  const changed = 'CreateThings1795219200001 makes it, but was changed after it had been applied, or the index was dropped.';
-  await expect(starting).rejects.toThrow(new RegExp(`things_name_idx, which does not exist: .* ${changed}`));
-  await expect(starting).rejects.toThrow(new RegExp(`sorted by name, which no index supports: .* ${changed}`));
+  const warned = jest.spyOn(Logger.prototype, 'warn');
+  await expect(starting).rejects.toThrow('names the index things_name_idx, which does not exist: ');
+  await expect(starting).rejects.toThrow('sorted by name, which no index supports: ');
+  const changed = 'CreateThings1795219200001 was changed after it had been applied, without effect: ';
+  expect(warned.mock.calls).toContainEqual([expect.stringContaining(changed)]);
   orders.pop();
 });
 

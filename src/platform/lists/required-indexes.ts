@@ -1,5 +1,5 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
-import { IndexMigration, SqlMigration } from '../database/migrations.js';
+import { IndexMigration } from '../database/migrations.js';
 import { quotedTable } from '../database/database-client.js';
 import { runStatement } from '../database/run-statement.js';
 import { rejectDrift, type SchemaDrift } from '../database/schema-drift.js';
@@ -38,17 +38,6 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Schema
   return missing;
 }
 
-/** Without quotes and spaces. */
-const plain = (sql: string) => sql.replaceAll(/["\s]/g, '').toLowerCase();
-
-/** Why an index can be missing although a migration has the statement that contains this text; otherwise empty. */
-function causeOf({ migrations }: DataSource, sql: string): string {
-  const makes = (statement: string) => plain(statement).includes(plain(sql));
-  const found = migrations.find((each) => each instanceof SqlMigration && each.statements.some(makes));
-  const cause = 'makes it, but was changed after it had been applied, or the index was dropped.';
-  return found ? ` ${found.constructor.name} ${cause}` : '';
-}
-
 /** How an index is built that the migration has skipped, or that was dropped or not built to the end. */
 function rebuild({ index, extension, statements }: IndexMigration): string {
   const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
@@ -66,10 +55,9 @@ function addMissingForFilters(metadata: EntityMetadata, present: ReadonlySet<str
       if (migration) {
         missing.warnings.push(`${entity}.${field}: filters do without the index ${index}: ${rebuild(migration)}`);
       } else {
-        const fix = `register an IndexMigration with index = '${index}', or correct the name. See `;
-        const cause = causeOf(dataSource, `INDEX ${index} ON`);
+        const fix = `register an IndexMigration with index = '${index}', or correct the name`;
         const fault = `${entity}.${field} names the index ${index}, which does not exist`;
-        missing.faults.push(`${fault}: ${fix}docs/reference.md#filter-fields.${cause}`);
+        missing.faults.push(`${fault}: ${fix}. See docs/reference.md#filter-fields.`);
       }
     }
   }
@@ -91,8 +79,7 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
       return explain((statement) => runStatement(manager, statement), { text, values: [] });
     });
     if (plan.sorts && !plan.isDistributed) {
-      const definition = `ON ${table} (${list})`;
-      const fix = `register an IndexMigration with definition = '${definition}'.${causeOf(dataSource, definition)}`;
+      const fix = `register an IndexMigration with definition = 'ON ${table} (${list})'.`;
       missing.push(`${name} is sorted by ${order.column}, which no index supports: ${fix}`);
     }
   }
