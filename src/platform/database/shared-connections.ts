@@ -84,7 +84,7 @@ export class SharedConnections {
     };
     void connection.opened.then((client) => {
       setTimeout(leave, this.lifetime).unref();
-      client.once('end', leave);
+      return client.once('end', leave);
     }, leave);
     return connection;
   }
