@@ -2,6 +2,13 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'unread-responses',
+    file: 'src/platform/http/unread-responses.ts',
+    search: 'this.total <= MAX_UNREAD',
+    replace: 'this.total <= 2 * MAX_UNREAD',
+    tests: ['src/platform/http/unread-responses.spec.ts'],
+  },
+  {
     guarantee: 'unreadable-after-complete',
     file: 'src/platform/http/unreadable-requests.ts',
     search: 'pending.every(({ req }) => req.complete)',

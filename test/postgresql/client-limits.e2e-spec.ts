@@ -88,6 +88,25 @@ it('allows at most 16 unread responses on one connection, and the memory of thes
   expect(grown).toBeLessThan(100 * MEGABYTE);
 });
 
+it('keeps one unread response of each connection in memory, however many requests wait behind it [pipelined-in-turn]', async () => {
+  const { service, port } = await start({ NODE_OPTIONS: '--max-old-space-size=256' });
+  const sockets = await Promise.all(Array.from({ length: 30 }, () => open(port)));
+  // As two-byte texts in the heap, all of them would take more than 700 MB.
+  for (const socket of sockets) socket.pause().write(get(LARGE, token).repeat(16));
+  await delay(5000);
+  expect((await fetch(`${service.origin}/livez`)).status).toBe(200);
+  const [first, ...others] = sockets;
+  for (const socket of others) socket.destroy();
+  let text = '';
+  first
+    ?.setEncoding('latin1')
+    .on('data', (data: string) => (text += data))
+    .resume();
+  await eventually(() => text.split('HTTP/1.1 200 ').length > 16);
+  first?.destroy();
+  await service.end('SIGKILL');
+});
+
 it('sends 16 pipelined responses, and closes the connection at one more [pipelined-requests]', async () => {
   const { service, port } = usual;
   const cut = (await service.metric(CUT('pipelined'))) ?? 0;

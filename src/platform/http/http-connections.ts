@@ -8,6 +8,7 @@ import { pathPrefixOf } from '../config/origins.js';
 import { addressLimit } from './address-limit.js';
 import { endEventStreams, isEventStream } from './event-streams.js';
 import { replaceDefaults, setLimits } from './node-defaults.js';
+import { afterResponse, UnreadResponses } from './unread-responses.js';
 import { UnreadableRequests } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
@@ -32,6 +33,7 @@ export class HttpConnections {
   /** Open connections with their responses that are not complete. */
   private readonly connections = new Map<Socket, Set<Response>>();
   private readonly cut;
+  private readonly unread = new UnreadResponses(() => this.cut.inc({ limit: 'unread' }));
   private isDraining = false;
   /** Connections until now. */
   private accepted = 0;
@@ -45,8 +47,10 @@ export class HttpConnections {
   ) {
     this.cut = metrics.counter({
       name: 'http_connections_cut_total',
-      help: 'Connections closed at a limit: of all, of an address, of 16 pending requests, or after 30 s without reading',
-      labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled'] },
+      help:
+        'Connections closed at a limit: of all, of an address, of 16 pending requests, after 30 s without reading, or of ' +
+        'unread responses',
+      labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled', 'unread'] },
     });
     metrics.gauge({ name: 'http_connections', help: 'Open connections to the API' }, () => this.connections.size);
 
@@ -76,7 +80,10 @@ export class HttpConnections {
     });
   }
 
-  /** First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. */
+  /**
+   * First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. Pipelined
+   * requests wait for the response before them: only one response of a connection is in memory.
+   */
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
     if (socket.destroyed) {
@@ -99,18 +106,16 @@ export class HttpConnections {
       }
       response.shouldKeepAlive = false;
     }
+    const previous = pending.size > 0 ? [...pending].at(-1) : undefined;
     pending.add(response);
+    this.unread.watch(response, socket);
     response.once('close', () => {
       pending.delete(response);
       if (pending.size === 0 && !this.server.listening) {
         socket.destroySoon();
       }
     });
-    if (this.held) {
-      this.held.push(next);
-    } else {
-      next();
-    }
+    afterResponse(previous, socket, () => (this.held ? void this.held.push(next) : next()));
   };
 
   /** From now on, the latest response of each connection carries `Connection: close`. Event streams end. */

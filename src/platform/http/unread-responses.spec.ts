@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { eventually } from '../../../test/support/eventually.js';
+import { listen } from '../../../test/support/listen.js';
+import { UnreadResponses } from './unread-responses.js';
+
+const MEGABYTE = 2 ** 20;
+/** Of a response: much more than the operating system takes. */
+const SIZE = 10 * MEGABYTE;
+
+it('closes the connections of the oldest responses beyond 32 MiB that are not read, and of no others [unread-responses]', async () => {
+  let cut = 0;
+  const responded: Socket[] = [];
+  const unread = new UnreadResponses(() => (cut += 1));
+  const server = createServer((request, response) => {
+    unread.watch(response, request.socket);
+    response.end(Buffer.alloc(request.url === '/small' ? 10 : SIZE));
+    responded.push(request.socket);
+  });
+  const port = await listen(server);
+  const send = async (path: string) => {
+    const socket = connect({ port, allowHalfOpen: true });
+    await once(socket, 'connect');
+    socket.on('error', () => undefined).pause();
+    const count = responded.length;
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await eventually(() => responded.length > count);
+    return socket;
+  };
+  const quick = await send('/small');
+  const sockets = [await send('/'), await send('/'), await send('/'), await send('/')];
+  const isOpen = responded.map(({ destroyed }) => !destroyed);
+  expect([isOpen.slice(0, 2), isOpen.slice(-2), cut]).toEqual([
+    [true, false],
+    [true, true],
+    isOpen.filter((open) => !open).length,
+  ]);
+  // What is read to the end makes room.
+  const latest = sockets.at(-1);
+  let read = 0;
+  latest?.on('data', ({ length }: Buffer) => (read += length)).resume();
+  await eventually(() => read > SIZE);
+  const before = cut;
+  sockets.push(await send('/'));
+  expect(cut).toBe(before);
+  for (const socket of [quick, ...sockets]) socket.destroy();
+  server.close();
+});

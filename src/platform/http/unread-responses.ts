@@ -1,0 +1,56 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Maximum of what clients have not read of complete responses, beyond the buffers of the operating system, in characters. */
+const MAX_UNREAD = 32 * 2 ** 20;
+
+/** Limits the memory of responses whose clients do not read them, or read slowly, over all connections. */
+export class UnreadResponses {
+  /** Complete responses that are not sent to the end, the oldest first, with the length of their rest at first. */
+  private readonly unread = new Map<ServerResponse, { readonly socket: Socket; readonly length: number }>();
+  private total = 0;
+
+  /** @param onCut - called for each connection that is closed */
+  constructor(private readonly onCut: () => void) {}
+
+  /** Closes the connections of the oldest unread responses when the given one, once complete, makes it too much. */
+  watch(response: ServerResponse, socket: Socket): void {
+    response.once('prefinish', () => {
+      const length = socket.writableLength;
+      if (length > 0) {
+        this.add(response, socket, length);
+      }
+    });
+  }
+
+  private add(response: ServerResponse, socket: Socket, length: number): void {
+    this.unread.set(response, { socket, length });
+    this.total += length;
+    response.once('close', () => this.remove(response));
+    for (const [oldest, { socket: slowest }] of this.unread) {
+      if (this.total <= MAX_UNREAD) {
+        return;
+      }
+      this.remove(oldest);
+      this.onCut();
+      slowest.destroy();
+    }
+  }
+
+  private remove(response: ServerResponse): void {
+    const { length = 0 } = this.unread.get(response) ?? {};
+    this.unread.delete(response);
+    this.total -= length;
+  }
+}
+
+/** Begins a request behind the response to the one before it, unless that has ended the connection, in the current context. */
+export function afterResponse(previous: ServerResponse | undefined, socket: Socket, begin: () => void): void {
+  if (previous) {
+    const bound = AsyncResource.bind(begin);
+    previous.once('close', () => (socket.writable ? bound() : undefined));
+  } else {
+    begin();
+  }
+}
