@@ -90,7 +90,9 @@ class DraftsController {
 
   @Get('raced/:state')
   @Operation({ summary: 'Lose a race' })
-  async race(@Param('state', new ParseEnumPipe(['40001', '40P01', '55P03'])) state: string): Promise<void> {
+  async race(
+    @Param('state', new ParseEnumPipe(['40001', '40P01', '55P03', '25P03', '25P04'])) state: string,
+  ): Promise<void> {
     await this.drafts.query(`DO $$ BEGIN RAISE SQLSTATE '${state}'; END $$`);
   }
 
@@ -141,6 +143,14 @@ it.each(['40001', '40P01', '55P03'])(
   async (state) => {
     const { status, detail } = await call('GET', `/raced/${state}`);
     expect([status, detail]).toEqual([503, 'A concurrent request has locked or changed the same data: retry.']);
+  },
+);
+
+it.each(['25P03', '25P04'])(
+  'a time limit of the server for transactions (%s) is 503 [database-errors-mapped]',
+  async (state) => {
+    const { status, detail } = await call('GET', `/raced/${state}`);
+    expect([status, detail]).toEqual([503, 'The database is not available.']);
   },
 );
 

@@ -1,3 +1,5 @@
+import { Column, DataSource, Entity, PrimaryColumn } from 'typeorm';
+import { findDrift } from '../../src/platform/database/schema-drift.js';
 import { doctor } from '../support/doctor.js';
 import { runCli, runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
@@ -61,3 +63,25 @@ it('finds tables as statements do, by the search_path', async () => {
   expect(service.log.filter(({ level, context }) => level === 'warn' && context === 'Database')).toEqual([]);
   expect(await service.end('SIGTERM')).toBe(0);
 });
+
+@Entity('labels')
+class Label {
+  @PrimaryColumn('integer') declare id: number;
+  @Column('varchar', { length: 20 }) declare name: string;
+  @Column('numeric', { precision: 8, scale: 2 }) declare price: string;
+}
+
+it.each(['on', 'off'])(
+  'finds no difference in types with a length, standard_conforming_strings being %s [drift-no-false-alarm]',
+  async (value) => {
+    const url = await migrated();
+    await query(
+      url,
+      'CREATE TABLE labels (id integer PRIMARY KEY, name varchar(20) NOT NULL, price numeric(8, 2) NOT NULL)',
+    );
+    const extra = { options: `-c standard_conforming_strings=${value}` };
+    const dataSource = await new DataSource({ type: 'postgres', url, entities: [Label], extra }).initialize();
+    expect(await findDrift(dataSource)).toEqual({ faults: [], warnings: [] });
+    await dataSource.destroy();
+  },
+);

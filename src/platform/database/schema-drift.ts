@@ -47,7 +47,7 @@ const COMPARE = `
     coalesce(relation, attrelid) IS NOT NULL AS "hasTable", "column", name, present.type, nullable AS "isNullable",
     filled AS "isFilled", CASE WHEN labels IS NOT NULL THEN EXISTS (SELECT FROM pg_enum WHERE enumtypid = element)
       ELSE base = to_regtype(declared.type)
-          AND modifier IN ('', regexp_replace(substring(present.type FROM '\\((.*)\\)'), ',0$', ''))
+          AND modifier IN ('', regexp_replace(substring(present.type FROM '[(](.*)[)]'), ',0$', ''))
         OR declared.type IN ('text', 'character varying') AND present.type IN ('text', 'character varying')
       END IS TRUE AS "isSameType",
     ARRAY(SELECT unnest(labels) EXCEPT SELECT enumlabel FROM pg_enum WHERE enumtypid = element) AS lacking
