@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Maximum of what clients have not read of complete responses, beyond the buffers of the operating system, in characters. */
+/** Maximum of what clients have not read of complete responses, without the buffers of the system, in characters. */
 const MAX_UNREAD = 32 * 2 ** 20;
 
 /** Limits the memory of responses whose clients do not read them, or read slowly, over all connections. */
@@ -45,7 +45,7 @@ export class UnreadResponses {
   }
 }
 
-/** Begins a request behind the response to the one before it, unless that has ended the connection, in the current context. */
+/** Begins a request behind the response to the one before it, in the current context, if its connection is still open. */
 export function afterResponse(previous: ServerResponse | undefined, socket: Socket, begin: () => void): void {
   if (previous) {
     const bound = AsyncResource.bind(begin);
