@@ -15,7 +15,7 @@ it('closes the connections of the oldest responses beyond 32 MiB that are not re
   const unread = new UnreadResponses(() => (cut += 1));
   const server = createServer((request, response) => {
     unread.watch(response, request.socket);
-    response.end(Buffer.alloc(request.url === '/small' ? 10 : SIZE));
+    response.end(Buffer.alloc({ '/small': 10, '/': SIZE }[request.url ?? ''] ?? 4 * SIZE));
     responded.push(request.socket);
   });
   const port = await listen(server);
@@ -44,6 +44,12 @@ it('closes the connections of the oldest responses beyond 32 MiB that are not re
   const before = cut;
   sockets.push(await send('/'));
   expect(cut).toBe(before);
-  for (const socket of [quick, ...sockets]) socket.destroy();
+  // One alone is not cut, however large it is.
+  const large = await send('/large');
+  expect(responded.map(({ destroyed }) => !destroyed).filter(Boolean).length).toBe(3);
+  read = 0;
+  large.on('data', ({ length }: Buffer) => (read += length)).resume();
+  await eventually(() => read > 4 * SIZE);
+  for (const socket of [quick, latest, large]) socket?.destroy();
   server.close();
 });

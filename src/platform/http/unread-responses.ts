@@ -14,7 +14,7 @@ export class UnreadResponses {
   /** @param onCut - called for each connection that is closed */
   constructor(private readonly onCut: () => void) {}
 
-  /** Closes the connections of the oldest unread responses when the given one, once complete, makes it too much. */
+  /** Closes the connections of the oldest other responses if this one, when it is complete, makes it too much. */
   watch(response: ServerResponse, socket: Socket): void {
     response.once('prefinish', () => {
       const length = socket.writableLength;
@@ -29,7 +29,8 @@ export class UnreadResponses {
     this.total += length;
     response.once('close', () => this.remove(response));
     for (const [oldest, { socket: slowest }] of this.unread) {
-      if (this.total <= MAX_UNREAD) {
+      // One alone can be larger.
+      if (this.total <= MAX_UNREAD || oldest === response) {
         return;
       }
       this.remove(oldest);
