@@ -119,3 +119,22 @@ it('does not read the whole table when the planner misjudges the number or the a
     expect((await service.api.list({ filter })).body.items).toHaveLength(found);
   }
 });
+
+it('reads the newest rows first where the planner would read the whole table and sort it', async () => {
+  await makeFilterSlow(client, 20_000);
+  await client.query('ANALYZE items');
+  for (const name of ['newest', 'newest']) await service.api.create({ name });
+  const filter = `name == "newest" || ${SLOW_FILTER}`;
+  const items = service.app.get(DataSource).getRepository(Item);
+  const { planned } = sourcesOf(
+    items.metadata,
+    itemFilter.parse(filter).condition ?? constant(true),
+    undefined,
+    1,
+    ALL_ROWS,
+  );
+  const plan = await explain((statement) => runStatement(items.manager, statement), statementForFirst(items, planned));
+  expect(plan).toMatchObject({ sorts: true, readsTable: true });
+  const { status, body } = await service.api.list({ filter, limit: '1' });
+  expect([status, body.items?.map(({ name }) => name)]).toEqual([200, ['newest']]);
+});

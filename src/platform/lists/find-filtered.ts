@@ -69,7 +69,7 @@ function pathFor(plan: Plan): AccessPath {
     return { first: 'planned', isQuick: false };
   }
   const walk = plan.filters ? 'recent' : 'planned';
-  return { first: plan.sorts ? 'fenced' : walk, isQuick: false };
+  return { first: plan.sorts && !plan.readsTable ? 'fenced' : walk, isQuick: false };
 }
 
 interface PlanNode {
