@@ -5,7 +5,7 @@ import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { isHidden } from '../routes/operation.js';
-import { metadataOf, nameOf, type Route } from '../routes/route.js';
+import { nameOf, type Route } from '../routes/route.js';
 import { isScope } from '../config/variables.decorators.js';
 import { hasScope, type Principal } from './principal.js';
 
@@ -77,9 +77,10 @@ function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {
   };
 }
 
-/** The policy of a route; undefined stops the boot. */
-export function tokenPolicyOf(route: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
-  return metadataOf(TOKEN_POLICY, route) as TokenPolicy | undefined;
+/** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
+export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
+  const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
+  return policy as TokenPolicy | undefined;
 }
 
 export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly string[] {
