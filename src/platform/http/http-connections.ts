@@ -108,14 +108,21 @@ export class HttpConnections {
     }
     const previous = pending.size > 0 ? [...pending].at(-1) : undefined;
     pending.add(response);
-    this.unread.watch(response, socket);
+    response.once('prefinish', () => {
+      if (socket.writableLength > 0) this.unread.add(response, socket);
+    });
     response.once('close', () => {
       pending.delete(response);
       if (pending.size === 0 && !this.server.listening) {
         socket.destroySoon();
       }
     });
-    afterResponse(previous, socket, () => (this.held ? void this.held.push(next) : next()));
+    const begin = () => (this.held ? void this.held.push(next) : next());
+    if (previous) {
+      afterResponse(previous, socket, begin);
+    } else {
+      begin();
+    }
   };
 
   /** From now on, the latest response of each connection carries `Connection: close`. Event streams end. */

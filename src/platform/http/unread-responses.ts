@@ -14,17 +14,9 @@ export class UnreadResponses {
   /** @param onCut - called for each connection that is closed */
   constructor(private readonly onCut: () => void) {}
 
-  /** Closes the connections of the oldest other responses if this one, when it is complete, makes it too much. */
-  watch(response: ServerResponse, socket: Socket): void {
-    response.once('prefinish', () => {
-      const length = socket.writableLength;
-      if (length > 0) {
-        this.add(response, socket, length);
-      }
-    });
-  }
-
-  private add(response: ServerResponse, socket: Socket, length: number): void {
+  /** Adds a complete response. If it makes them too much, the connections of the oldest others are closed. */
+  add(response: ServerResponse, socket: Socket): void {
+    const length = socket.writableLength;
     this.unread.set(response, { socket, length });
     this.total += length;
     response.once('close', () => this.remove(response));
@@ -47,11 +39,7 @@ export class UnreadResponses {
 }
 
 /** Begins a request behind the response to the one before it, in the current context, if its connection is still open. */
-export function afterResponse(previous: ServerResponse | undefined, socket: Socket, begin: () => void): void {
-  if (previous) {
-    const bound = AsyncResource.bind(begin);
-    previous.once('close', () => (socket.writable ? bound() : undefined));
-  } else {
-    begin();
-  }
+export function afterResponse(previous: ServerResponse, socket: Socket, begin: () => void): void {
+  const bound = AsyncResource.bind(begin);
+  previous.once('close', () => (socket.writable ? bound() : undefined));
 }
