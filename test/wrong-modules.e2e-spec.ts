@@ -398,6 +398,7 @@ it('warns of a migration that was changed after it had been applied, beside the 
   await expect(starting).rejects.toThrow('sorted by name, which no index supports: ');
   const changed = 'CreateThings1795219200001 was changed after it had been applied, without effect: ';
   expect(warned.mock.calls).toContainEqual([expect.stringContaining(changed)]);
+  warned.mockRestore();
   orders.pop();
 });
 

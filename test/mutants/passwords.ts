@@ -41,4 +41,11 @@ export const mutants: readonly Mutant[] = [
     search: 'if (transactionOf(this.dataSource)) {',
     replace: 'if (!this.dataSource) {',
   },
+  {
+    guarantee: 'password-rotation',
+    file: 'src/platform/database/data-source-options.ts',
+    search: "new PasswordFile('DATABASE_PASSWORD_FILE', path)",
+    replace: "(Object(configuration).passwords ??= new PasswordFile('DATABASE_PASSWORD_FILE', path))",
+    tests: ['src/platform/database/data-source-options.spec.ts'],
+  },
 ];

@@ -106,10 +106,10 @@ export class HttpConnections {
       }
       response.shouldKeepAlive = false;
     }
-    const previous = pending.size > 0 ? [...pending].at(-1) : undefined;
+    const previous = [...pending].at(-1);
     pending.add(response);
     response.once('prefinish', () => {
-      if (socket.writableLength > 0) this.unread.add(response, socket);
+      if (response.writableLength > 0) this.unread.add(response);
     });
     response.once('close', () => {
       pending.delete(response);

@@ -14,7 +14,7 @@ it('closes the connections of the oldest responses beyond 32 MiB that are not re
   const responded: Socket[] = [];
   const unread = new UnreadResponses(() => (cut += 1));
   const server = createServer((request, response) => {
-    response.once('prefinish', () => unread.add(response, request.socket));
+    response.once('prefinish', () => unread.add(response));
     response.end(Buffer.alloc({ '/small': 10, '/': SIZE }[request.url ?? ''] ?? 4 * SIZE));
     responded.push(request.socket);
   });
