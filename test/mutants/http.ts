@@ -9,6 +9,24 @@ export const mutants: readonly Mutant[] = [
     tests: ['src/platform/http/unread-responses.spec.ts'],
   },
   {
+    guarantee: 'refused-body-discarded',
+    file: 'src/platform/http/express.ts',
+    search: 'const MAX_DISCARDED = 16 * 2 ** 20;',
+    replace: 'const MAX_DISCARDED = 64 * 2 ** 20;',
+  },
+  {
+    guarantee: 'refused-body-response',
+    file: 'src/platform/http/express.ts',
+    search: 'request.pause() : undefined)).resume();',
+    replace: 'request.pause() : undefined)).pause();',
+  },
+  {
+    guarantee: 'refused-body-response',
+    file: 'src/platform/http/http-connections.ts',
+    search: 'if (!socket.writable) {',
+    replace: 'if (socket.destroyed) {',
+  },
+  {
     guarantee: 'unreadable-after-complete',
     file: 'src/platform/http/unreadable-requests.ts',
     search: 'pending.every(({ req }) => req.complete)',
@@ -261,8 +279,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cors-preflight-free',
     file: 'src/platform/openapi/cors.ts',
-    search: 'preflightContinue: !isPreflight(request)',
-    replace: 'preflightContinue: true',
+    search: 'isPreflight(request) ? void',
+    replace: '!isPreflight(request) ? void',
     tests: ['test/browsers.e2e-spec.ts'],
   },
   {

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { tokenDigest } from '../../src/platform/auth/token-format.js';
 import { newId } from '../../src/platform/ids/id.js';
 import type { ProblemBody } from '../support/api.js';
-import { open, sendEndlessBody } from '../support/flood.js';
+import { open, sendAllThenRead, sendEndlessBody } from '../support/flood.js';
 import { ServiceProcess } from '../support/process.js';
 import { connectTo } from '../support/connect.js';
 import { sendRaw } from '../support/raw-http.js';
@@ -120,7 +120,7 @@ it('sends 16 pipelined responses, and closes the connection at one more [pipelin
   expect(await service.metric(CUT('pipelined'))).toBe(cut + 1);
 });
 
-it('does not read the body of a refused request, and closes its connection a second later [refused-body-unread]', async () => {
+it('discards at most 16 MiB of the body of a refused request, and closes its connection a second later [refused-body-discarded]', async () => {
   const chunked = 'Host: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
   const { service, port } = await start({ RATE_LIMIT: '4' });
   const [reader = '', limited = ''] = await issueTokens(databaseUrlOf(database), 2);
@@ -148,12 +148,43 @@ it('does not read the body of a refused request, and closes its connection a sec
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${requests[place]?.[0]} `));
     expect(head).toMatch(/\r\nConnection: close\r\n/);
     expect(lingered).toBeGreaterThan(500);
-    // Buffers of the kernel on both sides, and some margin.
-    expect(taken).toBeLessThan(16 * MEGABYTE);
+    // With the buffers of the kernel on both sides, and some margin.
+    expect(taken).toBeLessThan(32 * MEGABYTE);
   }
   // Bodies that have arrived whole are no reason to close.
   const whole = await sendRaw(port, 'POST /v1/items HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
   expect([whole.status, /^connection: .*$/m.exec(whole.headers)?.[0]]).toEqual([401, 'connection: keep-alive']);
+  await service.end('SIGKILL');
+});
+
+it('responds to clients that read only after they have sent a large body, and runs nothing behind it [refused-body-response]', async () => {
+  const { service, port } = await start({ RATE_LIMIT: '8' });
+  const [limited = ''] = await issueTokens(databaseUrlOf(database), 1);
+  for (let count = 0; count < 8; count += 1) await service.client(limited).list();
+  const [{ count: before } = { count: '' }] = (await client.query<{ count: string }>('SELECT count(*) FROM items')).rows;
+  const body = `{"name":"${'a'.repeat(8 * MEGABYTE)}"}`;
+  const framings = [
+    [`Content-Length: ${body.length}`, body],
+    ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+  ] as const;
+  const requests: [status: number, line: string, token?: string | undefined][] = [
+    [401, 'POST /v1/items'],
+    [413, 'POST /v1/items', token],
+    [404, 'POST /nowhere', token],
+    [405, 'PUT /v1/items', token],
+    [429, 'POST /v1/items', limited],
+  ];
+  const behind = `POST /v1/items HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 12\r\n\r\n{"name":"b"}`;
+  for (const [framing, sent] of framings) {
+    for (const [status, line, credential] of requests) {
+      const authorization = credential === undefined ? '' : `Authorization: Bearer ${credential}\r\n`;
+      const head = `${line} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}${framing}\r\n\r\n`;
+      const received = await sendAllThenRead(port, `${head}${sent}${behind}`);
+      expect(received.match(/^HTTP.*$/gm)).toEqual([expect.stringMatching(`^HTTP/1.1 ${status} `)]);
+      expect(received).toMatch(/\}$/);
+    }
+  }
+  expect((await client.query('SELECT count(*) FROM items')).rows).toEqual([{ count: before }]);
   await service.end('SIGKILL');
 });
 

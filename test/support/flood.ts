@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A connection to a port of this machine, whose errors are of no interest. */
@@ -41,4 +42,11 @@ export async function sendEndlessBody(port: number, request: string, seconds: nu
   const taken = socket.bytesWritten - socket.writableLength;
   socket.destroy();
   return { head, taken, lingered };
+}
+
+/** Reads nothing until all bytes are sent, as some clients and proxies do. @returns all that was received */
+export async function sendAllThenRead(port: number, bytes: string): Promise<string> {
+  const socket = (await open(port)).pause();
+  await new Promise((resolve) => socket.write(bytes, resolve));
+  return text(socket);
 }

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
-import { closeUnread } from './unreadable-requests.js';
+import { closeLater } from './unreadable-requests.js';
 import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
@@ -14,6 +14,9 @@ import { requestIdOf, runWithRequest } from '../requests/request.js';
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/** Maximum bytes of the body of a refused request that are discarded. */
+const MAX_DISCARDED = 16 * 2 ** 20;
 
 const logger = new Logger('Http');
 
@@ -91,7 +94,10 @@ export function sendJson(response: Response, json: string): Response {
   return response;
 }
 
-/** If a request's body is not read, Node would read the rest, of any length, to reuse the connection. */
+/**
+ * If a request's body is not read, Node would read the rest, of any length, to reuse the connection. This closes it, and
+ * discards what arrives until then (RFC 9112, section 9.6): some clients and proxies read only after they have sent all.
+ */
 function closeBehindUnreadBody(response: ServerResponse): void {
   const { req: request } = response;
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
@@ -101,13 +107,10 @@ function closeBehindUnreadBody(response: ServerResponse): void {
   }
   response.setHeader('Connection', 'close');
   const { socket } = request;
-  // Node discards a body that was never read: this marks it as read without reading beyond the buffer.
-  request.read(0);
+  const last = socket.bytesRead + MAX_DISCARDED;
+  request.on('data', () => (socket.bytesRead > last ? request.pause() : undefined)).resume();
   // Node calls this after the last response of a connection.
-  socket.destroySoon = () => {
-    request.pause();
-    closeUnread(socket);
-  };
+  socket.destroySoon = () => closeLater(socket);
 }
 
 const ending: Parameters<typeof endLater>[] = [];

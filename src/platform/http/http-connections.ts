@@ -81,12 +81,12 @@ export class HttpConnections {
   }
 
   /**
-   * First middleware. Closes a connection with too many requests, and ignores further requests of the same packet. Pipelined
-   * requests wait for the response before them: only one response of a connection is in memory.
+   * First middleware. Closes a connection with too many requests, and ignores further ones, as behind a discarded body.
+   * Pipelined requests wait for the response before them: only one response of a connection is in memory.
    */
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
-    if (socket.destroyed) {
+    if (!socket.writable) {
       return;
     }
     if (!pending) {

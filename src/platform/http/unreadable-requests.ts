@@ -7,7 +7,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
-/** Milliseconds for the client to read a response whose request body is not read. */
+/** Milliseconds for the client to read a response whose request is not read to its end. */
 const LINGER = 1000;
 
 /** By code of Node's errors. */
@@ -95,9 +95,14 @@ function closeAfter(latest: ServerResponse, socket: Socket): void {
   }
 }
 
-/** Closes a connection with unread data. Closing at once would reset it, and lose the response in transit. */
-export function closeUnread(socket: Socket): void {
+/** Reads no further, and closes the connection. */
+function closeUnread(socket: Socket): void {
   socket.pause();
+  closeLater(socket);
+}
+
+/** Ends a connection with unread data. Closing it at once would reset it, and lose the response in transit. */
+export function closeLater(socket: Socket): void {
   socket.end();
   setTimeout(() => socket.destroy(), LINGER).unref();
 }

@@ -1,6 +1,6 @@
 import { RequestMethod } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Request } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { hasBody } from '../requests/request.js';
 import { isHidden } from '../routes/operation.js';
 import { methodOf, type Route } from '../routes/route.js';
@@ -49,8 +49,12 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
   const refused = { origin: [], methods: [], allowedHeaders: [''] };
   app.enableCors((request: Request, respond) => {
     const options = origins.includes(request.headers.origin ?? '') ? allowed : refused;
-    respond(null, { ...options, preflightContinue: !isPreflight(request) });
+    respond(null, { ...options, preflightContinue: true });
   });
+  // `cors` would add a Content-Length, which a 204 must not have (RFC 9110, section 8.6).
+  app.use((request: Request, response: Response, next: NextFunction) =>
+    isPreflight(request) ? void response.writeHead(204).end() : next(),
+  );
 }
 
 function methodsOf(routes: readonly Route[]): string[] {

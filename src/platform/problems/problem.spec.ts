@@ -128,6 +128,7 @@ describe('the body of a problem', () => {
     ['/100%/%zz/%f', '/100%25/%25zz/%25f'],
     ['/é/😀/"<>?#[]', '/%C3%A9/%F0%9F%98%80/%22%3C%3E%3F%23%5B%5D'],
     [`/${token}`, '/***'],
+    ['//host/path', '/.//host/path'],
     [`/${'a'.repeat(300)}`, `/${'a'.repeat(255)}`],
   ])('has the path %s as the URI %s', (path, instance) => {
     expect(problemBody(new Problem(notFound, 'Gone.'), path).instance).toBe(instance);

@@ -162,7 +162,8 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 export function problemBody({ type, message, errors, members }: Problem, path?: string, requestId?: string, prefix = '') {
   // Encodes all characters that a URI path does not allow (RFC 3986, section 3.3).
   const escaped = path?.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
-  const instance = escaped === undefined ? undefined : `${prefix}${shownPath(escaped)}`;
+  // Two slashes would begin the name of a host (RFC 3986, section 4.2).
+  const instance = escaped === undefined ? undefined : `${prefix}${shownPath(escaped)}`.replace(/^\/\//, '/.//');
   const { title, status } = type;
   return { ...members, type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId, errors };
 }
