@@ -30,7 +30,7 @@ async function createTwice(stage: Stage, name: string): Promise<Reply> {
   const gate = await TcpProxy.start(databaseUrlOf(database));
   const victim = await ServiceProcess.startReady({ DATABASE_URL: gate.url, DATABASE_POOL_SIZE: '2' });
   const headers = { 'Idempotency-Key': randomUUID() };
-  const isHere = (statement: string) => statement.includes('COMMIT');
+  const isHere = (statement: string) => /\bCOMMIT\b/.test(statement);
   gate.trap = { isHere, stage, action: () => victim.child.kill('SIGKILL') };
   await expect(new HttpClient(victim.origin, token, false).create(name, headers)).rejects.toThrow(
     /socket hang up|ECONNRESET/,

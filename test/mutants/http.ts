@@ -50,8 +50,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'body-too-large',
     file: 'src/platform/bodies/read-body.ts',
-    search: 'export const BODY_LIMIT = 64 * 1024;',
-    replace: 'export const BODY_LIMIT = 64 * 1024 + 1;',
+    search: 'const BODY_LIMIT = 64 * 1024;',
+    replace: 'const BODY_LIMIT = 64 * 1024 + 1;',
     tests: ['test/items.e2e-spec.ts'],
   },
   {
@@ -241,9 +241,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'closed-files',
     file: 'src/platform/docs/docs-assets.ts',
-    search: 'response.set(\'ETag\', `"${digest}"`).send(content);',
-    replace:
-      "void content;\n      response.set('ETag', `\"${digest}\"`);\n      response.sendFile(name.startsWith('swagger-ui') ? resolve(`swagger-ui-dist/${name}`) : new URL(`assets/${name}`, import.meta.url).pathname);",
+    search: 'const { content, digest } = asset;',
+    replace: "const { content, digest } = asset;\n    process.getBuiltinModule('fs').openSync(process.execPath);",
   },
   {
     guarantee: 'refusal-in-log',

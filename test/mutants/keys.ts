@@ -2,6 +2,12 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'isolation-of-keys',
+    file: 'src/platform/database/transactions.ts',
+    search: "begin && text === 'START TRANSACTION' ? ' ISOLATION LEVEL READ COMMITTED' : ''",
+    replace: "''",
+  },
+  {
     guarantee: 'key-reused',
     file: 'src/platform/idempotency/stored-responses.ts',
     search: '!kept.digest.equals(digest)',

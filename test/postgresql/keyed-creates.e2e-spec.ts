@@ -30,7 +30,7 @@ it('send their claim with the start of the transaction, and their response with 
   expect((await create('second')).status).toBe(201);
   clearImmediate(timer);
   expect(statements).toEqual([
-    'START TRANSACTION',
+    'START TRANSACTION ISOLATION',
     'INSERT INTO idempotency_keys',
     'INSERT INTO "items"',
     'UPDATE idempotency_keys SET',

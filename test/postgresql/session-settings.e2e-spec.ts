@@ -3,6 +3,7 @@ import { DatabaseClient } from '../../src/platform/database/database-client.js';
 import { doctor } from '../support/doctor.js';
 import { runCli, ServiceProcess } from '../support/process.js';
 import { query } from '../support/query.js';
+import { declareToken } from '../support/tokens.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 
 let database: TestDatabase;
@@ -51,6 +52,24 @@ it('reads no time as null in a session whose style changed [date-style]', async 
   await expect(select()).rejects.toThrow(/^PostgreSQL sent a time as ".*": set DateStyle to ISO/);
   client.release();
   await pool.end();
+});
+
+it('creates items with keys whatever the default isolation of the database is [isolation-of-keys]', async () => {
+  await query(url, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+  const { token, variables } = await declareToken();
+  const service = await ServiceProcess.startReady({ DATABASE_URL: url, ...variables });
+  const client = service.client(token);
+  const statuses = [];
+  for (let wave = 0; wave < 10; wave += 1) {
+    const creates = Array.from({ length: 100 }, (_, index) => {
+      const key = `${wave}-${index % 50}`;
+      return client.post(`{"name":"${key}"}`, { 'Idempotency-Key': key });
+    });
+    statuses.push(...(await Promise.all(creates)).map(({ status }) => status));
+  }
+  expect(statuses.filter((status) => status !== 201)).toEqual([]);
+  expect(await query(url, 'SELECT count(*)::int AS items FROM items')).toEqual([{ items: 500 }]);
+  await service.end('SIGTERM');
 });
 
 it('doctor names active row security, a missing schema, and a database that is not in UTF-8', async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 
 /** Bytes that the body of a request may have. */
-export const BODY_BYTES = 65_536;
+const BODY_BYTES = 65_536;
 
 /** Parts of texts that cost most to escape, mask, count or repeat in a problem, as they are in JSON. */
 const UNITS = [

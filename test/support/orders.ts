@@ -84,7 +84,7 @@ class CreateOrderDto {
 }
 
 @Entity('orders')
-export class Order {
+class Order {
   @PrimaryColumn('uuid') declare id: string;
   @Column('text') declare customer: string;
   @Column('jsonb') declare lines: LineDto[];

@@ -46,7 +46,7 @@ const MEDIA_TYPES = {
 };
 
 /** Maximum size in bytes of a body that its route does not declare. */
-export const BODY_LIMIT = 64 * 1024;
+const BODY_LIMIT = 64 * 1024;
 /** The same for multipart, which an interceptor reads. */
 const MULTIPART_LIMIT = 1024 * 1024;
 

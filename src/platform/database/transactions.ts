@@ -134,7 +134,9 @@ function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: Transacti
   const sendHere: Send = (statement) => sendOn(client, own.dataSource, statement);
   const original = own.query.bind(own);
   const query = (text: string, parameters?: unknown[], isStructured?: boolean) => {
-    const itself = () => sendHere({ text, values: [], isText: true });
+    // What begins it may wait for a concurrent transaction, and must see what that one wrote, in any default isolation.
+    const options = begin && text === 'START TRANSACTION' ? ' ISOLATION LEVEL READ COMMITTED' : '';
+    const itself = () => sendHere({ text: text + options, values: [], isText: true });
     switch (text) {
       case 'START TRANSACTION':
         return sendTogether(client, itself, () => begin?.(sendHere));

@@ -169,7 +169,7 @@ export function valuesOf(schema: JsonObject): fc.Arbitrary<unknown> {
 }
 
 /** Valid bodies, with and without optional properties. */
-export function bodiesOf(schema: JsonObject): fc.Arbitrary<unknown> {
+function bodiesOf(schema: JsonObject): fc.Arbitrary<unknown> {
   const values = Object.fromEntries(propertiesOf(schema).map(([name, property]) => [name, valuesOf(property)]));
   return fc.record(values, { requiredKeys: (schema['required'] ?? []) as string[], noNullPrototype: true });
 }
