@@ -25,12 +25,15 @@ async function outcomes(): Promise<Record<string, number>> {
 it('runs work once at a time by its name, with transactions, and says whether it ran [exclusive-work]', async () => {
   const before = await outcomes();
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<undefined>();
   const add = (name: string) => database().transaction(() => items().insert({ id: newId(), name }));
   const first = database().exclusively('test.one', async (signal) => {
     await add('by work');
+    begin(undefined);
     await gate;
     return signal.aborted;
   });
+  await begun;
   const others = [1, 2, 3].map(() => database().exclusively('test.one', () => add('by work')));
   expect(await Promise.all(others)).toEqual([{ ran: false }, { ran: false }, { ran: false }]);
   expect(await database().exclusively('test.other', () => items().countBy({ name: 'by work' }))).toEqual({

@@ -34,6 +34,7 @@ export const mutants: readonly Mutant[] = [
     search: 'this.running.has(name) || ',
     replace: '',
     tests: ['test/exclusive-work.e2e-spec.ts'],
+    embedded: true,
   },
   {
     guarantee: 'exclusive-work-outside',

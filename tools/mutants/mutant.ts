@@ -13,6 +13,8 @@ export interface Mutant {
   readonly replace: string;
   /** Of the files that claim the guarantee, those that are quick: all unless given. */
   readonly tests?: readonly string[];
+  /** Whether it breaks the guarantee on the embedded database only: the tests run without servers. */
+  readonly embedded?: boolean;
 }
 
 /** All mutants of `test/mutants`, by file and place. */

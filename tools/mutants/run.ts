@@ -59,7 +59,10 @@ async function tryMutant(workspace: Workspace, files: readonly string[], mutant:
   const start = performance.now();
   try {
     const restore = workspace.apply(mutant);
-    const { passed, failed, failure } = await workspace.run(files, namesOf([mutant]), limit, impatient);
+    const { passed, failed, failure } = await workspace.run(files, namesOf([mutant]), limit, {
+      ...impatient,
+      ...(mutant.embedded && { TEST_DATABASE_URL: '', TEST_REDIS_URL: '' }),
+    });
     restore();
     report(failed > 0 ? 'killed' : passed > 0 ? 'survived' : 'invalid', mutant, failure, start);
   } catch (error) {
