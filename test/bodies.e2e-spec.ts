@@ -1,7 +1,20 @@
 import { createHmac } from 'node:crypto';
-import { Body, Controller, Delete, Get, Module, Put, type RawBodyRequest, ValidationPipe } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  Post,
+  Put,
+  type RawBodyRequest,
+  Req,
+  ValidationPipe,
+} from '@nestjs/common';
 import { IsEmpty, IsString, IsUUID } from 'class-validator';
-import type { Request } from 'express';
+import { json, raw, type Request } from 'express';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { RequireScopes, UseBodyParser } from '../src/platform/index.js';
@@ -61,11 +74,35 @@ class GroupedController {
   }
 }
 
+class ParsedDto {
+  @IsString()
+  declare readonly name: string;
+}
+
+@Controller('parsed')
+@RequireScopes('parsed')
+class ParsedController {
+  @Post()
+  create(@Body() body: ParsedDto): object {
+    return { isClass: body instanceof ParsedDto };
+  }
+
+  @Post('bytes')
+  createBytes(@Req() { body }: { body: unknown }): object {
+    return { isBuffer: Buffer.isBuffer(body) };
+  }
+}
+
 @Module({
   imports: [PlatformModule, ItemsModule, ImportsModule, PaymentsModule],
-  controllers: [QuietController, GroupedController],
+  controllers: [QuietController, GroupedController, ParsedController],
 })
-class BodiesModule {}
+class BodiesModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(raw({ type: '*/*' })).forRoutes('parsed/bytes');
+    consumer.apply(json()).exclude('parsed/bytes').forRoutes('parsed');
+  }
+}
 
 const SECRET = 'a secret of the test';
 const service = useService(() => startService({ RATE_LIMIT: '1000', PAYMENTS_SECRET: SECRET }, undefined, BodiesModule));
@@ -273,4 +310,11 @@ it.each(
   const head = [`${line} HTTP/1.1`, ...fields, 'Content-Length: 2000000'].join('\r\n');
   const { status, headers } = await sendRaw(service.port, `${head}\r\n\r\n{`);
   expect([status, headers]).toEqual([200, expect.stringContaining('connection: close')]);
+});
+
+it('takes a body that middleware has read, and validates it [middleware-works]', async () => {
+  const post = (path: string, body: object) => service.api.callWith<object>('POST', `/v1/${path}`, body);
+  expect(await post('parsed', { name: 'x' })).toMatchObject({ status: 201, body: { isClass: true } });
+  expect(await post('parsed', { name: 1 })).toMatchObject({ status: 400, body: { errors: [{ pointer: '/name' }] } });
+  expect(await post('parsed/bytes', { name: 'x' })).toMatchObject({ status: 201, body: { isBuffer: true } });
 });

@@ -4,11 +4,13 @@ import { jest } from '@jest/globals';
 import {
   All,
   type ArgumentsHost,
+  BadRequestException,
   Body,
   type CallHandler,
   type CanActivate,
   Catch,
   Controller,
+  createParamDecorator,
   DefaultValuePipe,
   type ExceptionFilter,
   type ExecutionContext,
@@ -35,9 +37,17 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core';
+import { ExternalContextCreator } from '@nestjs/core/helpers/external-context-creator.js';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
-import { ApiConflictResponse, ApiExcludeEndpoint, ApiForbiddenResponse, ApiProperty, ApiResponse } from '@nestjs/swagger';
+import {
+  ApiConflictResponse,
+  ApiExcludeEndpoint,
+  ApiForbiddenResponse,
+  ApiProperty,
+  ApiQuery,
+  ApiResponse,
+} from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
@@ -56,7 +66,15 @@ import {
 } from 'class-validator';
 import type { Request, Response } from 'express';
 import { map, type Observable, tap } from 'rxjs';
-import { DataSource, type EntitySubscriberInterface, EventSubscriber, type InsertEvent, Like, Repository } from 'typeorm';
+import {
+  DataSource,
+  type EntityManager,
+  type EntitySubscriberInterface,
+  EventSubscriber,
+  type InsertEvent,
+  Like,
+  Repository,
+} from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
@@ -72,6 +90,7 @@ import {
   newId,
   Operation,
   type Principal,
+  Public,
   RequireScopes,
   SafeToRetry,
 } from '../src/platform/index.js';
@@ -314,6 +333,20 @@ const boxSchema = {
   },
 };
 
+/** As libraries read pages. */
+const Turned = createParamDecorator((_data, context) => context.switchToHttp().getRequest<Request>().query['page']);
+
+/** Called by a library, as of RabbitMQ. */
+@Injectable()
+@Public()
+class OpenJobs {
+  heard: unknown[] = [];
+
+  hear(message: unknown): void {
+    this.heard.push(message);
+  }
+}
+
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
@@ -346,6 +379,17 @@ class PartsController {
   @ApiConflictResponse({ description: 'Sold out.', type: Date })
   soldOut(): void {
     throw new HttpException({ code: 'OUT_OF_STOCK', details: { sku: 1 }, status: 200 }, HttpStatus.CONFLICT);
+  }
+
+  @Get('invalid')
+  invalid(): void {
+    throw new BadRequestException({ message: 'Not so.', errors: { name: 'taken' } });
+  }
+
+  @Get('turned')
+  @ApiQuery({ name: 'page', required: false, type: Number })
+  turned(@Turned() page: unknown): object {
+    return { page };
   }
 
   @Get('custom')
@@ -421,6 +465,7 @@ class PartsController {
   controllers: [PartsController],
   providers: [
     Jobs,
+    OpenJobs,
     ItemSubscriber,
     { provide: APP_INTERCEPTOR, useClass: EverywhereInterceptor },
     { provide: APP_GUARD, useClass: CallerGuard },
@@ -521,10 +566,44 @@ it('sends the members of the object that an exception was made with [http-except
     status: 409,
     body: { type: 'about:blank', title: 'Conflict', status: 409, code: 'OUT_OF_STOCK', details: { sku: 1 } },
   });
+  const invalid = { status: 400, body: { detail: 'Not so.', errors: { name: 'taken' } } };
+  expect(await call('GET', 'invalid')).toMatchObject(invalid);
   expect(await call('GET', 'custom')).toMatchObject({
     status: 403,
     body: { title: 'Forbidden', status: 403, detail: 'This is a custom message' },
   });
+});
+
+it('lets decorators of parameters read the query parameters that @ApiQuery() documents, and no others [query-documented]', async () => {
+  expect(await call('GET', 'turned?page=2')).toMatchObject({ status: 200, body: { page: '2' } });
+  expect(await call('GET', 'turned?pages=2')).toMatchObject({ status: 400, body: { errors: [{ parameter: 'pages' }] } });
+});
+
+it('denies a handler of a library that no HTTP request reaches, and says what to do [other-messages]', async () => {
+  const contexts = service.app.get(ExternalContextCreator, { strict: false });
+  const hear = (handlers: Jobs | OpenJobs, message: object) => {
+    const [method, none] = [handlers.hear as () => void, undefined];
+    return contexts.create(
+      handlers,
+      method,
+      'hear',
+      none,
+      none,
+      none,
+      none,
+      none,
+      'rmq',
+    )(message, { setHeader: () => undefined }) as Promise<void>;
+  };
+  const jobs = service.app.get(Jobs);
+  const message = { user: { id: '1' } };
+  const reason = 'Jobs.hear is not an HTTP route, so that nothing checks a token';
+  const cause: unknown = expect.objectContaining({ message: expect.stringContaining(reason) });
+  await expect(hear(jobs, message)).rejects.toMatchObject({ cause });
+  expect(jobs.heard).not.toContain(message);
+  const open = service.app.get(OpenJobs);
+  await hear(open, message);
+  expect(open.heard).toEqual([message]);
 });
 
 it('leaves messages of rules as they are, and lets filters of features catch problems as exceptions of Nest', async () => {
@@ -741,6 +820,18 @@ describe('a transaction', () => {
     });
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect([await items.countBy({ name: lost }), await items.countBy([{ name: kept }, { name: last }])]).toEqual([0, 2]);
+  });
+
+  it('includes one of a library that passes no isolation level [data-source-transaction]', async () => {
+    type Work = (manager: EntityManager) => Promise<void>;
+    const transaction = dataSource.transaction.bind(dataSource) as unknown as (
+      level: undefined,
+      work: Work,
+    ) => Promise<void>;
+    const add = () => transaction(undefined, async (manager) => void (await manager.insert(Item, named('no level'))));
+    await add();
+    await expect(database.transaction(() => add().then(undone))).rejects.toThrow('undone');
+    expect(await items.countBy({ name: 'no level' })).toBe(1);
   });
 
   it('refuses an isolation level within it, which a savepoint does not have', async () => {

@@ -32,6 +32,7 @@ import {
 import { Throttle, ThrottlerGuard } from '@nestjs/throttler';
 import { TypeOrmModule, type TypeOrmModuleOptions } from '@nestjs/typeorm';
 import type { NextFunction, Response } from 'express';
+import { IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
@@ -82,6 +83,13 @@ class TaggedDto {
   @Etag() declare readonly etag: string;
 }
 
+class LooseDto {
+  @IsString()
+  name!: string;
+
+  note?: string;
+}
+
 /** With a fault in each handler. */
 @Controller('things')
 @RequireScopes('things')
@@ -104,6 +112,9 @@ class WrongController {
   @Post('items')
   @UseBodyParser('json', { items: Thing })
   createItems(@Body() _bodies: Thing[]): void {}
+
+  @Post('loose')
+  createLoose(@Body() _body: LooseDto): void {}
 
   @Get('unchecked')
   listUnchecked(@Query() _query: object): void {}
@@ -338,6 +349,7 @@ it.each<[string, string[]]>([
       'WrongController.createItems has an input without validation rules',
       'WrongController.listUnchecked has an input without validation rules',
       'WrongController.changeThing ignores the path parameter thing: declare it in the class of @Param().',
+      'LooseDto.note has no validation rule, so that no input is valid: add one, such as @IsOptional(), or declare the field with `declare`.',
     ],
   ],
   [

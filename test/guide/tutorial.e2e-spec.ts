@@ -153,3 +153,13 @@ it('leaves the tests of the platform green, which have a table "gadgets" of thei
   await run(command);
   expect(outputs.get(command)).toMatch(/^Test Suites: 2 passed, 2 total$/m);
 }, 600_000);
+
+it('compiles beside a package that declares other ids of requests, as pino-http does', async () => {
+  const file = join(directory, 'src/pino-http.d.ts');
+  writeFileSync(
+    file,
+    "import 'http';\ndeclare module 'http' { interface IncomingMessage { id: number | string | object } }\n",
+  );
+  await run('node_modules/.bin/tsc --noEmit --project tsconfig.json');
+  rmSync(file);
+}, 600_000);

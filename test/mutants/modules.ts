@@ -2,6 +2,42 @@ import type { Mutant } from '../../tools/mutants/mutant.ts';
 
 export const mutants: readonly Mutant[] = [
   {
+    guarantee: 'other-messages',
+    file: 'src/platform/auth/bearer-auth.guard.ts',
+    search: 'throw new OperatorError(messagePolicyFaults({ controller, handler, name: handler.name }).join());',
+    replace: 'return Boolean(controller) && Boolean(handler);',
+  },
+  {
+    guarantee: 'query-documented',
+    file: 'src/platform/http/input.guard.ts',
+    search: "place === 'query' && name",
+    replace: "place === 'header' && name",
+  },
+  {
+    guarantee: 'middleware-works',
+    file: 'src/platform/http/input.guard.ts',
+    search: 'readableEnded && body !== undefined',
+    replace: 'readableEnded && body === null',
+  },
+  {
+    guarantee: 'data-source-transaction',
+    file: 'src/platform/database/app-entity-manager.ts',
+    search: "typeof first === 'string'",
+    replace: "typeof first !== 'function'",
+  },
+  {
+    guarantee: 'http-exception-problem',
+    file: 'src/platform/problems/problem.ts',
+    search: '...(errors && { errors })',
+    replace: 'errors',
+  },
+  {
+    guarantee: 'start-inputs',
+    file: 'src/platform/boot/boot-checks.ts',
+    search: 'Object.keys(new type()).filter((name) => !names.has(name))',
+    replace: 'Object.keys(new type()).filter((name) => names.has(name))',
+  },
+  {
     guarantee: 'policy-required',
     file: 'src/platform/auth/scopes.guard.ts',
     search: 'policy === undefined &&',

@@ -3,13 +3,14 @@ import { AuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
 import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
+import { OperatorError } from '../errors/operator-error.js';
 import { Metrics } from '../observability/metrics.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { currentSpan } from '../tracing/tracing.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { clientAddress } from '../requests/client-address.js';
 import { type Principal, REFUSAL_REASONS, type RefusalReason, type Verdict } from './principal.js';
-import { challenge, tokenPolicyOf } from './scopes.guard.js';
+import { challenge, messagePolicyFaults, tokenPolicyOf } from './scopes.guard.js';
 
 const unauthorized = defineProblemType({
   name: 'unauthorized',
@@ -58,8 +59,9 @@ export class BearerAuthGuard extends AuthGuard() {
       return true;
     }
     if (context.getType() !== 'http') {
-      // A message has no headers. The start refuses such a handler already.
-      return false;
+      // A message has no headers. The start refuses handlers of Nest's packages already, and does not know those of others.
+      const [controller, handler] = [context.getClass(), context.getHandler()];
+      throw new OperatorError(messagePolicyFaults({ controller, handler, name: handler.name }).join());
     }
     const verdict = this.strategy.immediateVerdict(request);
     if (!verdict) {

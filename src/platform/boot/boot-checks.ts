@@ -1,4 +1,4 @@
-import { Logger, RequestMethod } from '@nestjs/common';
+import { Logger, RequestMethod, type Type } from '@nestjs/common';
 import { RESPONSE_PASSTHROUGH_METADATA } from '@nestjs/common/constants.js';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { messagePolicyFaults, tokenPolicyFaults, tokenPolicyOf } from '../auth/scopes.guard.js';
@@ -132,8 +132,15 @@ function inputFaults(route: Route): string[] {
       return [`${nameOf(route)} has an input without validation rules: ${remedy}${others}.`];
     }
     const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
-    return unknown.map(
-      (name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`,
+    return fieldFaults(type as Type<object>, names).concat(
+      unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`),
     );
   });
+}
+
+/** Rejects fields without a rule: each instance has them, as undefined, and is rejected for a name that was not sent. */
+function fieldFaults(type: Type<object>, names: ReadonlySet<string>): string[] {
+  const fields = Object.keys(new type()).filter((name) => !names.has(name));
+  const remedy = 'add one, such as @IsOptional(), or declare the field with `declare`.';
+  return fields.map((name) => `${type.name}.${name} has no validation rule, so that no input is valid: ${remedy}`);
 }

@@ -8,16 +8,17 @@ type Work<T> = (manager: EntityManager) => Promise<T>;
 export class AppEntityManager extends EntityManager {
   override transaction<T>(work: Work<T>): Promise<T>;
   override transaction<T>(level: IsolationLevel, work: Work<T>): Promise<T>;
-  override async transaction<T>(...given: [IsolationLevel | Work<T>, Work<T>?]): Promise<T> {
+  override async transaction<T>(...given: [IsolationLevel | Work<T> | undefined, Work<T>?]): Promise<T> {
     // A manager with a query runner is of one connection, and of a savepoint here.
     const outer = this.queryRunner ? undefined : transactionOf(this.dataSource);
     if (!outer) {
       return super.transaction(...(given as [IsolationLevel, Work<T>]));
     }
-    const [first] = given;
-    if (typeof first === 'function') {
-      return runSavepoint(outer, () => first(outer.runner.manager));
+    const [first, second] = given;
+    if (typeof first === 'string') {
+      return rejectLevel(first);
     }
-    return rejectLevel(first);
+    const work = (first ?? second) as Work<T>;
+    return runSavepoint(outer, () => work(outer.runner.manager));
   }
 }

@@ -1,5 +1,6 @@
 import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import { DECORATORS } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
@@ -55,12 +56,18 @@ function planOf(controller: Type, handler: Route['handler']) {
   const declared = declaredBodyOf(route);
   return {
     isHidden: isHidden(route),
-    /** The query parameters that it names; undefined if a class with its own rules, or a wrapper, takes them. */
-    queryNames: isWrapped || names.length < queries.length ? undefined : new Set(names),
+    /** Query parameters that it names or documents; undefined if a class with its own rules, or a wrapper, takes them. */
+    queryNames: isWrapped || names.length < queries.length ? undefined : new Set([...names, ...documentedQueries(handler)]),
     takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route) || takesFiles(route),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
   };
+}
+
+/** What a parameter decorator of a feature or a library takes from the request itself. */
+function documentedQueries(handler: Route['handler']): string[] {
+  const documented = Reflect.getMetadata(DECORATORS.API_PARAMETERS, handler) as { in: string; name?: string }[] | undefined;
+  return (documented ?? []).flatMap(({ in: place, name }) => (place === 'query' && name !== undefined ? name : []));
 }
 
 /** Reads the body, or leaves multipart to an interceptor. */
@@ -75,9 +82,13 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
   const rules = declared ?? (isTaken ? defaultRules(mediaTypeOf(request.headers)) : undefined);
   if (rules?.parser === 'multipart') {
     limitUpload(request, rules);
-  } else if (rules) {
+  } else if (rules && !isReadByMiddleware(request)) {
     request.body = await readBody(request, rules, isArray);
   }
+}
+
+function isReadByMiddleware({ readableEnded, body }: Request): boolean {
+  return readableEnded && body !== undefined;
 }
 
 /** For a body that its route does not declare. */

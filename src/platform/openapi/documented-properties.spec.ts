@@ -2,7 +2,7 @@ import { ApiProperty, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsEnum, IsIn, IsInt, IsOptional, IsString, Length, ValidateNested } from 'class-validator';
 import { collectRules, rulesOf } from '../validation/rule.js';
-import { documentedProperties, documentRules } from './documented-properties.js';
+import { checkClassNames, documentedProperties, documentRules } from './documented-properties.js';
 
 enum Genre {
   Crime = 'crime',
@@ -145,5 +145,19 @@ it('leaves what @ApiProperty() or the plugin of the Nest CLI documents, and what
   expect(documented(Given)).toMatchObject({
     name: { type: 'string', required: false },
     secret: { type: 'string', format: 'password' },
+  });
+});
+
+describe('classes of one name in the document', () => {
+  /** As libraries make a class of a schema at each use. */
+  const made = (schema: object) => Object.assign(class Made extends Author {}, { schema });
+
+  it('may be made of one schema', () => {
+    const schema = {};
+    expect(() => checkClassNames([made(schema), made(schema)])).not.toThrow();
+  });
+
+  it('are an error if they differ [start-names]', () => {
+    expect(() => checkClassNames([made({}), made({})])).toThrow('Several classes with the name Made');
   });
 });

@@ -31,6 +31,11 @@ export function schemaNameOf(type: Type<object>): string {
   return (Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined)?.at(-1)?.name ?? type.name;
 }
 
+/** Classes that a library makes of one Standard Schema, one at each use, are the same. */
+function definitionOf(type: Type<object>): unknown {
+  return 'schema' in type ? type.schema : type;
+}
+
 /** @throws OperatorError if classes, or enums, of one name are different ones in the OpenAPI document */
 export function checkClassNames(types: readonly unknown[]): void {
   const classes = new Set<Type<object>>();
@@ -40,7 +45,7 @@ export function checkClassNames(types: readonly unknown[]): void {
     const { enumName, enum: values, items } = property as { enumName?: string; enum?: unknown; items?: { enum?: unknown } };
     return enumName === undefined ? [] : { name: enumName, definition: JSON.stringify(values ?? items?.enum) };
   });
-  const named = [...[...classes].map((type) => ({ name: schemaNameOf(type), definition: type })), ...enums];
+  const named = [...[...classes].map((type) => ({ name: schemaNameOf(type), definition: definitionOf(type) })), ...enums];
   for (const [name, alike] of Map.groupBy(named, (each) => each.name)) {
     const definitions = new Set<unknown>(alike.map(({ definition }) => definition));
     if (definitions.size > 1) {

@@ -1,4 +1,5 @@
 import { HttpException } from '@nestjs/common';
+import type { Request } from 'express';
 import { hideCredentials, shownPath } from '../errors/redaction.js';
 import { internalError, invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
@@ -157,19 +158,29 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
  * The members of a problem (RFC 9457, section 3.1).
  *
  * @param path - without the query, which can contain secrets; none for a message
+ * @param requestId - a text, unless a package gives requests another, as `pino-http` declares
  * @param prefix - of all paths, which a proxy strips
  */
-export function problemBody({ type, message, errors, members }: Problem, path?: string, requestId?: string, prefix = '') {
+export function problemBody(
+  { type, message, errors, members }: Problem,
+  path?: string,
+  requestId?: Request['id'],
+  prefix = '',
+) {
   // Encodes all characters that a URI path does not allow (RFC 3986, section 3.3).
   const escaped = path?.replaceAll(/%(?![0-9A-F]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]/giu, encodeURIComponent);
   // Two slashes would begin the name of a host (RFC 3986, section 4.2).
   const instance = escaped === undefined ? undefined : `${prefix}${shownPath(escaped)}`.replace(/^\/\//, '/.//');
   const { title, status } = type;
-  return { ...members, type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId, errors };
+  const own = { type: problemTypeUri(type, prefix), title, status, detail: message, instance, requestId };
+  return { ...members, ...own, ...(errors && { errors }) };
 }
 
 /** The problem as it is sent. Clients get their own input back in paths and names, but no credentials. */
-export function problemJson(problem: Problem, ...place: [path?: string, requestId?: string, prefix?: string]): string {
+export function problemJson(
+  problem: Problem,
+  ...place: [path?: string, requestId?: Request['id'], prefix?: string]
+): string {
   return JSON.stringify(problemBody(problem, ...place), (_name, value: unknown) =>
     typeof value === 'string' ? hideCredentials(value) : value,
   );
