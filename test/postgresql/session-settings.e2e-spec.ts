@@ -96,3 +96,16 @@ it('doctor names active row security, a missing schema, and a database that is n
   await query(url, `DROP DATABASE ${other} WITH (FORCE)`);
   expect(faults).toMatch(/^fail database\.encoding: SQL_ASCII → Create a database with ENCODING 'UTF8'/m);
 });
+
+it('doctor names a pg_trgm whose operators are not found, and the role to change', async () => {
+  await query(url, 'CREATE SCHEMA elsewhere; CREATE EXTENSION pg_trgm SCHEMA elsewhere');
+  const fault =
+    /^warn database\.extensions: pg_trgm is in the schema elsewhere, .*run ALTER ROLE <role> SET search_path\.$/m;
+  expect((await doctor({ DATABASE_URL: url })).faults).toMatch(fault);
+  await query(url, `ALTER DATABASE ${name} SET search_path = public, elsewhere`);
+  expect((await runCli(['migrate'], { DATABASE_URL: url })).code).toBe(0);
+  expect((await doctor({ DATABASE_URL: url })).found).toMatchObject({
+    'database.extensions': 'pg_trgm is installed',
+    'database.indexes': 'as the entities need it',
+  });
+});

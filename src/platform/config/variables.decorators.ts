@@ -8,7 +8,8 @@ import { isOrigin, isPublicUrl } from './origins.js';
 const FORMS = {
   postgresUrl: [
     'a URL like postgres://user:password@host:5432/database?sslmode=verify-full, special characters percent-encoded; ' +
-      'sslmode and its value in lower case, as in the PostgreSQL manual',
+      'of the parameters that begin with ssl only sslmode and its value in lower case, ssl, sslcert, sslkey, sslrootcert, ' +
+      'sslnegotiation, sslcompression and sslsni',
     isPostgresUrl,
   ],
   redisUrl: [

@@ -109,6 +109,10 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
   ];
 }
 
+/** The schema of `pg_trgm` if its operators are not found without the schema's name. */
+const ELSEWHERE = `(SELECT extnamespace::regnamespace FROM pg_extension
+  WHERE extname = 'pg_trgm' AND extnamespace::regnamespace::name <> ALL (current_schemas(true)))`;
+
 /** What the service needs to find and to store texts. */
 function textChecks(check: ReturnType<typeof selecting>): Check[] {
   return [
@@ -116,10 +120,11 @@ function textChecks(check: ReturnType<typeof selecting>): Check[] {
       'extensions',
       'warn',
       'Before migrate, run CREATE EXTENSION pg_trgm (postgresql-contrib) as a superuser. Without it, migrate leaves ' +
-        'an index out.',
-      `bool_or(installed OR to_regclass('migrations') IS NULL
+        'an index out. If it is in a schema that is not on the search_path, run ALTER ROLE <role> SET search_path.',
+      `${ELSEWHERE} IS NULL AND bool_or(installed OR to_regclass('migrations') IS NULL
           AND (rolsuper OR trusted AND has_database_privilege(current_database(), 'CREATE'))) AS fine,
-        CASE WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
+        CASE WHEN ${ELSEWHERE} IS NOT NULL THEN format('pg_trgm is in the schema %s, where it is not found', ${ELSEWHERE})
+          WHEN bool_or(installed) THEN 'pg_trgm is installed' ELSE 'pg_trgm is not installed yet' END AS found
         FROM pg_available_extension_versions, pg_roles WHERE name = 'pg_trgm' AND rolname = current_user`,
     ),
     check(
