@@ -50,6 +50,8 @@ describe('a JSON Pointer', () => {
   });
 });
 
+const parameter = (name: string, detail = 'is missing'): FieldError => ({ parameter: name, code: 'required', detail });
+
 describe('a Problem', () => {
   const cause = new Error('The disk is full.');
 
@@ -60,6 +62,13 @@ describe('a Problem', () => {
     expect(problemJson(problem)).not.toContain('disk');
   });
 
+  it('has the members of the exceptions of Nest, its own, and its errors', () => {
+    const error = { statusCode: 404, error: notFound.title, message: 'Gone.' };
+    expect(new Problem(notFound, 'Gone.').getResponse()).toStrictEqual(error);
+    const more = { members: { sku: 1 }, errors: [parameter('limit')] };
+    expect(new Problem(notFound, 'Gone.', more).getResponse()).toStrictEqual({ ...error, sku: 1, errors: more.errors });
+  });
+
   it('has a stack for the log if the service has failed, and is cheap otherwise', () => {
     const { stackTraceLimit } = Error;
     expect(stack(new Problem(notFound, 'Gone.'))).toBe(1);
@@ -67,8 +76,6 @@ describe('a Problem', () => {
     expect(Error.stackTraceLimit).toBe(stackTraceLimit);
   });
 });
-
-const parameter = (name: string, detail = 'is missing'): FieldError => ({ parameter: name, code: 'required', detail });
 
 describe('the problem of an invalid request', () => {
   it('is one of the body if any fault is in it', () => {
@@ -89,6 +96,7 @@ describe('the problem of an invalid request', () => {
       '/name must be text. limit is missing.',
     ],
     [[parameter('filter', 'is wrong; did you mean name?')], 'filter is wrong; did you mean name?'],
+    [[parameter('filter', 'is wrong. See item.name')], 'filter is wrong. See item.name.'],
   ])('says each fault in a sentence: %j', (faults, detail) => {
     expect(invalidRequest(faults).message).toBe(detail);
   });
@@ -129,6 +137,7 @@ describe('the body of a problem', () => {
     ['/é/😀/"<>?#[]', '/%C3%A9/%F0%9F%98%80/%22%3C%3E%3F%23%5B%5D'],
     [`/${token}`, '/***'],
     ['//host/path', '/.//host/path'],
+    ['/a//b', '/a//b'],
     [`/${'a'.repeat(300)}`, `/${'a'.repeat(255)}`],
   ])('has the path %s as the URI %s', (path, instance) => {
     expect(problemBody(new Problem(notFound, 'Gone.'), path).instance).toBe(instance);

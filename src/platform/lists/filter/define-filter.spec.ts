@@ -217,6 +217,7 @@ describe('a defined filter', () => {
     ]) {
       expect(paragraphs[2]).toContain(`\`${operator}\``);
     }
+    expect(paragraphs[3]).toMatch(/^Where `subtitle` is null, /);
     expect(paragraphs[3]).toContain('write `subtitle == null || !subtitle.contains("…")`.');
     expect(paragraphs[4]).toContain('At most 2000 characters, 32 conditions and 4 searches');
     expect(paragraphs).toHaveLength(5);
@@ -226,6 +227,9 @@ describe('a defined filter', () => {
     const description = describeFilter(filterOf('bool', { type: 'bool', nullable: true }));
     expect(description).toContain('\n- `value`: true or false, written `true` or `null`; also a condition by itself\n');
     expect(description.split('\n\n')).toHaveLength(4);
+    expect(description).toMatch(
+      / there are no wildcards\.\n\n.*`endsWith`\. An invalid .* position of the error .* does\.$/,
+    );
     expect(describeFilter(filterOf('string', { type: 'text' })).split('\n\n')).toHaveLength(4);
   });
 });
