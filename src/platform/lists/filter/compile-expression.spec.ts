@@ -79,6 +79,7 @@ it.each<[limit: string, allowed: string, refused: string]>([
 
 describe('suggests', () => {
   it.each([
+    [conditions(33), 'has more than 32 conditions: use `in` with texts, a range of times, or several requests'],
     ['nme == "x"', 'did you mean name?'],
     // A third of its characters may differ, and no more.
     ['nomi == "x"', 'did you mean name?'],
