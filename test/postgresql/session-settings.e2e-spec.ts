@@ -54,7 +54,7 @@ it('reads no time as null in a session whose style changed [date-style]', async 
   await pool.end();
 });
 
-it('creates items with keys whatever the default isolation of the database is [isolation-of-keys]', async () => {
+it('creates items with keys in any default isolation of the database [isolation-of-keys]', async () => {
   await query(url, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
   const { token, variables } = await declareToken();
   const service = await ServiceProcess.startReady({ DATABASE_URL: url, ...variables });
