@@ -116,6 +116,9 @@ class WrongController {
   @Post('loose')
   createLoose(@Body() _body: LooseDto): void {}
 
+  @Put('loose')
+  changeLoose(@Body() _body: LooseDto): void {}
+
   @Get('unchecked')
   listUnchecked(@Query() _query: object): void {}
 
@@ -362,7 +365,11 @@ it.each<[string, string[]]>([
   ],
 ])('does not start, and names every error: %s', async (_part, faults) => {
   const message = await refusal({ imports: [ThingsModule] });
-  for (const fault of faults) expect(message).toContain(`\n- ${fault}`);
+  for (const fault of faults) {
+    expect(message).toContain(`\n- ${fault}`);
+    // Once, however many routes have it.
+    expect(message.split(`\n- ${fault}`)).toHaveLength(2);
+  }
 });
 
 it('does not start with a filter whose index does not exist [start-indexes] [filter-indexes]', async () => {

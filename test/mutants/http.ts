@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cors-origins',
     file: 'src/platform/openapi/cors.ts',
-    search: "origins.includes(request.headers.origin ?? '') ? allowed : refused",
+    search: 'origins.includes(origin) ? allowed : refused',
     replace: 'request.headers.origin === undefined ? refused : allowed',
     tests: ['test/browsers.e2e-spec.ts'],
   },

@@ -58,10 +58,10 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
  * not limited to what the document says
  */
 export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
-  const open = new Set(routes.filter(operationOf).flatMap((route) => openPartsOf(route, document)));
+  const open = routes.filter(operationOf).flatMap((route) => openPartsOf(route, document));
   const remedy =
     'name its class, as in @ApiProperty({ type: Owner, nullable: true }), or allow all with `additionalProperties: true`.';
-  const openFaults = [...open].map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`);
+  const openFaults = open.map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`);
   throwFaults([
     ...alikePaths(document.get()),
     ...missingSchemas(document.get()),
@@ -92,7 +92,9 @@ function missingSchemas({ paths, components }: OpenAPIObject): string[] {
   return missing.map((name) => `The OpenAPI document refers to ${name}, but lacks it: add @ApiExtraModels(${name}).`);
 }
 
-function throwFaults(faults: readonly string[]): void {
+/** @param given - a fault of a class that several routes use occurs several times */
+function throwFaults(given: readonly string[]): void {
+  const faults = [...new Set(given)];
   if (faults.length > 0) {
     throw new OperatorError(
       `The application does not start until this is fixed:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,

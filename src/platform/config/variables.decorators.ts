@@ -5,11 +5,14 @@ import { parseRedisUrl } from './redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
 import { isOrigin, isPublicUrl } from './origins.js';
 
+/** Parameters that `pg` knows, or that make no connection less safe if they are ignored, beside `sslmode` and `ssl`. */
+const OTHER_TLS_PARAMETERS = ['sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'sslcompression', 'sslsni'];
+
 const FORMS = {
   postgresUrl: [
     'a URL like postgres://user:password@host:5432/database?sslmode=verify-full, special characters percent-encoded; ' +
-      'of the parameters that begin with ssl only sslmode and its value in lower case, ssl, sslcert, sslkey, sslrootcert, ' +
-      'sslnegotiation, sslcompression and sslsni',
+      `of the parameters that begin with ssl only ${OTHER_TLS_PARAMETERS.join(', ')}, ssl, ` +
+      'and sslmode with its value in lower case',
     isPostgresUrl,
   ],
   redisUrl: [
@@ -117,8 +120,7 @@ function isReadableFile(path: string): boolean {
 const TLS_PARAMETER =
   /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
 
-/** Others that `pg` knows, or that make no connection less safe if they are ignored. */
-const OTHER_TLS_PARAMETER = /^ssl(?:cert|key|rootcert|negotiation|compression|sni)=/;
+const OTHER_TLS_PARAMETER = new RegExp(`^(?:${OTHER_TLS_PARAMETERS.join('|')})=`);
 
 /** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {

@@ -159,5 +159,7 @@ describe('classes of one name in the document', () => {
 
   it('are an error if they differ [start-names]', () => {
     expect(() => checkClassNames([made({}), made({})])).toThrow('Several classes with the name Made');
+    const other = () => Object.assign(class Other extends Author {}, { schema: undefined });
+    expect(() => checkClassNames([other(), other()])).toThrow('Several classes with the name Other');
   });
 });

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions, DECORATORS } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { OperatorError } from '../errors/operator-error.js';
-import { type ClassRule, nestedClasses } from '../validation/rule.js';
+import { type ClassRule, isObject, nestedClasses } from '../validation/rule.js';
 
 /** The `@ApiProperty` options of a class by property, including inherited ones. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
@@ -32,8 +32,8 @@ export function schemaNameOf(type: Type<object>): string {
 }
 
 /** Classes that a library makes of one Standard Schema, one at each use, are the same. */
-function definitionOf(type: Type<object>): unknown {
-  return 'schema' in type ? type.schema : type;
+function definitionOf(type: Type<object> & { readonly schema?: unknown }): unknown {
+  return isObject(type.schema) ? type.schema : type;
 }
 
 /** @throws OperatorError if classes, or enums, of one name are different ones in the OpenAPI document */
