@@ -64,9 +64,9 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
   const metrics = app.get(Metrics);
   const drain = app.get(Drain);
   configureExpress(app, configuration.TRUSTED_PROXIES, () => drain.complete());
-  const httpServer = new HttpConnections(app.getHttpServer(), configuration, metrics);
-  drain.httpServer = httpServer;
-  app.use(httpServer.track, beginRequest, observeRequests(metrics), requireHost);
+  const http = new HttpConnections(app.getHttpServer(), configuration, metrics);
+  drain.http = http;
+  app.use(http.track, beginRequest, observeRequests(metrics), requireHost);
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   const routing = app.get(ApplicationConfig);
   routing.setRouteResolutionStrategy('specificity');

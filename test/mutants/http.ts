@@ -23,8 +23,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'refused-body-response',
     file: 'src/platform/http/http-connections.ts',
-    search: 'if (!socket.writable) {',
-    replace: 'if (socket.destroyed) {',
+    search: 'if (!socket.writable || isClosing) {',
+    replace: 'if (socket.destroyed || isClosing) {',
   },
   {
     guarantee: 'unreadable-after-complete',
@@ -190,7 +190,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'idle-connection-closed',
-    file: 'src/platform/http/node-defaults.ts',
+    file: 'src/platform/http/http-connections.ts',
     search: 'server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;',
     replace: 'server.keepAliveTimeout = 0;',
   },
@@ -203,7 +203,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'connections-of-all',
-    file: 'src/platform/http/node-defaults.ts',
+    file: 'src/platform/http/http-connections.ts',
     search: 'server.maxConnections = MAX_CONNECTIONS;',
     replace: 'server.maxConnections = MAX_CONNECTIONS + 100;',
     tests: ['test/connections.e2e-spec.ts'],

@@ -118,7 +118,7 @@ const INTERNALS: readonly Internal[] = [
   {
     of: 'node',
     names: ['requireHostHeader', 'joinDuplicateHeaders', 'shouldUpgradeCallback'],
-    files: ['http/node-defaults.ts'],
+    files: ['http/http-connections.ts'],
     reason: 'They are options of a server that Nest creates.',
     owner: () => createServer(),
   },

@@ -1,8 +1,18 @@
+import { Server as TcpServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
+import type { Response } from 'express';
 import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { HttpConnections } from './http-connections.js';
+
+/** Milliseconds without a new connection before the port closes, and how often they are waited for until it does anyway. */
+const ACCEPT_PAUSE = 50;
+const MAX_PAUSES = 10;
+
+/** Milliseconds after the port has closed: between searches for event streams, and until idle connections are closed. */
+const STREAMS_PAUSE = 100;
+const LINGER = 1000;
 
 /**
  * Graceful shutdown, before Nest destroys the modules: for `SHUTDOWN_DELAY` after SIGTERM, until load balancers see that
@@ -12,7 +22,7 @@ import type { HttpConnections } from './http-connections.js';
 @Injectable()
 export class Drain {
   /** Undefined in commands, which have no server. */
-  httpServer: HttpConnections | undefined;
+  http: HttpConnections | undefined;
   private readonly logger = new Logger('Drain');
   private readonly beginning = new AbortController();
   private delay = 0;
@@ -35,23 +45,24 @@ export class Drain {
 
   /** Called at the signal. @param signal - undefined if the application is closed by code */
   begin(signal?: string): void {
-    const { httpServer } = this;
-    if (!httpServer || this.hasBegun) {
+    if (!this.http || this.hasBegun) {
       return;
     }
+    const { server } = this.http;
     const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
     this.beginning.abort();
-    httpServer.closeAfterResponses();
+    this.http.closeAfterResponses();
+    endEventStreams(this.http);
     const deadline = setTimeout(() => {
       this.logger.error(
         'Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted. ' +
           'If they should have ended, raise SHUTDOWN_TIMEOUT.',
       );
-      httpServer.server.closeAllConnections();
+      server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
-    httpServer.server.once('close', () => clearTimeout(deadline));
+    server.once('close', () => clearTimeout(deadline));
     // SIGINT comes from a terminal, without a load balancer.
-    this.delay = signal === 'SIGTERM' && httpServer.server.listening ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
+    this.delay = signal === 'SIGTERM' && server.listening ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
       // In case a module hangs.
@@ -59,10 +70,63 @@ export class Drain {
     }
   }
 
-  /** Resolves after the last response. */
+  /** Resolves after the last response, when all connections are closed. */
   async complete(): Promise<void> {
     this.begin();
     await delay(this.delay);
-    await this.httpServer?.close();
+    if (this.http) {
+      await closeServer(this.http);
+    }
   }
+}
+
+/** Stops listening, and serves the requests of the connections that are open. */
+async function closeServer(http: HttpConnections): Promise<void> {
+  if (http.server.listening) {
+    await acceptAll(http);
+  }
+  // That of HTTP servers also cuts responses that are in transfer.
+  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(http.server, () => resolve()));
+  const { held = [] } = http;
+  http.held = undefined;
+  held.forEach((next) => next());
+  const ending = setInterval(() => endEventStreams(http), STREAMS_PAUSE);
+  const closing = setTimeout(() => closeIdle(http), LINGER);
+  await closed;
+  clearInterval(ending);
+  clearTimeout(closing);
+}
+
+/**
+ * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client
+ * opens another connection, because those that wait for a response do not.
+ */
+async function acceptAll(http: HttpConnections): Promise<void> {
+  http.held = [];
+  for (let count = -1, pauses = 0; count !== http.accepted && pauses < MAX_PAUSES; pauses += 1) {
+    count = http.accepted;
+    await delay(ACCEPT_PAUSE);
+  }
+}
+
+/** Closes connections without a request, or with half of one, and those whose client does not read an event stream. */
+function closeIdle({ connections }: HttpConnections): void {
+  for (const [socket, pending] of connections) {
+    if (pending.every(isEventStream)) socket.destroy();
+  }
+}
+
+/** Ends the streams of `@Sse()`, whose clients connect again, to another instance. */
+function endEventStreams({ connections }: HttpConnections): void {
+  for (const response of [...connections.values()].flat()) {
+    if (!response.writableEnded && isEventStream(response)) {
+      // An event that comes now is not sent.
+      response.on('error', () => undefined).end(() => response.socket?.destroySoon());
+    }
+  }
+}
+
+/** Whether a response is one of `@Sse()` that has begun. */
+function isEventStream(response: Response): boolean {
+  return response.headersSent && /^text\/event-stream\b/.test(String(response.getHeader('Content-Type')));
 }

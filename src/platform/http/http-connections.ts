@@ -1,44 +1,33 @@
-import type { Server } from 'node:http';
-import { Server as TcpServer, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { AsyncResource } from 'node:async_hooks';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { NextFunction, RequestHandler, Response } from 'express';
+import { BODY_TIME } from '../bodies/read-body.js';
 import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
-import { pathPrefixOf } from '../config/origins.js';
 import { addressLimit } from './address-limit.js';
-import { endEventStreams, isEventStream } from './event-streams.js';
-import { replaceDefaults, setLimits } from './node-defaults.js';
-import { afterResponse, UnreadResponses } from './unread-responses.js';
+import { normalizeTarget } from './express.js';
+import { UnreadResponses } from './unread-responses.js';
 import { UnreadableRequests } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
 
-/** In milliseconds. */
-const TIMES = {
-  /** Without progress until a client that does not read is disconnected, and between two searches for such clients. */
-  stall: 30_000,
-  pause: 5000,
-  /** In a shutdown: between searches for event streams, without a new connection before the port closes, and after it. */
-  streams: 100,
-  accept: 50,
-  linger: 1000,
-};
-
-/** Maximum {@link TIMES}.accept intervals before the port closes anyway. */
-const MAX_PAUSES = 10;
+/** Milliseconds without progress until a client that does not read is disconnected, and between searches for them. */
+const STALL = 30_000;
+const PAUSE = 5000;
 
 /** Limits each connection, and sends problems for errors that Node and Express would handle themselves, before any guard. */
 export class HttpConnections {
-  /** Open connections with their responses that are not complete. */
-  private readonly connections = new Map<Socket, Set<Response>>();
+  /** Open connections with their responses that are not complete, the oldest first. */
+  readonly connections = new Map<Socket, Response[]>();
+  /** Connections until now. */
+  accepted = 0;
+  /** Requests that wait until the port is closed; undefined if they need not. */
+  held: NextFunction[] | undefined;
+  private isDraining = false;
   private readonly cut;
   private readonly unread = new UnreadResponses(() => this.cut.inc({ limit: 'unread' }));
-  private isDraining = false;
-  /** Connections until now. */
-  private accepted = 0;
-  /** Requests that wait until the port is closed; undefined if they need not. */
-  private held: NextFunction[] | undefined;
 
   constructor(
     readonly server: Server,
@@ -53,17 +42,21 @@ export class HttpConnections {
       labels: { limit: ['max-connections', 'per-address', 'pipelined', 'stalled', 'unread'] },
     });
     metrics.gauge({ name: 'http_connections', help: 'Open connections to the API' }, () => this.connections.size);
-
-    setLimits(server, configuration);
     this.limitConnections(configuration);
-    const prefix = pathPrefixOf(configuration.PUBLIC_URL);
-    replaceDefaults(server, new UnreadableRequests((socket) => this.connections.get(socket), prefix, metrics));
+    replaceDefaults(server);
+    new UnreadableRequests(this.connections, configuration, metrics).listen(server);
   }
 
-  private limitConnections({ MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES }: Configuration): void {
+  private limitConnections(configuration: Configuration): void {
     const { server } = this;
-    server.setTimeout(TIMES.stall, this.endSilent);
-    const pausing = setInterval(this.pauseUnread, TIMES.pause).unref();
+    const { KEEP_ALIVE_TIMEOUT, MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES } = configuration;
+    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT * 1000;
+    // Also applies to idle new connections, which load balancers open in advance.
+    server.headersTimeout = (KEEP_ALIVE_TIMEOUT + 1) * 1000;
+    server.requestTimeout = server.headersTimeout + BODY_TIME;
+    server.maxConnections = MAX_CONNECTIONS;
+    server.setTimeout(STALL, this.endSilent);
+    const pausing = setInterval(this.pauseUnread, PAUSE).unref();
     server.once('close', () => clearInterval(pausing));
     server.on('drop', () => this.cut.inc({ limit: 'max-connections' }));
     const isWithinLimit = addressLimit(MAX_CONNECTIONS_PER_ADDRESS, TRUSTED_PROXIES);
@@ -73,7 +66,7 @@ export class HttpConnections {
         this.cut.inc({ limit: 'per-address' });
         socket.destroy();
       }
-      this.connections.set(socket, new Set());
+      this.connections.set(socket, []);
       // Node does not listen to errors after an upgrade or CONNECT.
       socket.on('error', () => undefined);
       socket.once('close', () => this.connections.delete(socket));
@@ -86,7 +79,9 @@ export class HttpConnections {
    */
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
-    if (!socket.writable) {
+    const isClosing = this.isDraining && pending?.some(({ shouldKeepAlive }) => !shouldKeepAlive);
+    if (!socket.writable || isClosing) {
+      // An earlier response closes the connection: this request must not run.
       return;
     }
     if (!pending) {
@@ -94,83 +89,41 @@ export class HttpConnections {
       next();
       return;
     }
-    if (pending.size === MAX_PENDING) {
+    if (pending.length === MAX_PENDING) {
       socket.destroy();
       this.cut.inc({ limit: 'pipelined' });
       return;
     }
     if (this.isDraining) {
-      if ([...pending].some(({ shouldKeepAlive }) => !shouldKeepAlive)) {
-        // An earlier response closes the connection: this request must not run.
-        return;
-      }
       response.shouldKeepAlive = false;
     }
-    const previous = [...pending].at(-1);
-    pending.add(response);
+    const previous = pending.at(-1);
+    pending.push(response);
     response.once('prefinish', () => {
       if (response.writableLength > 0) this.unread.add(response);
     });
     response.once('close', () => {
-      pending.delete(response);
-      if (pending.size === 0 && !this.server.listening) {
+      pending.splice(pending.indexOf(response), 1);
+      if (pending.length === 0 && !this.server.listening) {
         socket.destroySoon();
       }
     });
     const begin = () => (this.held ? void this.held.push(next) : next());
-    if (previous) {
-      afterResponse(previous, socket, begin);
-    } else {
+    if (!previous) {
       begin();
+      return;
     }
+    const bound = AsyncResource.bind(begin);
+    previous.once('close', () => (socket.writable ? bound() : undefined));
   };
 
-  /** From now on, the latest response of each connection carries `Connection: close`. Event streams end. */
+  /** From now on, the latest response of each connection carries `Connection: close`. */
   closeAfterResponses(): void {
     this.isDraining = true;
     for (const pending of this.connections.values()) {
-      const latest = [...pending].at(-1);
+      const latest = pending.at(-1);
       if (latest?.headersSent === false) {
         latest.shouldKeepAlive = false;
-      }
-    }
-    endEventStreams(this.connections.values());
-  }
-
-  /** Stops listening, serves the requests of the connections that are open, and resolves when all are closed. */
-  async close(): Promise<void> {
-    await this.acceptAll();
-    // That of HTTP servers also cuts responses that are in transfer.
-    const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(this.server, () => resolve()));
-    this.held?.splice(0).forEach((next) => next());
-    this.held = undefined;
-    const ending = setInterval(() => endEventStreams(this.connections.values()), TIMES.streams);
-    const closing = setTimeout(() => this.closeIdle(), TIMES.linger);
-    await closed;
-    clearInterval(ending);
-    clearTimeout(closing);
-  }
-
-  /**
-   * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client
-   * opens another connection, because those that wait for a response do not.
-   */
-  private async acceptAll(): Promise<void> {
-    if (!this.server.listening) {
-      return;
-    }
-    this.held = [];
-    for (let count = -1, pauses = 0; count !== this.accepted && pauses < MAX_PAUSES; pauses += 1) {
-      count = this.accepted;
-      await delay(TIMES.accept);
-    }
-  }
-
-  /** Closes connections without a request, or with half of one, and those whose client does not read an event stream. */
-  private closeIdle(): void {
-    for (const [socket, pending] of this.connections) {
-      if ([...pending].every(isEventStream)) {
-        socket.destroy();
       }
     }
   }
@@ -190,8 +143,24 @@ export class HttpConnections {
     if (isStalled) {
       this.cut.inc({ limit: 'stalled' });
     }
-    if (isStalled || (socket.bytesWritten > 0 && this.connections.get(socket)?.size === 0)) {
+    if (isStalled || (socket.bytesWritten > 0 && this.connections.get(socket)?.length === 0)) {
       socket.destroy();
     }
   };
+}
+
+/** Replaces what Node would do itself, before any middleware, with responses without a problem. */
+function replaceDefaults(server: Server): void {
+  // Node would respond to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is sent only
+  // when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
+  Object.assign(server, {
+    requireHostHeader: false,
+    joinDuplicateHeaders: true,
+    shouldUpgradeCallback: ({ headers: { upgrade = '' } }: IncomingMessage) =>
+      server.listenerCount('upgrade') > 0 && upgrade.toLowerCase() === 'websocket',
+  });
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+  }
+  server.prependListener('request', normalizeTarget);
 }

@@ -1,6 +1,4 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 
 /** Maximum of what clients have not read of complete responses, without the buffers of the system, in characters. */
 const MAX_UNREAD = 32 * 2 ** 20;
@@ -35,10 +33,4 @@ export class UnreadResponses {
     this.total -= this.unread.get(response) ?? 0;
     this.unread.delete(response);
   }
-}
-
-/** Begins a request behind the response to the one before it, in the current context, if its connection is still open. */
-export function afterResponse(previous: ServerResponse, socket: Socket, begin: () => void): void {
-  const bound = AsyncResource.bind(begin);
-  previous.once('close', () => (socket.writable ? bound() : undefined));
 }

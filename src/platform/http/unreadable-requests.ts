@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { requestsWithOwnTime } from '../bodies/read-body.js';
+import type { Configuration } from '../config/configuration.js';
+import { pathPrefixOf } from '../config/origins.js';
 import type { Metrics } from '../observability/metrics.js';
 import { badRequest, headerFieldsTooLarge, type ProblemType, requestTimeout } from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
@@ -19,17 +21,16 @@ const UNREADABLE: Readonly<Record<string, ProblemType>> = {
 /** Sends problems for what Node cannot read as a request, before any middleware. */
 export class UnreadableRequests {
   private readonly logger = new Logger('HttpServer');
+  private readonly prefix;
   private readonly rejections;
 
-  /**
-   * @param pendingOf - the responses of a connection that are not complete
-   * @param prefix - of the paths in problems
-   */
+  /** @param pending - the responses of each connection that are not complete, the oldest first */
   constructor(
-    private readonly pendingOf: (socket: Socket) => Iterable<ServerResponse> | undefined,
-    private readonly prefix: string,
+    private readonly pending: ReadonlyMap<Socket, readonly ServerResponse[]>,
+    { PUBLIC_URL }: Configuration,
     metrics: Metrics,
   ) {
+    this.prefix = pathPrefixOf(PUBLIC_URL);
     this.rejections = metrics.counter({
       name: 'http_unreadable_requests_total',
       help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
@@ -37,10 +38,16 @@ export class UnreadableRequests {
     });
   }
 
-  /** Listener of `clientError`. */
-  readonly handle = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
+  listen(server: Server): void {
+    server.on('clientError', this.handle);
+    server.on('connect', (_request, socket: Socket) => {
+      this.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+    });
+  }
+
+  private readonly handle = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
     const type = UNREADABLE[code] ?? badRequest;
-    if (type === requestTimeout && [...(this.pendingOf(socket) ?? [])].some(({ req }) => requestsWithOwnTime.has(req))) {
+    if (type === requestTimeout && this.pending.get(socket)?.some(({ req }) => requestsWithOwnTime.has(req))) {
       return;
     }
     if (code === 'HPE_INVALID_EOF_STATE') {
@@ -52,8 +59,8 @@ export class UnreadableRequests {
   };
 
   /** Sends a problem, and closes the connection; behind complete requests, only closes it after their responses. */
-  reject(socket: Socket, type: ProblemType, detail: string): void {
-    const pending = [...(this.pendingOf(socket) ?? [])];
+  private reject(socket: Socket, type: ProblemType, detail: string): void {
+    const pending = this.pending.get(socket) ?? [];
     const latest = pending.at(-1);
     if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
       closeAfter(latest, socket);
