@@ -42,14 +42,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'body-codes',
-    file: 'src/platform/bodies/content-headers.ts',
+    file: 'src/platform/bodies/read-body.ts',
     search: '|| !/^\\s*chunked\\s*$/i.test(transfer)',
     replace: '',
     tests: ['test/hostile-input.e2e-spec.ts'],
   },
   {
     guarantee: 'body-too-large',
-    file: 'src/platform/bodies/read-body.ts',
+    file: 'src/platform/bodies/use-body-parser.decorator.ts',
     search: 'const BODY_LIMIT = 64 * 1024;',
     replace: 'const BODY_LIMIT = 64 * 1024 + 1;',
     tests: ['test/items.e2e-spec.ts'],

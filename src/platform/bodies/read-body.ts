@@ -1,54 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { Type } from '@nestjs/common';
+import { MIMEType } from 'node:util';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
-import { charsetOf, isCompressed, mediaTypeOf } from './content-headers.js';
 import { findExcess } from './json-size.js';
+import { BODY_LIMIT, type BodyRules } from './use-body-parser.decorator.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { hasBody, invalidBodyProblem, missingBody } from '../requests/request.js';
-
-export type BodyParser = keyof typeof MEDIA_TYPES;
-
-/** Options of `@UseBodyParser()`. */
-export interface BodyParserOptions {
-  /** Maximum size in bytes: 64 KiB by default, and 1 MiB for `multipart`. */
-  limit?: number;
-  /** Media types, such as `text/csv` or `image/*`. By default those of the parser, and any for `raw`. */
-  type?: string | readonly string[];
-  /** Maximum names and elements of JSON or of a form, over all levels: by default 400 for each 64 KiB of the limit. */
-  maximumMembers?: number;
-  /** Class of the elements of a JSON array, with rules. */
-  items?: Type<object>;
-  /** `false` if the handler takes any JSON or form, and checks it itself. */
-  validate?: boolean;
-  /** Keeps the bytes in `request.rawBody`, as `NestFactory.create(AppModule, { rawBody: true })` does. */
-  rawBody?: boolean;
-}
-
-/** How a route takes its body. Converting and validating each name and element takes microseconds. */
-export type BodyRules = Readonly<BodyParserOptions> & {
-  readonly parser: BodyParser;
-  readonly mediaTypes: readonly string[];
-  readonly limit: number;
-  readonly maximumMembers: number;
-};
-
-const MEDIA_TYPES = {
-  json: 'application/json',
-  urlencoded: 'application/x-www-form-urlencoded',
-  text: 'text/plain',
-  raw: '*/*',
-  multipart: 'multipart/form-data',
-};
-
-/** Maximum size in bytes of a body that its route does not declare. */
-const BODY_LIMIT = 64 * 1024;
-/** The same for multipart, which an interceptor reads. */
-const MULTIPART_LIMIT = 1024 * 1024;
 
 /** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
 export const BODY_TIME = 15_000;
@@ -58,22 +19,18 @@ export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 /** Bytes per millisecond of the slowest client of a larger body: 256 kbit/s. */
 const SLOWEST_RATE = 32;
 
-export function rulesFor(parser: BodyParser, options: BodyParserOptions = {}): BodyRules {
-  const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT } = options;
-  const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = options;
-  return { ...options, parser, mediaTypes: [type].flat(), limit, maximumMembers };
+/** The media type of a body without its parameters, in lower case. */
+export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders): string {
+  const [type = ''] = given.toLowerCase().split(';');
+  return type.trim();
 }
-
-/** Of a route that declares none. Refusing 400 unknown names takes as long as nine creates (`bench/hostile-input.ts`). */
-export const DEFAULT_BODY = rulesFor('json', { maximumMembers: 100 });
-export const DEFAULT_UPLOAD = rulesFor('multipart');
 
 /** @throws Problem `invalid-body` if the body is missing or has another media type */
 export function checkMediaType(request: Request, { mediaTypes }: BodyRules): void {
   const given = mediaTypeOf(request.headers);
   const isTaken = mediaTypes.some((type) => type === '*/*' || type === given || type === given.replace(/\/.*/, '/*'));
   if (!hasBody(request) || !isTaken) {
-    throw missingBody(request, mediaTypes === DEFAULT_BODY.mediaTypes ? undefined : mediaTypes);
+    throw missingBody(request, mediaTypes);
   }
 }
 
@@ -140,6 +97,22 @@ function expectBody(request: Request, limit: number): void {
   }
 }
 
+/** Whether a body has a coding, of the content or of the transfer, that changes it. */
+function isCompressed(headers: IncomingHttpHeaders): boolean {
+  const { 'content-encoding': content = '', 'transfer-encoding': transfer = 'chunked' } = headers;
+  return !/^\s*(?:identity\s*)?$/i.test(content) || !/^\s*chunked\s*$/i.test(transfer);
+}
+
+/** The charset that a media type names, by default UTF-8; empty if the type is not valid. */
+function charsetOf(mediaType: string): string {
+  try {
+    // Most name none, and need not be parsed.
+    return (/charset/i.test(mediaType) && new MIMEType(mediaType).params.get('charset')) || 'utf-8';
+  } catch {
+    return '';
+  }
+}
+
 /** Reads no further, and gives the error to who reads. */
 function fail(request: Request, problem: Problem): void {
   // Node would also destroy the socket, which is to carry the response.
@@ -171,10 +144,7 @@ function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalidBodyProblem(
-      'syntax',
-      `must be valid JSON: ${Error.isError(error) ? error.message : 'it cannot be parsed'}`,
-    );
+    throw invalidBodyProblem('syntax', `must be valid JSON: ${(error as SyntaxError).message}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) !== isArray) {
     throw isArray

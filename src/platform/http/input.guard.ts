@@ -7,9 +7,8 @@ import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../rout
 import { hasBody } from '../requests/request.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
-import { mediaTypeOf } from '../bodies/content-headers.js';
-import { type BodyRules, checkMediaType, DEFAULT_BODY, DEFAULT_UPLOAD, limitUpload, readBody } from '../bodies/read-body.js';
-import { bodyParameterOf, declaredBodyOf, takesFiles } from '../bodies/use-body-parser.decorator.js';
+import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/read-body.js';
+import { bodyParameterOf, declaredBodyOf, defaultRules, takesFiles } from '../bodies/use-body-parser.decorator.js';
 
 /** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
 const MAX_PARAMETERS = 50;
@@ -89,11 +88,6 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
 
 function isReadByMiddleware({ readableEnded, body }: Request): boolean {
   return readableEnded && body !== undefined;
-}
-
-/** For a body that its route does not declare. */
-function defaultRules(mediaType: string): BodyRules | undefined {
-  return mediaType === 'application/json' ? DEFAULT_BODY : mediaType.startsWith('multipart/') ? DEFAULT_UPLOAD : undefined;
 }
 
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */
