@@ -40,11 +40,7 @@ export function problemTypes(): ProblemType[] {
   return [...registry.values()].toSorted((a, b) => a.status - b.status || (a.name < b.name ? -1 : 1));
 }
 
-/**
- * The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) to its documentation, if it is documented.
- *
- * @param prefix - of all paths, which a proxy strips
- */
+/** The `type` member of a problem: a relative URI (RFC 9457, section 3.1.1) to its documentation, if it is documented. */
 export function problemTypeUri({ name }: ProblemType, prefix = ''): string {
   return registry.has(name) ? `${prefix}${PROBLEMS_PATH}#${name}` : name;
 }

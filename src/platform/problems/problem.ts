@@ -57,32 +57,14 @@ const MAXIMUM_POINTER = 128;
 
 /** A JSON Pointer (RFC 6901) of names and indexes. A long one is cut, before a word that could be part of a credential. */
 export function jsonPointer(path: readonly (string | number)[]): string {
-  const pointer = path.map((step) => `/${escapeStep(String(step))}`).join('');
+  // Escapes only as much of a name as can be shown: a name of slashes can fill a body.
+  const steps = path.map((step) => String(step).slice(0, MAXIMUM_POINTER).replaceAll('~', '~0').replaceAll('/', '~1'));
+  const pointer = steps.map((step) => `/${step}`).join('');
   if (pointer.length <= MAXIMUM_POINTER) {
     return pointer;
   }
   const start = pointer.slice(0, MAXIMUM_POINTER).toWellFormed();
   return `${start.replace(/(?<![\w.~%-])[\w.~%-]*$/, '')}…`;
-}
-
-/** Escapes a name as far as it is shown. `replaceAll` takes four times as long for one of slashes. */
-function escapeStep(name: string): string {
-  let escaped = '';
-  for (const character of name) {
-    escaped += character === '~' ? '~0' : character === '/' ? '~1' : character;
-    if (escaped.length > MAXIMUM_POINTER) break;
-  }
-  return escaped;
-}
-
-declare global {
-  // Express' type for custom properties.
-  namespace Express {
-    interface Request {
-      /** What was sent instead of a result. */
-      problem?: Problem;
-    }
-  }
 }
 
 /** The parts of a problem that differ between occurrences. */
@@ -173,11 +155,8 @@ export function problemBody(
 }
 
 /** The problem as it is sent. Clients get their own input back in paths and names, but no credentials. */
-export function problemJson(
-  problem: Problem,
-  ...place: [path?: string, requestId?: Request['id'], prefix?: string]
-): string {
-  return JSON.stringify(problemBody(problem, ...place), (_name, value: unknown) =>
+export function problemJson(...parts: Parameters<typeof problemBody>): string {
+  return JSON.stringify(problemBody(...parts), (_name, value: unknown) =>
     typeof value === 'string' ? hideCredentials(value) : value,
   );
 }

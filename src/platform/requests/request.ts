@@ -14,6 +14,8 @@ declare global {
       isProbe?: boolean;
       /** Whether only pipes of its handler check its body. */
       isBodyUnchecked?: boolean;
+      /** What was sent instead of a result. */
+      problem?: Problem;
     }
   }
 }
