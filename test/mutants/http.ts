@@ -4,8 +4,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unread-responses',
     file: 'src/platform/http/unread-responses.ts',
-    search: 'this.total <= MAX_UNREAD',
-    replace: 'this.total <= 2 * MAX_UNREAD',
+    search: 'total <= MAX_UNREAD',
+    replace: 'total <= 2 * MAX_UNREAD',
     tests: ['src/platform/http/unread-responses.spec.ts'],
   },
   {

@@ -25,6 +25,8 @@ export class Drain {
   http: HttpConnections | undefined;
   private readonly logger = new Logger('Drain');
   private readonly beginning = new AbortController();
+  /** Aborts when the shutdown begins. Responses that would never end must end then; those of `@Sse()` do so without it. */
+  readonly signal: AbortSignal = this.beginning.signal;
   private delay = 0;
 
   constructor(
@@ -38,21 +40,17 @@ export class Drain {
     return this.signal.aborted;
   }
 
-  /** Aborts when the shutdown begins. Responses that would never end must end then; those of `@Sse()` do so without it. */
-  get signal(): AbortSignal {
-    return this.beginning.signal;
-  }
-
   /** Called at the signal. @param signal - undefined if the application is closed by code */
   begin(signal?: string): void {
-    if (!this.http || this.hasBegun) {
+    const { http } = this;
+    if (!http || this.hasBegun) {
       return;
     }
-    const { server } = this.http;
+    const { server } = http;
     const timeout = this.configuration.SHUTDOWN_TIMEOUT * 1000;
     this.beginning.abort();
-    this.http.closeAfterResponses();
-    endEventStreams(this.http);
+    closeAfterResponses(http);
+    endEventStreams(http);
     const deadline = setTimeout(() => {
       this.logger.error(
         'Requests were still in flight shortly before SHUTDOWN_TIMEOUT and are aborted. ' +
@@ -77,6 +75,15 @@ export class Drain {
     if (this.http) {
       await closeServer(this.http);
     }
+  }
+}
+
+/** From now on, the latest response of each connection carries `Connection: close`. */
+function closeAfterResponses(http: HttpConnections): void {
+  http.isDraining = true;
+  for (const pending of http.connections.values()) {
+    const latest = pending.at(-1);
+    if (latest?.headersSent === false) latest.shouldKeepAlive = false;
   }
 }
 

@@ -7,8 +7,8 @@ import type { Configuration } from '../config/configuration.js';
 import type { Metrics } from '../observability/metrics.js';
 import { addressLimit } from './address-limit.js';
 import { normalizeTarget } from './express.js';
-import { UnreadResponses } from './unread-responses.js';
-import { UnreadableRequests } from './unreadable-requests.js';
+import { unreadLimit } from './unread-responses.js';
+import { rejectUnreadable } from './unreadable-requests.js';
 
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
@@ -25,9 +25,10 @@ export class HttpConnections {
   accepted = 0;
   /** Requests that wait until the port is closed; undefined if they need not. */
   held: NextFunction[] | undefined;
-  private isDraining = false;
+  /** Whether each connection is closed after its response. */
+  isDraining = false;
   private readonly cut;
-  private readonly unread = new UnreadResponses(() => this.cut.inc({ limit: 'unread' }));
+  private readonly addUnread = unreadLimit(() => this.cut.inc({ limit: 'unread' }));
 
   constructor(
     readonly server: Server,
@@ -44,7 +45,7 @@ export class HttpConnections {
     metrics.gauge({ name: 'http_connections', help: 'Open connections to the API' }, () => this.connections.size);
     this.limitConnections(configuration);
     replaceDefaults(server);
-    new UnreadableRequests(this.connections, configuration, metrics).listen(server);
+    rejectUnreadable(server, this.connections, configuration, metrics);
   }
 
   private limitConnections(configuration: Configuration): void {
@@ -100,7 +101,7 @@ export class HttpConnections {
     const previous = pending.at(-1);
     pending.push(response);
     response.once('prefinish', () => {
-      if (response.writableLength > 0) this.unread.add(response);
+      if (response.writableLength > 0) this.addUnread(response);
     });
     response.once('close', () => {
       pending.splice(pending.indexOf(response), 1);
@@ -116,17 +117,6 @@ export class HttpConnections {
     const bound = AsyncResource.bind(begin);
     previous.once('close', () => (socket.writable ? bound() : undefined));
   };
-
-  /** From now on, the latest response of each connection carries `Connection: close`. */
-  closeAfterResponses(): void {
-    this.isDraining = true;
-    for (const pending of this.connections.values()) {
-      const latest = pending.at(-1);
-      if (latest?.headersSent === false) {
-        latest.shouldKeepAlive = false;
-      }
-    }
-  }
 
   /** Stops reading from clients that do not read: data that they send would count as progress. */
   private readonly pauseUnread = (): void => {

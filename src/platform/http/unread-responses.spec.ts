@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { eventually } from '../../../test/support/eventually.js';
 import { listen } from '../../../test/support/listen.js';
-import { UnreadResponses } from './unread-responses.js';
+import { unreadLimit } from './unread-responses.js';
 
 const MEGABYTE = 2 ** 20;
 /** Of a response: much more than the operating system takes. */
@@ -12,9 +12,9 @@ const SIZE = 10 * MEGABYTE;
 it('closes the connections of the oldest responses beyond 32 MiB that are not read, and of no others [unread-responses]', async () => {
   let cut = 0;
   const responded: Socket[] = [];
-  const unread = new UnreadResponses(() => (cut += 1));
+  const addUnread = unreadLimit(() => (cut += 1));
   const server = createServer((request, response) => {
-    response.once('prefinish', () => unread.add(response));
+    response.once('prefinish', () => addUnread(response));
     response.end(Buffer.alloc({ '/small': 10, '/': SIZE }[request.url ?? ''] ?? 4 * SIZE));
     responded.push(request.socket);
   });

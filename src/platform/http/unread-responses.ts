@@ -3,34 +3,32 @@ import type { ServerResponse } from 'node:http';
 /** Maximum of what clients have not read of complete responses, without the buffers of the system, in characters. */
 const MAX_UNREAD = 32 * 2 ** 20;
 
-/** Limits the memory of responses whose clients do not read them, or read slowly, over all connections. */
-export class UnreadResponses {
+/**
+ * Limits the memory of responses whose clients do not read them, or read slowly, over all connections.
+ *
+ * @param onCut - called for each connection that is closed
+ * @returns adds a complete response. If it makes them too much, the connections of the oldest others are closed
+ */
+export function unreadLimit(onCut: () => void): (response: ServerResponse) => void {
   /** Complete responses that are not sent to the end, the oldest first, with the length of their rest at first. */
-  private readonly unread = new Map<ServerResponse, number>();
-  private total = 0;
-
-  /** @param onCut - called for each connection that is closed */
-  constructor(private readonly onCut: () => void) {}
-
-  /** Adds a complete response. If it makes them too much, the connections of the oldest others are closed. */
-  add(response: ServerResponse): void {
-    const length = response.writableLength;
-    this.unread.set(response, length);
-    this.total += length;
-    response.once('close', () => this.remove(response));
-    for (const oldest of this.unread.keys()) {
+  const unread = new Map<ServerResponse, number>();
+  let total = 0;
+  const remove = (response: ServerResponse) => {
+    total -= unread.get(response) ?? 0;
+    unread.delete(response);
+  };
+  return (response) => {
+    unread.set(response, response.writableLength);
+    total += response.writableLength;
+    response.once('close', () => remove(response));
+    for (const oldest of unread.keys()) {
       // One alone can be larger.
-      if (this.total <= MAX_UNREAD || oldest === response) {
+      if (total <= MAX_UNREAD || oldest === response) {
         return;
       }
-      this.remove(oldest);
-      this.onCut();
+      remove(oldest);
+      onCut();
       oldest.destroy();
     }
-  }
-
-  private remove(response: ServerResponse): void {
-    this.total -= this.unread.get(response) ?? 0;
-    this.unread.delete(response);
-  }
+  };
 }

@@ -18,94 +18,85 @@ const UNREADABLE: Readonly<Record<string, ProblemType>> = {
   HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
 };
 
-/** Sends problems for what Node cannot read as a request, before any middleware. */
-export class UnreadableRequests {
-  private readonly logger = new Logger('HttpServer');
-  private readonly prefix;
-  private readonly rejections;
-
-  /** @param pending - the responses of each connection that are not complete, the oldest first */
-  constructor(
-    private readonly pending: ReadonlyMap<Socket, readonly ServerResponse[]>,
-    { PUBLIC_URL }: Configuration,
-    metrics: Metrics,
-  ) {
-    this.prefix = pathPrefixOf(PUBLIC_URL);
-    this.rejections = metrics.counter({
-      name: 'http_unreadable_requests_total',
-      help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
-      labels: { status: ['400', '408', '431'] },
-    });
-  }
-
-  listen(server: Server): void {
-    server.on('clientError', this.handle);
-    server.on('connect', (_request, socket: Socket) => {
-      this.reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
-    });
-  }
-
-  private readonly handle = ({ code = '' }: NodeJS.ErrnoException, socket: Socket): void => {
-    const type = UNREADABLE[code] ?? badRequest;
-    if (type === requestTimeout && this.pending.get(socket)?.some(({ req }) => requestsWithOwnTime.has(req))) {
-      return;
+/**
+ * Sends problems for what Node cannot read as a request, before any middleware, and closes the connection.
+ *
+ * @param pending - the responses of each connection that are not complete, the oldest first
+ */
+export function rejectUnreadable(
+  server: Server,
+  pending: ReadonlyMap<Socket, readonly ServerResponse[]>,
+  { PUBLIC_URL }: Configuration,
+  metrics: Metrics,
+): void {
+  const logger = new Logger('HttpServer');
+  const rejections = metrics.counter({
+    name: 'http_unreadable_requests_total',
+    help: 'Rejected input that is not a readable request: malformed HTTP, headers too large or too slow',
+    labels: { status: ['400', '408', '431'] },
+  });
+  const reject = (socket: Socket, type: ProblemType, detail = type.example ?? type.title) => {
+    if (!closeBehind(pending.get(socket) ?? [], socket)) {
+      const requestId = randomUUID();
+      rejections.inc({ status: String(type.status) });
+      logger.log({ msg: 'request refused', requestId, status: type.status, type: type.name });
+      socket.write(responseText(new Problem(type, detail), requestId, pathPrefixOf(PUBLIC_URL)));
+      closeLater(socket.pause());
     }
+  };
+  server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
+    const type = UNREADABLE[code] ?? badRequest;
     if (code === 'HPE_INVALID_EOF_STATE') {
       // The client has gone.
       socket.destroy();
-    } else {
-      this.reject(socket, type, type.example ?? type.title);
+    } else if (type !== requestTimeout || !pending.get(socket)?.some(({ req }) => requestsWithOwnTime.has(req))) {
+      reject(socket, type);
     }
-  };
+  });
+  server.on('connect', (_request, socket: Socket) => {
+    reject(socket, badRequest, 'CONNECT is for proxies, which this service is not.');
+  });
+}
 
-  /** Sends a problem, and closes the connection; behind complete requests, only closes it after their responses. */
-  private reject(socket: Socket, type: ProblemType, detail: string): void {
-    const pending = this.pending.get(socket) ?? [];
-    const latest = pending.at(-1);
-    if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
-      closeAfter(latest, socket);
-      return;
-    }
-    // A request without its end follows others, or its response is partly sent.
-    const isUnexpected = pending.some(({ headersSent, req }) => headersSent || req.complete);
-    if (!socket.writable || isUnexpected) {
-      socket.destroy();
-      return;
-    }
-    const { status } = type;
-    const requestId = randomUUID();
-    this.rejections.inc({ status: String(status) });
-    this.logger.log({ msg: 'request refused', requestId, status, type: type.name });
-    const body = problemJson(new Problem(type, detail), '/', requestId, this.prefix);
-    const head = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-      `Date: ${new Date().toUTCString()}`,
-      `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      `X-Request-Id: ${requestId}`,
-      'Connection: close',
-    ];
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
-    closeUnread(socket);
+/** Behind other requests, closes the connection: after their responses if they are complete. @returns whether it does */
+function closeBehind(pending: readonly ServerResponse[], socket: Socket): boolean {
+  const latest = pending.at(-1);
+  if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
+    closeAfter(latest, socket);
+    return true;
   }
+  // A request without its end follows others, or its response is partly sent.
+  const isUnexpected = !socket.writable || pending.some(({ headersSent, req }) => headersSent || req.complete);
+  if (isUnexpected) {
+    socket.destroy();
+  }
+  return isUnexpected;
+}
+
+function responseText(problem: Problem, requestId: string, prefix: string): string {
+  const { status } = problem.type;
+  const body = problemJson(problem, '/', requestId, prefix);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `Date: ${new Date().toUTCString()}`,
+    `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 /** Reads no further, and closes the connection after a response (RFC 9112, section 9.6). */
 function closeAfter(latest: ServerResponse, socket: Socket): void {
   socket.pause();
   // Node calls this after a response that closes the connection.
-  socket.destroySoon = () => closeUnread(socket);
+  socket.destroySoon = () => closeLater(socket.pause());
   if (latest.headersSent) {
-    latest.once('close', () => closeUnread(socket));
+    latest.once('close', () => closeLater(socket.pause()));
   } else {
     latest.shouldKeepAlive = false;
   }
-}
-
-/** Reads no further, and closes the connection. */
-function closeUnread(socket: Socket): void {
-  socket.pause();
-  closeLater(socket);
 }
 
 /** Ends a connection with unread data. Closing it at once would reset it, and lose the response in transit. */
