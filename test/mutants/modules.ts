@@ -16,8 +16,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'middleware-works',
     file: 'src/platform/http/input.guard.ts',
-    search: 'readableEnded && body !== undefined',
-    replace: 'readableEnded && body === null',
+    search: 'request.readableEnded && request.body !== undefined',
+    replace: 'request.readableEnded && request.body === null',
   },
   {
     guarantee: 'data-source-transaction',

@@ -14,11 +14,8 @@ export interface ErrorDescription {
 /** Omits the rest, which can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
-    const isObject = Object(error) === error;
-    return {
-      type: typeof error,
-      message: isObject ? Object.prototype.toString.call(error) : hideCredentials(String(error)),
-    };
+    const message = Object(error) === error ? Object.prototype.toString.call(error) : hideCredentials(String(error));
+    return { type: typeof error, message };
   }
   const { name, message, stack, cause } = error;
   const enclosing = [...above, error];

@@ -5,11 +5,7 @@ import { onceAMinute } from '../time/once-a-minute.js';
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
-/**
- * Limits the open connections of each client, an IPv4 address or an IPv6 /64, except trusted proxies.
- *
- * @returns whether a new connection is within the limit. Clients beyond it are logged at most once a minute
- */
+/** @returns whether a connection is within the limit of its client: an IPv4 address or IPv6 /64, but no trusted proxy */
 export function addressLimit(limit: number, trustedProxies: readonly string[]): (socket: Socket) => boolean {
   const connections = new Map<string, Set<Socket>>();
   const mayReport = onceAMinute(10_000);

@@ -8,7 +8,7 @@ import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { isDecodable } from '../requests/percent-encoding.js';
-import { requestIdOf, runWithRequest } from '../requests/request.js';
+import { requestIdOf, requestStorage } from '../requests/request.js';
 
 /** Allows only files of this origin: Swagger UI has no inline code. */
 const CONTENT_SECURITY_POLICY =
@@ -31,7 +31,7 @@ export function beginRequest(request: Request, response: Response, next: NextFun
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
   response.setHeader('Cache-Control', 'no-store');
-  runWithRequest(request, next);
+  requestStorage.run(request, next);
 }
 
 /** A host and port (RFC 9110, section 7.2), or nothing. */
@@ -70,9 +70,11 @@ export function configureExpress(
 /** Express with a faster JSON response: `response.json` takes 6 % more CPU time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
+    // What Nest and Express give no special treatment.
+    const isPlain = Array.isArray(body) || (Object(body) === body && Object.getPrototypeOf(body) === Object.prototype);
     const mayHaveNoBody = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
-    if (!isJson(body) || mayHaveNoBody || isConditional) {
+    if (!isPlain || mayHaveNoBody || isConditional) {
       closeBehindUnreadBody(response);
       return super.reply(response, body, status) as unknown;
     }
@@ -129,13 +131,6 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
       }
     });
   }
-}
-
-/** Arrays and plain objects, which Nest and Express give no special treatment. */
-function isJson(body: unknown): body is object {
-  return (
-    Array.isArray(body) || (typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype)
-  );
 }
 
 /**

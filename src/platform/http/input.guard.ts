@@ -81,13 +81,10 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
   const rules = declared ?? (isTaken ? defaultRules(mediaTypeOf(request.headers)) : undefined);
   if (rules?.parser === 'multipart') {
     limitUpload(request, rules);
-  } else if (rules && !isReadByMiddleware(request)) {
+  } else if (rules && !(request.readableEnded && request.body !== undefined)) {
+    // What middleware has read is left as it is.
     request.body = await readBody(request, rules, isArray);
   }
-}
-
-function isReadByMiddleware({ readableEnded, body }: Request): boolean {
-  return readableEnded && body !== undefined;
 }
 
 /** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */

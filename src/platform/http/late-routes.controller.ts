@@ -30,12 +30,9 @@ interface Layer {
 export function rejectUnknown({ app, method, path }: Request): never {
   const layers = (app as Express).router.stack as unknown as Layer[];
   // A route with this method has passed the request on: it is middleware.
-  const others = layers
-    .filter(({ route }) => route && !route.methods[method.toLowerCase()])
-    .filter((layer) => layer.match(path));
-  const methods = new Set(
-    others.flatMap(({ route }) => Object.keys(route?.methods ?? {})).map((name) => name.toUpperCase()),
-  );
+  const others = layers.filter(({ route }) => route && !route.methods[method.toLowerCase()]);
+  const found = others.filter((layer) => layer.match(path)).flatMap(({ route }) => Object.keys(route?.methods ?? {}));
+  const methods = new Set(found.map((name) => name.toUpperCase()));
   if (methods.size === 0) {
     throw new Problem(notFound, `The path ${shownPath(path)} does not exist.`);
   }

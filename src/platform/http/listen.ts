@@ -23,12 +23,7 @@ const PORT_FAULTS: Readonly<Record<string, string>> = {
 /** Codes for an address of another machine, of a version of IP that is off, and of a network that it does not name. */
 const HOST_FAULTS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
-/**
- * Listens, with errors that say the fix.
- *
- * @param variable - of the environment, that has the port
- * @throws OperatorError if the port or the address cannot be used
- */
+/** @param variable - of the environment, that has the port. @throws OperatorError if the port or address cannot be used */
 export async function listenOn<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);

@@ -1,4 +1,4 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, HttpStatus, Logger } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { EXCEPTION_FILTERS_METADATA } from '@nestjs/common/constants.js';
 import type { Request, Response } from 'express';
 import { type Observable, throwError } from 'rxjs';
@@ -13,15 +13,12 @@ import { internalError } from '../problems/problem-types.js';
 import { sendJson } from './express.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
-const UNAUTHORIZED: number = HttpStatus.UNAUTHORIZED;
-
 /** Maps every error to a problem. The cause of a server error is logged, never sent. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
   private readonly warn = warnOnceAMinute(this.logger);
-
-  private readonly prefix: string;
+  private readonly prefix;
 
   constructor(
     { PUBLIC_URL }: Configuration,
@@ -89,14 +86,11 @@ function sendResponse(problem: Problem, prefix: string, request: Request, respon
     return;
   }
   response.statusCode = problem.type.status;
-  if (problem.type.status === UNAUTHORIZED) {
+  if (problem.type.status === 401) {
     // Of a guard of a feature, too (RFC 9110, section 11.6.1).
     response.setHeader('WWW-Authenticate', challenge());
   }
-  for (const [name, value] of Object.entries(problem.headers)) {
-    response.setHeader(name, value);
-  }
-  response.setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
+  response.set(problem.headers).setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
   sendJson(response, problemJson(problem, request.path, request.id, prefix));
 }
 

@@ -1,9 +1,6 @@
 import { v7 } from 'uuid';
 
-/**
- * A new UUIDv7 (RFC 9562, section 5.7) in lower case, greater than all earlier ones of this process even if the clock is set
- * back.
- */
+/** A new lower-case UUIDv7 (RFC 9562), greater than all earlier ones of this process even if the clock is set back. */
 export function newId(): string {
   return v7();
 }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import type { NextFunction, Request } from 'express';
+import type { Request } from 'express';
 import { hideCredentials } from '../errors/redaction.js';
 import { type FaultCode, invalidRequest, type Problem } from '../problems/problem.js';
 
@@ -23,7 +23,8 @@ declare global {
 /** Accepted request ids: short, and safe in log lines and headers. */
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-const storage = new AsyncLocalStorage<Request>();
+/** Runs code on behalf of a request. */
+export const requestStorage = new AsyncLocalStorage<Request>();
 
 /** A safe `X-Request-Id` of the client, or a new one. */
 export function requestIdOf(request: Request): string {
@@ -31,14 +32,9 @@ export function requestIdOf(request: Request): string {
   return SANE.test(given) && hideCredentials(given) === given ? given : randomUUID();
 }
 
-/** Stores the request for all code that runs on its behalf. */
-export function runWithRequest(request: Request, next: NextFunction): void {
-  storage.run(request, next);
-}
-
 /** The request that the running code serves, if any. */
 export function currentRequest(): Request | undefined {
-  return storage.getStore();
+  return requestStorage.getStore();
 }
 
 /** RFC 9112, section 6.3. */
