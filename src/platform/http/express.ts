@@ -45,14 +45,11 @@ export function requireHost({ headers, httpVersion }: Request, _response: Respon
   next();
 }
 
-/**
- * Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the other guards.
- *
- * @param beforeClose - awaited before Nest destroys the modules
- */
+/** Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the others. */
 export function configureExpress(
   app: NestExpressApplication,
   trustedProxies: readonly string[],
+  /** Awaited before Nest destroys the modules. */
   beforeClose: () => Promise<void>,
 ): void {
   const adapter = app.getHttpAdapter();

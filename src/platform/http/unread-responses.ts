@@ -3,12 +3,7 @@ import type { ServerResponse } from 'node:http';
 /** Maximum of what clients have not read of complete responses, without the buffers of the system, in characters. */
 const MAX_UNREAD = 32 * 2 ** 20;
 
-/**
- * Limits the memory of responses whose clients do not read them, or read slowly, over all connections.
- *
- * @param onCut - called for each connection that is closed
- * @returns adds a complete response. If it makes them too much, the connections of the oldest others are closed
- */
+/** @returns adds a complete response. If too much is unread then, the connections of the oldest others are closed */
 export function unreadLimit(onCut: () => void): (response: ServerResponse) => void {
   /** Complete responses that are not sent to the end, the oldest first, with the length of their rest at first. */
   const unread = new Map<ServerResponse, number>();

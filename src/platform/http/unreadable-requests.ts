@@ -18,11 +18,7 @@ const UNREADABLE: Readonly<Record<string, ProblemType>> = {
   HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
 };
 
-/**
- * Sends problems for what Node cannot read as a request, before any middleware, and closes the connection.
- *
- * @param pending - the responses of each connection that are not complete, the oldest first
- */
+/** Sends problems for what Node cannot read as a request. @param pending - incomplete responses, the oldest first */
 export function rejectUnreadable(
   server: Server,
   pending: ReadonlyMap<Socket, readonly ServerResponse[]>,
