@@ -16,6 +16,7 @@ import { describeToken, minuteOf, tableOf } from './token-table.js';
 
 type IssuedToken = Pick<AccessToken, 'id' | 'name' | 'expiresAt' | 'rateLimit'>;
 type IssueOptions = Attribution & { name?: string; expires: number; scope: string[] | null; limit: number | null };
+type RotateOptions = Attribution & { overlap: number; expires?: number };
 type WithTokens = <T>(run: (tokens: AccessTokensService, app: INestApplicationContext) => Promise<T>) => Promise<T>;
 type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Promise<T>;
 
@@ -29,46 +30,45 @@ export function addTokenCommands(token: Command, withDatabase: WithDatabase): vo
       const { AccessTokensService: service } = await import('./access-tokens.service.js');
       return run(app.get(service), app);
     });
-  addIssue(token, withTokens);
+  const issue = addIssue(token, withTokens);
   addList(token, withTokens);
-  addRotate(token, withTokens);
-  addRevoke(token, withTokens);
+  attribute([issue, addRotate(token, withTokens), addRevoke(token, withTokens)]);
   token
     .command('generate')
     .description('print a new token for AUTH_TOKENS_FILE; it is not stored')
     .action(() => print(generateToken()));
 }
 
-function addIssue(token: Command, withTokens: WithTokens): void {
-  const scopeOption = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
-  const limitOption = new Option('--limit <requests>', `requests in RATE_LIMIT_WINDOW: ${TOKEN_LIMIT_RULE}`).argParser(
-    tokenLimit,
-  );
-  attributed(
+function addIssue(token: Command, withTokens: WithTokens): Command {
+  const limit = new Option('--limit <requests>', `requests in RATE_LIMIT_WINDOW: ${TOKEN_LIMIT_RULE}`).argParser(tokenLimit);
+  const scope = new Option('--scope <scopes...>', 'scopes that the token is restricted to, such as items:read');
+  return (
     token
       .command('issue')
       .description('issue a token; only the token goes to standard output, and it cannot be displayed again')
       // `requiredOption` would report a misspelled `--nmae` as a missing `--name`.
       .option('--name <name>', 'required: name of the token in `token list`', tokenName)
       .addOption(new Option('--expires <duration>', EXPIRY).argParser(lifetime).default(Infinity, 'never'))
-      .addOption(scopeOption.default(null, 'all'))
-      .addOption(limitOption.default(null, 'RATE_LIMIT')),
-  ).action(async ({ name, expires, scope, limit: rateLimit, ...by }: IssueOptions, command: Command) => {
-    if (name === undefined) {
-      command.error("error: required option '--name <name>' not specified");
-    }
-    await withTokens(async (tokens, app) => {
-      await requireKnownScopes(scope ?? [], app);
-      const limitFault = tokenLimitFault(rateLimit, app.get(Configuration));
-      if (limitFault !== undefined) {
-        throw new OperatorError(`The token ${limitFault}.`);
-      }
-      const scopes = scope && [...new Set(scope)];
-      const issued = await tokens.issue({ name, expiresAt: dateIn(expires), scopes, rateLimit }, by);
-      print(issued.token);
-      explain(issuedText(issued.row));
-    });
-  });
+      .addOption(scope.default(null, 'all'))
+      .addOption(limit.default(null, 'RATE_LIMIT'))
+      .action(async (options: IssueOptions, command: Command) => {
+        const { name, expires, scope: scopes, limit: rateLimit } = options;
+        if (name === undefined) {
+          command.error("error: required option '--name <name>' not specified");
+        }
+        await withTokens(async (tokens, app) => {
+          await requireKnownScopes(scopes ?? [], app);
+          const limitFault = tokenLimitFault(rateLimit, app.get(Configuration));
+          if (limitFault !== undefined) {
+            throw new OperatorError(`The token ${limitFault}.`);
+          }
+          const given = { name, expiresAt: dateIn(expires), scopes: scopes && [...new Set(scopes)], rateLimit };
+          const issued = await tokens.issue(given, options);
+          print(issued.token);
+          explain(issuedText(issued.row));
+        });
+      })
+  );
 }
 
 /** @throws OperatorError if no route requires one of the scopes, and no module defines it */
@@ -96,43 +96,38 @@ function addList(token: Command, withTokens: WithTokens): void {
     });
 }
 
-function addRotate(token: Command, withTokens: WithTokens): void {
+function addRotate(token: Command, withTokens: WithTokens): Command {
   const overlapOption = new Option(
     '--overlap <duration>',
     `time that the old token stays valid, at most: ${DURATION}, or 0h`,
-  );
-  attributed(
-    token
-      .command('rotate')
-      .description(
-        'issue a token that replaces another, with its name, scopes and limit; only the new token goes to standard output',
-      )
-      .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
-      .addOption(overlapOption.argParser(durationParser('or 0h', Number.isFinite)).default(parseDuration('24h'), '24h'))
-      .option('--expires <duration>', `${EXPIRY} (default: as long as the old token)`, lifetime),
-  ).action(async (id: string, { overlap, expires, ...by }: Attribution & { overlap: number; expires?: number }) => {
-    await withTokens(async (tokens) => {
-      const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, by);
-      print(rotated.token);
-      explain(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`);
-    });
-  });
+  ).argParser(durationParser('or 0h', Number.isFinite));
+  return token
+    .command('rotate')
+    .description(
+      'issue a token that replaces another, with its name, scopes and limit; only the new token goes to standard output',
+    )
+    .argument('<id>', 'id of the token to replace, from `token list`', tokenId)
+    .addOption(overlapOption.default(parseDuration('24h'), '24h'))
+    .option('--expires <duration>', `${EXPIRY} (default: as long as the old token)`, lifetime)
+    .action((id: string, options: RotateOptions) =>
+      withTokens(async (tokens) => {
+        const { overlap, expires } = options;
+        const rotated = await tokens.rotate(id, { overlap, lifetime: expires }, options);
+        print(rotated.token);
+        explain(`${issuedText(rotated.row)} The replaced token ${id} is ${validity(rotated.replacedExpiresAt)}.`);
+      }),
+    );
 }
 
-function addRevoke(token: Command, withTokens: WithTokens): void {
-  attributed(
-    token
-      .command('revoke')
-      .description('revoke a token; running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default')
-      .argument(
-        '<id|token>',
-        'id of the token, or the token; - reads it from standard input, where other users cannot see it',
-      ),
-  ).action(async (given: string, by: Attribution) => {
-    const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
-    const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
-    await withTokens(async (tokens) => {
-      const revoked = await tokens.revoke(which, by);
+function addRevoke(token: Command, withTokens: WithTokens): Command {
+  return token
+    .command('revoke')
+    .description('revoke a token; running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default')
+    .argument('<id|token>', 'id of the token, or the token; - reads it from standard input, where other users cannot see it')
+    .action(async (given: string, by: Attribution) => {
+      const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
+      const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
+      const revoked = await withTokens((tokens) => tokens.revoke(which, by));
       if (!revoked) {
         throw new OperatorError(
           'No active token matches, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
@@ -141,19 +136,15 @@ function addRevoke(token: Command, withTokens: WithTokens): void {
       const { id, name } = revoked;
       explain(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
     });
-  });
 }
 
-function attributed(command: Command): Command {
-  const user = process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
-  return command
-    .option(
-      '--actor <name>',
-      'person or program that does this, for the audit log',
-      hideCredentials,
-      `${user}@${hostname()}`,
-    )
-    .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
+function attribute(commands: readonly Command[]): void {
+  const actor = `${process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`;
+  for (const command of commands) {
+    command
+      .option('--actor <name>', 'person or program that does this, for the audit log', hideCredentials, actor)
+      .option('--reason <text>', 'reason, for the audit log', hideCredentials, 'not given');
+  }
 }
 
 function issuedText({ id, name, expiresAt, rateLimit }: IssuedToken): string {
