@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'redis-loss-bound',
     file: 'src/platform/throttling/rate-limit.storage.ts',
-    search: 'window.add(key);',
+    search: 'window.hit(key, Infinity);',
     replace: 'void window;',
     tests: ['src/platform/throttling/rate-limit.storage.spec.ts'],
   },

@@ -131,7 +131,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
     // During the wait, the process may have lost Redis, and returned to it.
     if (shared && !reserved && !keepsToShare()) {
-      window.add(key);
+      window.hit(key, Infinity);
       return this.decided(shared, 'redis');
     }
     const own = reserved ?? window.hit(key, share);

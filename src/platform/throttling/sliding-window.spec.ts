@@ -20,7 +20,7 @@ it('never takes longer than its length to free a slot, at any fraction of a mill
 it('counts calls that were admitted elsewhere, beyond the limit, and frees a slot when enough have left', () => {
   const calls = window(100);
   for (let count = 0; count < 5; count += 1) {
-    calls.add('a');
+    calls.hit('a', Infinity);
     now += 10;
   }
   // At 1050, with calls at 1000, 1010, … 1040: the fourth must leave.
@@ -36,7 +36,7 @@ it('counts calls that were admitted elsewhere, beyond the limit, and frees a slo
 it('removes no other call than the given one, also when that has left the window', () => {
   const calls = window(100);
   for (let count = 0; count < 3; count += 1) {
-    calls.add('a');
+    calls.hit('a', Infinity);
     now += 40;
   }
   // At 1120, with calls at 1000, which has left, 1040 and 1080.
@@ -48,7 +48,7 @@ it('removes no other call than the given one, also when that has left the window
 it('removes the oldest call that is in the window', () => {
   const calls = window(100);
   for (let count = 0; count < 3; count += 1) {
-    calls.add('a');
+    calls.hit('a', Infinity);
     now += 40;
   }
   // At 1120, with calls at 1000, which has left, 1040 and 1080.

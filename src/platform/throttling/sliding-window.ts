@@ -28,7 +28,7 @@ export class SlidingWindow {
     return this.current.size + this.previous.size;
   }
 
-  /** Counts a call, if fewer than `limit` are counted. */
+  /** Counts a call, if fewer than `limit` are counted: `Infinity` for one that was admitted elsewhere. */
   hit(key: string, limit: number, now = this.now()): WindowState {
     const { times, first } = this.callsOf(key, now);
     const admitted = times.length - first < limit;
@@ -36,16 +36,10 @@ export class SlidingWindow {
       times.push(now);
     }
     const count = times.length - first;
-    // Calls that were added can exceed the limit.
+    // Calls that were admitted elsewhere can exceed the limit.
     const leaving = times[first + Math.max(0, count - limit)] ?? now;
     // In this order, because the sum of a time and the length could be rounded up beyond the window.
     return { admitted, remaining: Math.max(0, limit - count), freeIn: leaving - now + this.length };
-  }
-
-  /** Counts a call that was admitted elsewhere. */
-  add(key: string): void {
-    const now = this.now();
-    this.callsOf(key, now).times.push(now);
   }
 
   /** Removes a call that was counted at this time, and refused elsewhere. */
