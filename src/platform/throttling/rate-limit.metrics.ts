@@ -5,12 +5,12 @@ const STORAGES = ['redis', 'process'] as const;
 /** What decides about a request. */
 export type Storage = (typeof STORAGES)[number];
 
-/** Registers the metrics of the rate limit. @param state - read at each collection */
-export function rateLimitMetrics(metrics: Metrics, state: { isShared: () => boolean; isDegraded: () => boolean }) {
+/** @param isShared - whether requests are counted in Redis; undefined without `REDIS_URL` */
+export function rateLimitMetrics(metrics: Metrics, isShared: () => boolean | undefined) {
   const shared = 'Whether requests are counted in Redis (1), or in each process (0)';
-  metrics.gauge({ name: 'rate_limit_shared', help: shared }, () => Number(state.isShared()));
+  metrics.gauge({ name: 'rate_limit_shared', help: shared }, () => Number(isShared() === true));
   const degraded = 'Whether this process counts alone although REDIS_URL is set';
-  metrics.gauge({ name: 'rate_limit_degraded', help: degraded }, () => Number(state.isDegraded()));
+  metrics.gauge({ name: 'rate_limit_degraded', help: degraded }, () => Number(isShared() === false));
   return {
     decisions: metrics.counter({
       name: 'rate_limit_decisions_total',

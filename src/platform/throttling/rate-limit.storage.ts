@@ -63,10 +63,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     private readonly configuration: Configuration,
     metrics: Metrics,
   ) {
-    this.metrics = rateLimitMetrics(metrics, {
-      isShared: () => this.redis !== undefined && this.failedKey === undefined,
-      isDegraded: () => this.failedKey !== undefined,
-    });
+    this.metrics = rateLimitMetrics(metrics, () => this.redis && this.failedKey === undefined);
   }
 
   /** Connects to Redis if `REDIS_URL` is set. Does not fail if Redis is away. */
