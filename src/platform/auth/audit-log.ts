@@ -13,10 +13,6 @@ type AuditEvent =
 const logger = new Logger(AUDIT_CONTEXT);
 
 /** Logs an audit event at any `LOG_LEVEL` except `silent`. @param details - ids and names, never a token or its digest */
-export function audit(
-  event: AuditEvent,
-  { actor, reason }: Attribution,
-  details: Readonly<Record<string, unknown>> = {},
-): void {
+export function audit(event: AuditEvent, { actor, reason }: Attribution, details: object = {}): void {
   logger.log({ msg: event, actor, reason, ...details });
 }

@@ -9,10 +9,7 @@ export function parseTokenLimit(text: string): number | undefined {
 }
 
 /** The error of a limit with which no request would ever be admitted, and its fix; undefined for others. */
-export function tokenLimitFault(
-  limit: number | null | undefined,
-  settings: Pick<Configuration, 'RATE_LIMIT_REPLICAS' | 'REDIS_URL'>,
-) {
+export function tokenLimitFault(limit: number | null | undefined, settings: Configuration): string | undefined {
   const { RATE_LIMIT_REPLICAS: instances, REDIS_URL } = settings;
   const fault =
     'has a limit below RATE_LIMIT_REPLICAS: without REDIS_URL, instances share the limit, and each would admit none';

@@ -83,10 +83,7 @@ export class StoredResponses implements OnApplicationShutdown {
    *
    * @throws Problem if the key belongs to another request
    */
-  async once(
-    request: KeyedRequest,
-    handle: () => Promise<HandlerResponse>,
-  ): Promise<HandlerResponse & { isReplay: boolean }> {
+  async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>) {
     const name = `${request.ownerId} ${request.key}`;
     // Requests of one process wait without a connection, but no longer than for one: each that fails may have taken long.
     const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;

@@ -1,11 +1,4 @@
-import {
-  type CallHandler,
-  type ExecutionContext,
-  HttpStatus,
-  Injectable,
-  type NestInterceptor,
-  type Type,
-} from '@nestjs/common';
+import { type CallHandler, type ExecutionContext, HttpStatus, Injectable, type NestInterceptor } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
@@ -31,7 +24,7 @@ export function Etag(): PropertyDecorator {
 
 /** Whether a response class has an {@link Etag}. An array has none. */
 export function hasEtag(response: unknown): boolean {
-  return typeof response === 'function' && Reflect.hasMetadata(TAGGED, (response as Type<object>).prototype as object);
+  return typeof response === 'function' && Reflect.hasMetadata(TAGGED, response.prototype as object);
 }
 
 /** Sends the `etag` of a response as `ETag`, and compares it with what a read demands (RFC 9110, section 13.2.2). */

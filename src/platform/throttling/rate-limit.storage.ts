@@ -91,19 +91,13 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns seconds, rounded up */
-  async increment(
-    key: string,
-    ttl: number,
-    limit: number,
-    _: number,
-    name: string,
-  ): ReturnType<ThrottlerStorage['increment']> {
+  readonly increment: ThrottlerStorage['increment'] = async (key, ttl, limit, _, name) => {
     // Without a share, a token gets 429, not more than its limit over all processes. The limit of a route may be exceeded.
     const share = Math.max(name === 'route' ? 1 : 0, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl, share));
     const seconds = Math.ceil(freeIn / 1000);
     return { totalHits: limit - remaining, timeToExpire: seconds, isBlocked: !admitted, timeToBlockExpire: seconds };
-  }
+  };
 
   onApplicationShutdown(): void {
     clearInterval(this.probing);

@@ -124,22 +124,21 @@ function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, dea
     labels: { result: ['success', 'failure'] },
   });
   let known: JSONWebKeySet = { keys: [] };
-  const fetchOrKeep = async (signal: AbortSignal) => {
-    try {
-      known = await fetchKeySet(issuer, keysUrl, signal);
-      refreshes.inc({ result: 'success' });
-    } catch (err) {
-      refreshes.inc({ result: 'failure' });
-      logger.warn({ msg: 'keys of the issuer not fetched', err });
-    }
-    return Response.json(known);
-  };
   return createRemoteJWKSet(new URL(keysUrl ?? issuer), {
     cacheMaxAge: Infinity,
     cooldownDuration: pause,
     timeoutDuration: deadline,
     // jose pauses only after a successful fetch: this one always succeeds.
-    [customFetch]: (_url, { signal }) => fetchOrKeep(signal),
+    [customFetch]: async (_url, { signal }) => {
+      try {
+        known = await fetchKeySet(issuer, keysUrl, signal);
+        refreshes.inc({ result: 'success' });
+      } catch (err) {
+        refreshes.inc({ result: 'failure' });
+        logger.warn({ msg: 'keys of the issuer not fetched', err });
+      }
+      return Response.json(known);
+    },
   });
 }
 
