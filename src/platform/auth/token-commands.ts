@@ -127,14 +127,16 @@ function addRevoke(token: Command, withTokens: WithTokens): Command {
     .action(async (given: string, by: Attribution) => {
       const text = given === '-' ? (await textOf(process.stdin)).trim() : given;
       const which = isWellFormedToken(text) ? { token: text } : { id: tokenId(text) };
-      const revoked = await withTokens((tokens) => tokens.revoke(which, by));
-      if (!revoked) {
-        throw new OperatorError(
-          'No active token matches, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
-        );
-      }
-      const { id, name } = revoked;
-      explain(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
+      await withTokens(async (tokens) => {
+        const revoked = await tokens.revoke(which, by);
+        if (!revoked) {
+          throw new OperatorError(
+            'No active token matches, see `token list`. To revoke a token of AUTH_TOKENS_FILE, remove its line.',
+          );
+        }
+        const { id, name } = revoked;
+        explain(`Revoked token ${id} "${name}". Running services refuse it within TOKEN_CACHE_TTL, 30 seconds by default.`);
+      });
     });
 }
 
