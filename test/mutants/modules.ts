@@ -162,8 +162,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'start-hidden-responses',
     file: 'src/platform/boot/boot-checks.ts',
-    search: ' || document.has(route.handler)',
-    replace: ' || !document.has(route.handler)',
+    search: ' || document.find(route.handler) !== undefined',
+    replace: ' || document.find(route.handler) === undefined',
     tests: ['test/wrong-modules.e2e-spec.ts'],
   },
   {

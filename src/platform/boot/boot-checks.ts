@@ -72,7 +72,7 @@ export function checkDocument(routes: readonly Route[], document: OpenApiDocumen
 
 /** Rejects a response that the document would limit, if the document does not have it. */
 function hiddenResponses(route: Route, document: OpenApiDocument): string[] {
-  const isLimited = operationOf(route)?.response === undefined || document.has(route.handler);
+  const isLimited = operationOf(route)?.response === undefined || document.find(route.handler) !== undefined;
   const remedy = 'leave `response` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
   return isLimited ? [] : [`${nameOf(route)} is not in the OpenAPI document, which would limit its response: ${remedy}`];
 }

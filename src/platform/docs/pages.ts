@@ -4,7 +4,7 @@ import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { problemTypes } from '../problems/problem-types.js';
 import { problemExamples } from '../openapi/problem-examples.js';
-import { mediaTypesOf, resolveSchema } from '../openapi/openapi-document.js';
+import { mediaTypesOf, operationsOf, resolveSchema } from '../openapi/openapi-document.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');
 const TEMPLATES = {
@@ -19,11 +19,11 @@ const UNKNOWN_CODE = 'A rule of an operation; `detail` has the fix.';
 export const ICON = read('icon.svg');
 
 /** The title of the service, links to its other pages, and commands that create and list. */
-export function landingPage({ info, paths }: OpenAPIObject): string {
-  const { title: service, version } = info;
-  const summary = 'summary' in info ? String(info.summary) : '';
-  const path = Object.keys(paths).find((each) => paths[each]?.get && !each.includes('{')) ?? '/';
-  const [body] = mediaTypesOf(paths[path]?.post?.requestBody);
+export function landingPage(document: OpenAPIObject): string {
+  const { title: service, version, summary = '' } = document.info as OpenAPIObject['info'] & { summary?: string };
+  const calls = operationsOf(document);
+  const { path } = calls.find((each) => each.method === 'GET' && !each.path.includes('{')) ?? { path: '/' };
+  const [body] = mediaTypesOf(calls.find(({ call }) => call === `POST ${path}`)?.operation.requestBody);
   const [named] = Object.values(body?.examples ?? {});
   const example: unknown = body?.example ?? (named && 'value' in named ? named.value : undefined);
   const json = JSON.stringify(example ?? null).replaceAll("'", String.raw`'\''`);

@@ -34,10 +34,10 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
     return;
   }
   const operations = operationsOf(app.get(OpenApiDocument).get()).map(({ operation }) => operation);
-  const sent = operations.flatMap(({ parameters = [] }) => parameters.flatMap((each) => ('in' in each ? each : [])));
-  const asked = sent.filter((each) => each.in === 'header').map(({ name }) => name);
+  const parameters = operations.flatMap((operation) => operation.parameters ?? []);
+  const asked = parameters.flatMap((each) => (each.in === 'header' ? each.name : []));
   const responses = operations.flatMap((operation) => Object.values(operation.responses));
-  const received = responses.flatMap((each) => (each && 'headers' in each ? Object.keys(each.headers ?? {}) : []));
+  const received = responses.flatMap(({ headers = {} }) => Object.keys(headers));
   const allowed = {
     origin: [...origins],
     methods: methodsOf(routes),

@@ -10,8 +10,8 @@ import { hideCredentials } from '../errors/redaction.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { Metrics } from '../observability/metrics.js';
 import { nameOf, pathParametersOf, type Route } from '../routes/route.js';
-import { OpenApiDocument, type DocumentedOperation, operationsOf } from './openapi-document.js';
-import { type Deprecation, operationIdOf, operationOf } from '../routes/operation.js';
+import { OpenApiDocument, type DocumentedOperation } from './openapi-document.js';
+import { type Deprecation, operationOf } from '../routes/operation.js';
 
 /** A path (RFC 3986, section 3.3), in which `{name}` is a path parameter of the deprecated route. */
 const PATH = /^(?:\/(?:[\w.~!$&'()*+,;=:@-]|%[\dA-F]{2}|\{\w+\})+)+$/i;
@@ -40,9 +40,8 @@ export function deprecationFaults(route: Route): string[] {
     const remedy = 'write what to use instead, as a path such as /v1/widgets/{id}, or in words.';
     faults.push(`deprecated.use is ${inspect(use)}: ${remedy}`);
   }
-  const unknown = isPath
-    ? [...use.matchAll(PLACEHOLDER)].filter(([, name = '']) => !pathParametersOf(route).includes(name))
-    : [];
+  const known = pathParametersOf(route);
+  const unknown = [...(isPath ? use : '').matchAll(PLACEHOLDER)].filter(([, name = '']) => !known.includes(name));
   faults.push(...unknown.map(([part]) => `deprecated.use has ${part}, but the route has no path parameter of this name.`));
   return faults.map((fault) => `${nameOf(route)}: ${fault}`);
 }
@@ -56,12 +55,11 @@ function isDate(value: unknown): value is string {
 /** Headers of each response (RFC 9745, RFC 8594), with the successor of the resource (RFC 5829) below the path prefix. */
 function headersOf({ since, sunset, use }: Deprecation, prefix: string, valueOf: (parameter: string) => string) {
   const successor = use.replaceAll(PLACEHOLDER, (_all, parameter: string) => valueOf(parameter));
-  const headers: Record<string, string> = {
+  return {
     Deprecation: `@${Date.parse(since) / 1000}`,
     Sunset: new Date(sunset).toUTCString(),
     ...(use.startsWith('/') && { Link: `<${prefix}${successor}>; rel="successor-version"` }),
   };
-  return headers;
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -73,9 +71,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 /** Adds the deprecation of a route, if any, to its operation and to all responses that this documents. */
 export function describeDeprecation(operation: DocumentedOperation, route: Route, prefix: string): void {
   const { deprecated } = operationOf(route) ?? {};
-  if (!deprecated) {
-    return;
-  }
+  if (!deprecated) return;
   const { since, sunset, use } = deprecated;
   const instead = use.startsWith('/') ? `\`${use}\`` : use;
   const note = `Deprecated since ${since}, and may be removed from ${sunset} on. Use ${instead} instead.`;
@@ -86,8 +82,7 @@ export function describeDeprecation(operation: DocumentedOperation, route: Route
     ([name, example]) => [name, { description: DESCRIPTIONS[name], schema: { type: 'string' }, example }] as const,
   );
   for (const response of Object.values(operation.responses)) {
-    const own = response && 'headers' in response ? response.headers : {};
-    Object.assign(response ?? {}, { headers: { ...own, ...Object.fromEntries(headers) } });
+    Object.assign(response, { headers: { ...response.headers, ...Object.fromEntries(headers) } });
   }
 }
 
@@ -102,19 +97,17 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   const help = 'Requests for deprecated operations, by kind of caller';
   const labelNames = { method: [], route: [], caller: [] };
   const counter = app.get(Metrics).counter({ name: 'deprecated_requests_total', help, labels: labelNames });
-  const documented = new Map(
-    operationsOf(app.get(OpenApiDocument).get()).map((each) => [each.operation.operationId, each.call]),
-  );
+  const document = app.get(OpenApiDocument);
   const prefix = pathPrefixOf(app.get(Configuration).PUBLIC_URL);
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
   for (const route of routes) {
     const { deprecated } = operationOf(route) ?? {};
     if (deprecated) {
-      const [method, path] = documented.get(operationIdOf(route))?.split(' ') ?? [];
-      if (method === undefined || path === undefined) {
+      const documented = document.find(route.handler);
+      if (!documented) {
         throw new OperatorError(`${nameOf(route)} is deprecated, but not in the OpenAPI document: remove what excludes it.`);
       }
-      const labels = { method, route: path.replaceAll(PLACEHOLDER, ':$1') };
+      const labels = { method: documented.method, route: documented.path.replaceAll(PLACEHOLDER, ':$1') };
       announced.set(route.handler, { deprecated, labels });
       CALLERS.forEach((caller) => counter.inc({ ...labels, caller }, 0));
     }

@@ -7,42 +7,40 @@ import { methodOf, nameOf, type Route } from '../routes/route.js';
 import type { DocumentedOperation } from './openapi-document.js';
 import { operationOf } from '../routes/operation.js';
 
-const EXAMPLE = '"1-Ze-_OBVxzGTLGYrB"';
-
 const ETAG = {
   description: 'Changes with the resource (RFC 9110, section 8.8.3): the `etag` of the body.',
   schema: { type: 'string' as const },
-  example: EXAMPLE,
+  example: '"1-Ze-_OBVxzGTLGYrB"',
 };
 
-const PURPOSES = {
-  'If-Match': 'Refuses the request with 412 unless the resource has this `ETag`, or one of a list, or exists (`*`).',
-  'If-None-Match': 'Responds 304, without a body, if the resource still has this `ETag`, or one of a list.',
+const condition = (name: string, description: string) => {
+  const schema = { type: 'string' as const, pattern: CONDITION.source };
+  return { name, in: 'header' as const, required: false, description, schema };
 };
+
+const IF_MATCH = condition(
+  'If-Match',
+  'Refuses the request with 412 unless the resource has this `ETag`, or one of a list, or exists (`*`).',
+);
+const IF_NONE_MATCH = condition(
+  'If-None-Match',
+  'Responds 304, without a body, if the resource still has this `ETag`, or one of a list.',
+);
 
 /** Documents the `ETag` of an operation and the headers that refer to it. @returns the problems that these cause */
 export function describeConditions(operation: DocumentedOperation, route: Route): Problem[] {
   const hasTag = hasEtag(operationOf(route)?.response);
   const isRead = hasTag && methodOf(route) === RequestMethod.GET;
-  const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
-  for (const [, response] of hasTag ? successes : []) {
-    const { headers } = Object(response) as { headers?: object };
-    Object.assign(response ?? {}, { headers: { ...headers, ETag: ETAG } });
+  const isConditional = isRead || hasPrecondition(route);
+  const successes = Object.entries(operation.responses).filter(([status]) => hasTag && status.startsWith('2'));
+  for (const [, response] of successes) {
+    response.headers = { ...response.headers, ETag: ETAG };
   }
   if (isRead) {
     operation.responses['304'] = { description: 'Not Modified', headers: { ETag: ETAG } };
   }
-  const isConditional = isRead || hasPrecondition(route);
-  const names = [isConditional ? (['If-Match'] as const) : [], isRead ? (['If-None-Match'] as const) : []].flat();
-  const schema = { type: 'string' as const, pattern: CONDITION.source };
-  const headers = names.map((name) => ({
-    name,
-    in: 'header' as const,
-    required: false,
-    description: PURPOSES[name],
-    schema,
-  }));
-  operation.parameters = [...(operation.parameters ?? []), ...headers];
+  const conditions = [...(isConditional ? [IF_MATCH] : []), ...(isRead ? [IF_NONE_MATCH] : [])];
+  operation.parameters = [...(operation.parameters ?? []), ...conditions];
   return isConditional ? [preconditionFailedProblem()] : [];
 }
 

@@ -15,7 +15,7 @@ import { type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { rateLimitedProblem } from '../throttling/rate-limit.guard.js';
 import { describeDeprecation } from './deprecation.js';
 import { describeConditions } from './describe-conditions.js';
-import { mediaTypesOf, type DocumentedOperation, operationsOf, type Schemas } from './openapi-document.js';
+import { type Call, mediaTypesOf, type DocumentedOperation, operationsOf, type Schemas } from './openapi-document.js';
 import { operationIdOf, operationOf } from '../routes/operation.js';
 import { headerReferences } from './platform-components.js';
 import { exampleProblem, exampleRefusals, examplesOf } from './problem-examples.js';
@@ -39,15 +39,13 @@ const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().t
  * @returns the operations by handler
  * @throws OperatorError if operations share a handler or its name, which is the operation id
  */
-export function describeOperations(
-  document: OpenAPIObject,
-  routes: readonly Route[],
-): Map<Route['handler'], DocumentedOperation> {
+export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Call> {
   const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
-  const described = new Map<Route['handler'], DocumentedOperation>();
+  const described = new Map<Route['handler'], Call>();
   const calls: { scope: string; call: string }[] = [];
   const prefix = pathPrefixOf(document.servers?.[0]?.url);
-  for (const { call, path, operation } of operationsOf(document)) {
+  for (const found of operationsOf(document)) {
+    const { call, path, operation } = found;
     const { operationId: id = '' } = operation;
     const route = byId.get(id);
     if (!route) {
@@ -57,7 +55,7 @@ export function describeOperations(
       );
     }
     byId.delete(id);
-    described.set(route.handler, operation);
+    described.set(route.handler, found);
     calls.push(...scopesOf(route).map((scope) => ({ scope, call: `\`${call}\`` })));
     const rules = bodyRulesOf(route);
     describeSecurity(operation, route);
@@ -89,7 +87,7 @@ function describeSecurity(operation: DocumentedOperation, route: Route): void {
 function describeBody(operation: DocumentedOperation, rules: BodyRules | undefined): void {
   if (rules) {
     const [media = { schema: {} }] = mediaTypesOf(operation.requestBody);
-    const { description = '' } = Object(operation.requestBody) as { description?: string };
+    const { description = '' } = operation.requestBody ?? {};
     const content = Object.fromEntries(rules.mediaTypes.map((type) => [type, media]));
     operation.requestBody = { required: true, description: `${description} At most ${rules.limit} bytes.`.trim(), content };
   }
@@ -106,7 +104,7 @@ function problemsOf(
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesBody = rules !== undefined || hasParameter(RouteParamtypes.BODY, route);
-  const hasFilter = operation.parameters?.some((each) => 'name' in each && each.name === 'filter');
+  const hasFilter = operation.parameters?.some(({ name }) => name === 'filter');
   // A route without `@Operation` cannot declare the database's problems.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const found = [
@@ -135,7 +133,7 @@ function describeResponses(
   const common = tokenPolicyOf(route) === 'public' ? COMMON_HEADERS : LIMIT_HEADERS;
   const onSuccess = headerReferences(isIdempotent(route) ? [...common, 'Idempotent-Replayed'] : common);
   for (const success of Object.values(operation.responses)) {
-    Object.assign(success ?? {}, { headers: { ...onSuccess, ...(success && 'headers' in success ? success.headers : {}) } });
+    success.headers = { ...onSuccess, ...success.headers };
   }
   const byStatus = Map.groupBy(
     new Map(problems.map((problem) => [problem.type, problem])).values(),
@@ -147,14 +145,11 @@ function describeResponses(
     const alike = byStatus.get(status) ?? [];
     const isBeforeLimit = alike.length > 0 && alike.every(({ type }) => WITHOUT_LIMIT.has(type));
     const names = alike.flatMap(({ headers }) => Object.keys(headers));
-    const { description: ownDescription, headers } = Object(operation.responses[status]) as {
-      description?: string;
-      headers?: object;
-    };
+    const { description, headers } = operation.responses[status] ?? {};
     // Paths instead of Markdown links, for generated code. The console turns them into links.
     const titles = alike.map(({ type }) => `${type.title} (\`${problemTypeUri(type, prefix)}\`)`).join(', or ');
     operation.responses[status] = {
-      description: [ownDescription, titles].filter(Boolean).join('\n\n'),
+      description: [description, titles].filter(Boolean).join('\n\n'),
       headers: { ...headerReferences([...(isBeforeLimit ? COMMON_HEADERS : common), ...names]), ...headers },
       content: {
         [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, ...examplesOf(alike, path, prefix) },

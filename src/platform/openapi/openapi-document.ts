@@ -2,27 +2,42 @@ import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Route } from '../routes/route.js';
 
-/** One operation of an OpenAPI document: a method on a path. */
-export type DocumentedOperation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
+type Inline<Part> = Exclude<Part, { $ref: string }>;
+
+/** One operation of an OpenAPI document. Nest's documents refer only to schemas, and only the platform to headers. */
+export type DocumentedOperation = Omit<Operation, 'parameters' | 'requestBody' | 'responses'> & {
+  parameters?: Inline<NonNullable<Operation['parameters']>[number]>[];
+  requestBody?: Inline<NonNullable<Operation['requestBody']>>;
+  responses: Record<string, Inline<NonNullable<Operation['responses'][string]>>>;
+};
+
+/** A method on a path, and both as `call`: `GET /v1/items`. */
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly call: string;
+  readonly operation: DocumentedOperation;
+}
 
 export type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 
 export type Schema = Schemas[string];
 
-/** Every operation of a document, with its path and `call`: `GET /v1/items`. */
-export function operationsOf({ paths }: OpenAPIObject): { call: string; path: string; operation: DocumentedOperation }[] {
+/** Every operation of a document. */
+export function operationsOf({ paths }: OpenAPIObject): Call[] {
   // Nest's documents have only operations in a path.
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, DocumentedOperation>).map(([method, operation]) => ({
-      call: `${method.toUpperCase()} ${path}`,
-      path,
-      operation,
-    })),
+    Object.entries(item as Record<string, DocumentedOperation>).map(([name, operation]) => {
+      const method = name.toUpperCase();
+      return { method, path, call: `${method} ${path}`, operation };
+    }),
   );
 }
 
-export function mediaTypesOf(body: DocumentedOperation['requestBody'] | DocumentedOperation['responses'][string]) {
-  return body && 'content' in body ? Object.values(body.content ?? {}) : [];
+/** The contents of a body. @param body - of a request or a response; none has no contents */
+export function mediaTypesOf(body: Pick<DocumentedOperation['responses'][string], 'content'> | undefined) {
+  return Object.values(body?.content ?? {});
 }
 
 /** The name of the schema that a reference is to. */
@@ -31,7 +46,7 @@ export function nameIn({ $ref }: { readonly $ref: string }): string {
 }
 
 /** Follows a reference; empty without a schema. */
-export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Exclude<Schema, { $ref: string }> {
+export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Inline<Schema> {
   const resolved = schema && '$ref' in schema ? schemas[nameIn(schema)] : schema;
   return resolved && !('$ref' in resolved) ? resolved : {};
 }
@@ -40,12 +55,12 @@ export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Exc
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
-  private operations: ReadonlyMap<Route['handler'], DocumentedOperation> = new Map();
+  private calls: ReadonlyMap<Route['handler'], Call> = new Map();
 
-  /** @param operations - of the document, by handler */
-  set(document: OpenAPIObject, operations: ReadonlyMap<Route['handler'], DocumentedOperation>): void {
+  /** @param calls - of the document, by handler */
+  set(document: OpenAPIObject, calls: ReadonlyMap<Route['handler'], Call>): void {
     this.document = document;
-    this.operations = operations;
+    this.calls = calls;
   }
 
   get(): OpenAPIObject {
@@ -55,13 +70,8 @@ export class OpenApiDocument {
     return this.document;
   }
 
-  /** Whether the document has the operation of a handler: it is not hidden. */
-  has(handler: Route['handler']): boolean {
-    return this.operations.has(handler);
-  }
-
-  /** The documented responses of a handler by status; empty for a hidden handler. */
-  responsesOf(handler: Route['handler']): DocumentedOperation['responses'] {
-    return this.operations.get(handler)?.responses ?? {};
+  /** The operation of a handler; undefined if it is hidden. */
+  find(handler: Route['handler']): Call | undefined {
+    return this.calls.get(handler);
   }
 }

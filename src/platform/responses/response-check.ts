@@ -20,7 +20,7 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
   const [controller, handler] = [context.getClass(), context.getHandler()];
   const check = async (body: unknown) => {
     const { statusCode: status } = context.getArgByIndex<Response>(1);
-    const success = document.responsesOf(handler)[status];
+    const success = document.find(handler)?.operation.responses[status];
     const [{ schema = {} } = { schema: NO_BODY }] = mediaTypesOf(success);
     const validate = validators.get(schema) ?? (await compile(schema, document));
     const isValid =

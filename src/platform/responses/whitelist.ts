@@ -12,9 +12,10 @@ import { isResultConverted, type Route } from '../routes/route.js';
 export type Copy = (value: unknown) => unknown;
 export type Part = Exclude<Schema, { $ref: string }>;
 
-/** The schemas of a handler's successful responses. */
+/** The schemas of a handler's successful responses; none of a hidden handler. */
 export function responseSchemas(handler: Route['handler'], document: OpenApiDocument): Schema[] {
-  const responses = Object.entries(document.responsesOf(handler)).filter(([status]) => status.startsWith('2'));
+  const all = document.find(handler)?.operation.responses ?? {};
+  const responses = Object.entries(all).filter(([status]) => status.startsWith('2'));
   return responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
 }
 
@@ -23,7 +24,7 @@ export function whitelistFor({ handler }: Pick<Route, 'handler'>, document: Open
   const documented = responseSchemas(handler, document);
   const copy = whitelistOf(documented, document.get().components?.schemas ?? {});
   const copyBody: Copy = documented.length > 0 ? copy : () => undefined;
-  const isLimited = document.has(handler) && !isResultConverted({ handler });
+  const isLimited = document.find(handler) && !isResultConverted({ handler });
   return isLimited ? (value) => (isFile(value) ? value : copyBody(value)) : undefined;
 }
 
