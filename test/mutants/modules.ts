@@ -162,8 +162,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'start-hidden-responses',
     file: 'src/platform/boot/boot-checks.ts',
-    search: ' || document.find(route.handler) !== undefined',
-    replace: ' || document.find(route.handler) === undefined',
+    search: ' && document.find(route.handler) === undefined',
+    replace: ' && document.find(route.handler) !== undefined',
     tests: ['test/wrong-modules.e2e-spec.ts'],
   },
   {

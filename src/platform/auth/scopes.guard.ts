@@ -5,7 +5,7 @@ import { defineProblemType } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { isHidden } from '../routes/operation.js';
-import { nameOf, type Route } from '../routes/route.js';
+import { faultsOfRoute, nameOf, type Route } from '../routes/route.js';
 import { isScope } from '../config/variables.decorators.js';
 import { hasScope, type Principal } from './principal.js';
 
@@ -90,15 +90,14 @@ export function scopesOf(route: Pick<Route, 'controller' | 'handler'>): readonly
 
 export function tokenPolicyFaults(route: Route): string[] {
   const policy = tokenPolicyOf(route);
-  const faults = [
+  return faultsOfRoute(route, [
     policy === undefined &&
       "has no token policy: add @RequireScopes('things:read') to it or to its controller, or @Public() if it needs no " +
         'token.',
     policy?.length === 0 &&
       !isHidden(route) &&
       'requires no scope, so that any token may call it: name a scope in @RequireScopes().',
-  ];
-  return faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`));
+  ]);
 }
 
 /** Errors of the policy of a handler of messages, whose guards have no token to check. */

@@ -11,6 +11,7 @@ import { conditionFaults } from '../openapi/describe-conditions.js';
 import { type OpenApiDocument, operationsOf } from '../openapi/openapi-document.js';
 import { openPartsOf } from '../responses/open-schemas.js';
 import {
+  faultsOfRoute,
   isResultConverted,
   methodOf,
   nameOf,
@@ -36,16 +37,14 @@ const ROUTE_CHECKS = [
   (route: Route) => throttleFaults(route, tokenPolicyOf(route) === 'public'),
 ];
 
-const INPUTS: ReadonlySet<RouteParamtypes> = new Set([RouteParamtypes.BODY, RouteParamtypes.QUERY, RouteParamtypes.PARAM]);
-
 /** Checks all modules, and warns of creates that cannot be retried safely. @throws OperatorError with every error */
 export function checkModules(routes: readonly Route[], messageHandlers: readonly Route[]): void {
   const faults = routes.flatMap((route) => ROUTE_CHECKS.flatMap((faultsOf) => faultsOf(route)));
   throwFaults([...faults, ...messageHandlers.flatMap(messagePolicyFaults), ...orderFaults()]);
+  const remedy = 'add @Idempotent(), or @SafeToRetry() if a retry changes nothing.';
   for (const route of routes) {
     const isPost = methodOf(route) === RequestMethod.POST;
     if (isPost && !isSafeToRetry(route) && tokenPolicyOf(route) !== 'public') {
-      const remedy = 'add @Idempotent(), or @SafeToRetry() if a retry changes nothing.';
       new Logger('Boot').warn(`${nameOf(route)} creates a duplicate when a client retries: ${remedy}`);
     }
   }
@@ -58,30 +57,28 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
  * not limited to what the document says
  */
 export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
-  const open = routes.filter(operationOf).flatMap((route) => openPartsOf(route, document));
   const remedy =
     'name its class, as in @ApiProperty({ type: Owner, nullable: true }), or allow all with `additionalProperties: true`.';
-  const openFaults = open.map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`);
+  const open = routes.filter(operationOf).flatMap((route) => openPartsOf(route, document));
   throwFaults([
     ...alikePaths(document.get()),
     ...missingSchemas(document.get()),
-    ...openFaults,
+    ...open.map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`),
     ...routes.flatMap((route) => hiddenResponses(route, document)),
   ]);
 }
 
 /** Rejects a response that the document would limit, if the document does not have it. */
 function hiddenResponses(route: Route, document: OpenApiDocument): string[] {
-  const isLimited = operationOf(route)?.response === undefined || document.find(route.handler) !== undefined;
+  const isUnlimited = operationOf(route)?.response !== undefined && document.find(route.handler) === undefined;
   const remedy = 'leave `response` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
-  return isLimited ? [] : [`${nameOf(route)} is not in the OpenAPI document, which would limit its response: ${remedy}`];
+  return faultsOfRoute(route, [isUnlimited && `is not in the OpenAPI document, which would limit its response: ${remedy}`]);
 }
 
 function alikePaths(document: OpenAPIObject): string[] {
   const calls = operationsOf(document).map(({ call }) => call);
-  const alike = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()].filter(
-    ({ length }) => length > 1,
-  );
+  const groups = [...Map.groupBy(calls, (call) => call.replaceAll(/\{\w+\}/g, '{}')).values()];
+  const alike = groups.filter(({ length }) => length > 1);
   return alike.map((equal) => `Several routes match ${equal.join(' and ')}: change the path of one of them.`);
 }
 
@@ -94,11 +91,9 @@ function missingSchemas({ paths, components }: OpenAPIObject): string[] {
 
 /** @param given - a fault of a class that several routes use occurs several times */
 function throwFaults(given: readonly string[]): void {
-  const faults = [...new Set(given)];
-  if (faults.length > 0) {
-    throw new OperatorError(
-      `The application does not start until this is fixed:\n${faults.map((fault) => `- ${fault}`).join('\n')}`,
-    );
+  if (given.length > 0) {
+    const faults = [...new Set(given)].map((fault) => `- ${fault}`);
+    throw new OperatorError(['The application does not start until this is fixed:', ...faults].join('\n'));
   }
 }
 
@@ -109,34 +104,31 @@ function responseFaults(route: Route): string[] {
   const calls = hasParameter(RouteParamtypes.NEXT, route) && !isHidden(route);
   const isConverted = isResultConverted(route) && operationOf(route)?.response !== undefined;
   const resultRemedy = 'its result is not the response, so leave `response` out of @Operation().';
-  const remedy = 'return the body, and set headers with @Res({ passthrough: true }).';
-  return [
-    ...(isConverted ? [`${nameOf(route)} is an @Sse(), @Redirect() or @Render() route: ${resultRemedy}`] : []),
-    ...(sendsItself ? [`${nameOf(route)} sends its own response: ${remedy}`] : []),
-    ...(calls
-      ? [`${nameOf(route)} passes the request on with @Next(), so that it may get no response: return the body.`]
-      : []),
-  ];
+  return faultsOfRoute(route, [
+    isConverted && `is an @Sse(), @Redirect() or @Render() route: ${resultRemedy}`,
+    sendsItself && 'sends its own response: return the body, and set headers with @Res({ passthrough: true }).',
+    calls && 'passes the request on with @Next(), so that it may get no response: return the body.',
+  ]);
 }
 
 /** Rejects inputs without rules, which would accept anything, and path parameters that the input class does not declare. */
 function inputFaults(route: Route): string[] {
-  const inputs = parametersOf(route).filter(({ kind, data, schema }) => (data ?? schema) === undefined && INPUTS.has(kind));
-  const checked = inputs.filter(({ kind }) => kind !== RouteParamtypes.BODY || !isBodyDeclared(route));
-  return checked.flatMap(({ kind, type = Object }) => {
+  const { BODY, QUERY, PARAM } = RouteParamtypes;
+  const checked = new Set([...(isBodyDeclared(route) ? [] : [BODY]), QUERY, PARAM]);
+  const wholes = parametersOf(route).filter(({ data, schema }) => (data ?? schema) === undefined);
+  const inputs = wholes.filter(({ kind }) => checked.has(kind));
+  return inputs.flatMap(({ kind, type = Object }) => {
     const names = new Set(rulesOf(type).map(({ propertyName }) => propertyName));
     if (names.size === 0) {
       const remedy =
         'use a class with decorated properties for the whole input, and import it without "type", or a Standard Schema ' +
-        'in `{ schema }`';
-      const others =
-        kind === RouteParamtypes.BODY ? '. For an array, text, bytes or any JSON, see the options of @UseBodyParser()' : '';
-      return [`${nameOf(route)} has an input without validation rules: ${remedy}${others}.`];
+        'in `{ schema }`.';
+      const others = kind === BODY ? ' For an array, text, bytes or any JSON, see the options of @UseBodyParser().' : '';
+      return faultsOfRoute(route, [`has an input without validation rules: ${remedy}${others}`]);
     }
-    const unknown = kind === RouteParamtypes.PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
-    return fieldFaults(type as Type<object>, names).concat(
-      unknown.map((name) => `${nameOf(route)} ignores the path parameter ${name}: declare it in the class of @Param().`),
-    );
+    const unknown = kind === PARAM ? pathParametersOf(route).filter((name) => !names.has(name)) : [];
+    const faults = unknown.map((name) => `ignores the path parameter ${name}: declare it in the class of @Param().`);
+    return fieldFaults(type as Type<object>, names).concat(faultsOfRoute(route, faults));
   });
 }
 

@@ -15,7 +15,7 @@ import { invalidRequest } from '../problems/problem.js';
 import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
 import { EtagInterceptor } from '../preconditions/etag.interceptor.js';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
-import { metadataOf, nameOf, type Route } from '../routes/route.js';
+import { faultsOfRoute, metadataOf, type Route } from '../routes/route.js';
 import { useOutermost } from '../routes/outermost.js';
 import { StoredResponses } from './stored-responses.js';
 
@@ -115,11 +115,11 @@ export function isSafeToRetry(route: Route): boolean {
 
 /** Rejects public routes, whose keys would have no owner, and files, which an interceptor reads after the key is taken. */
 export function idempotencyFaults(route: Route): string[] {
+  if (!isIdempotent(route)) return [];
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesFiles = bodyRulesOf(route)?.parser === 'multipart';
-  const faults = [
+  return faultsOfRoute(route, [
     isPublic && 'is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().',
     takesFiles && 'is @Idempotent() and takes files, which its keys do not cover: remove @Idempotent().',
-  ];
-  return isIdempotent(route) ? faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`)) : [];
+  ]);
 }

@@ -3,7 +3,7 @@ import type { Problem } from '../problems/problem.js';
 import { CONDITION } from '../preconditions/entity-tags.js';
 import { hasEtag } from '../preconditions/etag.interceptor.js';
 import { preconditionFailedProblem, hasPrecondition } from '../preconditions/precondition.js';
-import { methodOf, nameOf, type Route } from '../routes/route.js';
+import { faultsOfRoute, methodOf, type Route } from '../routes/route.js';
 import type { DocumentedOperation } from './openapi-document.js';
 import { operationOf } from '../routes/operation.js';
 
@@ -48,7 +48,6 @@ export function describeConditions(operation: DocumentedOperation, route: Route)
 export function conditionFaults(route: Route): string[] {
   const isUpdate = [RequestMethod.PATCH, RequestMethod.PUT].includes(methodOf(route));
   const remedy = 'take it with @IfMatch(), and pass it to lists.update().';
-  return isUpdate && hasEtag(operationOf(route)?.response) && !hasPrecondition(route)
-    ? [`${nameOf(route)} sends an ETag and ignores If-Match: ${remedy}`]
-    : [];
+  const isIgnored = isUpdate && hasEtag(operationOf(route)?.response) && !hasPrecondition(route);
+  return faultsOfRoute(route, [isIgnored && `sends an ETag and ignores If-Match: ${remedy}`]);
 }

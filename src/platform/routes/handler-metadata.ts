@@ -1,4 +1,4 @@
-import { nameOf, type Route } from './route.js';
+import { faultsOfRoute, type Route } from './route.js';
 
 const STATED = 'stated-metadata';
 
@@ -26,10 +26,10 @@ export function replacementFaults(route: Route): string[] {
     owner = Object.getPrototypeOf(owner) as object;
   }
   const stated = (Reflect.getOwnMetadata(STATED, owner, name) ?? {}) as Stated;
-  const hidden = Object.entries(stated).filter(([key, { value }]) => Reflect.getMetadata(key, handler) !== value);
-  return hidden.map(
-    ([, { decorator }]) =>
-      `${nameOf(route)} has a decorator that replaces the handler and hides ${decorator}: write ${decorator} above that ` +
-      'decorator.',
-  );
+  const faults = Object.entries(stated).map(([key, { value, decorator }]) => {
+    const remedy = `write ${decorator} above that decorator.`;
+    const isHidden = Reflect.getMetadata(key, handler) !== value;
+    return isHidden && `has a decorator that replaces the handler and hides ${decorator}: ${remedy}`;
+  });
+  return faultsOfRoute(route, faults);
 }

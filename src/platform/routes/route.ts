@@ -65,6 +65,11 @@ export function nameOf({ controller, name }: Route): string {
   return `${controller.name}.${name}`;
 }
 
+/** The sentences that apply, each after the name of the route. @param faults - false for what it does right */
+export function faultsOfRoute(route: Route, faults: readonly (string | false)[]): string[] {
+  return faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`));
+}
+
 export function methodOf({ handler }: Pick<Route, 'handler'>): RequestMethod {
   return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
 }
