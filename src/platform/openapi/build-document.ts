@@ -54,14 +54,10 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
   const own = platformSchemas(codes);
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
-  document.components = {
-    ...document.components,
-    schemas: { ...document.components?.schemas, ...own },
-    headers,
-  };
-  const operations = describeOperations(document, routes);
+  document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
+  const calls = describeOperations(document, routes);
   completeBodies(document, [...collected.keys()]);
-  app.get(OpenApiDocument).set(document, operations);
+  app.get(OpenApiDocument).set(document, calls);
 }
 
 /** Gives handlers that decorators have wrapped the name of their method, of which @nestjs/swagger makes the operation id. */
@@ -75,13 +71,11 @@ function nameHandlers(routes: readonly Route[]): void {
 
 /** The types of the bodies of a route's request and responses. */
 function bodiesOf(route: Route): unknown[] {
-  const { controller, handler, name } = route;
   const bodies = parametersOf(route).filter(({ kind, data, schema }) => kind === RouteParamtypes.BODY && !(data ?? schema));
-  const declared = [handler, controller].flatMap((target) =>
+  const declared = [route.handler, route.controller].flatMap((target) =>
     Object.values((Reflect.getMetadata(DECORATORS.API_RESPONSE, target) ?? {}) as Record<string, { type?: unknown }>),
   );
-  const returned: unknown = Reflect.getMetadata('design:returntype', controller.prototype as object, name);
-  return [...bodies.map(({ type }) => type), ...declared.map(({ type }) => type), returned];
+  return [...bodies, ...declared].map(({ type }) => type);
 }
 
 /** Closes inputs, because validation rejects unknown properties, and makes examples of bodies of those of properties. */

@@ -7,23 +7,21 @@ import { type ClassRule, isObject, nestedClasses } from '../validation/rule.js';
 /** The `@ApiProperty` options of a class by property, including inherited ones. */
 export function documentedProperties({ prototype }: Type<object>): Record<string, ApiPropertyOptions> {
   const target = prototype as object;
-  // Each name has a colon as prefix.
-  const names = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
-  const optionsOf = (name: string) =>
-    Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name) as ApiPropertyOptions;
-  return Object.fromEntries(names.map((name) => [name.slice(1), optionsOf(name.slice(1))]));
+  const keys = (Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, target) ?? []) as string[];
+  // Each key is a name after a colon.
+  const names = keys.map((key) => key.slice(1));
+  const optionsOf = (name: string): unknown => Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES, target, name);
+  return Object.fromEntries(names.map((name) => [name, optionsOf(name) as ApiPropertyOptions]));
 }
-
-type DocumentedType = Type<object> | (() => unknown) | string | undefined;
 
 /** Adds a class and those of its properties. @param type - as in `@ApiProperty`: a class, a list of one, or a function */
 function collectClasses(type: unknown, found: Set<Type<object>>): void {
-  const [part] = [type].flat() as DocumentedType[];
-  if (typeof part === 'function' && part.prototype === undefined) {
-    collectClasses((part as () => unknown)(), found);
-  } else if (typeof part === 'function' && !found.has(part as Type<object>)) {
-    found.add(part as Type<object>);
-    Object.values(documentedProperties(part as Type<object>)).forEach((property) => collectClasses(property.type, found));
+  const [part] = [type].flat() as (Type<object> | string | undefined)[];
+  if (typeof part === 'function' && (part.prototype as unknown) === undefined) {
+    collectClasses((part as unknown as () => unknown)(), found);
+  } else if (typeof part === 'function' && !found.has(part)) {
+    found.add(part);
+    Object.values(documentedProperties(part)).forEach((property) => collectClasses(property.type, found));
   }
 }
 
@@ -47,14 +45,12 @@ export function checkClassNames(types: readonly unknown[]): void {
   });
   const named = [...[...classes].map((type) => ({ name: schemaNameOf(type), definition: definitionOf(type) })), ...enums];
   for (const [name, alike] of Map.groupBy(named, (each) => each.name)) {
-    const definitions = new Set<unknown>(alike.map(({ definition }) => definition));
-    if (definitions.size > 1) {
-      const isEnum = [...definitions].some((definition) => typeof definition === 'string');
-      const remedy = isEnum
-        ? 'rename one, or give an enum another `enumName`.'
-        : 'rename one, or name its schema with @ApiSchema({ name }) of @nestjs/swagger.';
-      const kinds = isEnum ? 'enums or classes' : 'classes';
-      throw new OperatorError(`Several ${kinds} with the name ${name} are in the document: ${remedy}`);
+    const definitions = [...new Set<unknown>(alike.map(({ definition }) => definition))];
+    if (definitions.length > 1) {
+      const [kinds, remedy] = definitions.some((definition) => typeof definition === 'string')
+        ? ['enums or classes', 'give an enum another `enumName`']
+        : ['classes', 'name its schema with @ApiSchema({ name }) of @nestjs/swagger'];
+      throw new OperatorError(`Several ${kinds} with the name ${name} are in the document: rename one, or ${remedy}.`);
     }
   }
 }
