@@ -102,15 +102,14 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
   for (const route of routes) {
     const { deprecated } = operationOf(route) ?? {};
-    if (deprecated) {
-      const documented = document.find(route.handler);
-      if (!documented) {
-        throw new OperatorError(`${nameOf(route)} is deprecated, but not in the OpenAPI document: remove what excludes it.`);
-      }
-      const labels = { method: documented.method, route: documented.path.replaceAll(PLACEHOLDER, ':$1') };
-      announced.set(route.handler, { deprecated, labels });
-      CALLERS.forEach((caller) => counter.inc({ ...labels, caller }, 0));
+    if (!deprecated) continue;
+    const documented = document.find(route.handler);
+    if (!documented) {
+      throw new OperatorError(`${nameOf(route)} is deprecated, but not in the OpenAPI document: remove what excludes it.`);
     }
+    const labels = { method: documented.method, route: documented.path.replaceAll(PLACEHOLDER, ':$1') };
+    announced.set(route.handler, { deprecated, labels });
+    CALLERS.forEach((caller) => counter.inc({ ...labels, caller }, 0));
   }
   const canActivate = (context: ExecutionContext) => {
     const found = announced.get(context.getHandler());
@@ -122,8 +121,8 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
     }
     return true;
   };
-  const guards = app.get(ApplicationConfig).getGlobalGuards();
   if (announced.size > 0) {
+    const guards = app.get(ApplicationConfig).getGlobalGuards();
     // Before those that refuse requests.
     guards.unshift({ canActivate });
   }

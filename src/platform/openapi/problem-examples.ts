@@ -32,14 +32,10 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   const media = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses).flatMap(mediaTypesOf));
   const named = media.flatMap(({ examples = {} }) => Object.values(examples) as { value?: unknown }[]);
   const documented = [...media.map(({ example }) => example as unknown), ...named.map(({ value }) => value)];
-  return new Map(
-    problemTypes().map((type) => {
-      const found = documented.find(
-        (example) => (Object(example) as { type?: unknown }).type === problemTypeUri(type, prefix),
-      );
-      return [type.name, found ?? exampleBody(exampleProblem(type), path, prefix)];
-    }),
-  );
+  const byType = Map.groupBy(documented, (example) => (Object(example) as { type?: unknown }).type);
+  const exampleOf = (type: ProblemType) =>
+    byType.get(problemTypeUri(type, prefix))?.[0] ?? exampleBody(exampleProblem(type), path, prefix);
+  return new Map(problemTypes().map((type) => [type.name, exampleOf(type)]));
 }
 
 /** Examples of invalid requests: of the body, if there is one, without a required property or with an unknown one. */

@@ -25,14 +25,12 @@ function openPartsWithin(reference: Schema, schemas: Schemas, name: string, seen
   const { properties = {}, items = [], additionalProperties, allOf = [], anyOf = [], oneOf = [] } = reference;
   // This says that all of it is to be sent.
   const isMeant = additionalProperties === true;
-  const others = isMeant ? [] : othersOf(reference);
-  const parts = [
-    ...Object.entries(properties).map(([property, part]) => [part, `${name}.${property}`] as const),
-    ...[items].flat().map((part) => [part, `${name}[]`] as const),
-    ...others.map((part) => [part, `${name}.*`] as const),
-    ...[...allOf, ...anyOf, ...oneOf].map((part) => [part, name] as const),
+  const within = (part: Schema, partName: string) => openPartsWithin(part, schemas, partName, seen);
+  if (isOpen(reference) && !isMeant) return [name];
+  return [
+    ...Object.entries(properties).flatMap(([property, part]) => within(part, `${name}.${property}`)),
+    ...[items].flat().flatMap((part) => within(part, `${name}[]`)),
+    ...(isMeant ? [] : othersOf(reference)).flatMap((part) => within(part, `${name}.*`)),
+    ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => within(part, name)),
   ];
-  return isOpen(reference) && !isMeant
-    ? [name]
-    : parts.flatMap(([part, partName]) => openPartsWithin(part, schemas, partName, seen));
 }

@@ -13,7 +13,7 @@ const NO_BODY: Schema = { type: 'null' };
 /** All undocumented responses of this process, for tests. */
 export const wrongResponses = new Set<string>();
 
-const validators = new WeakMap<Schema, ValidateFunction>();
+const validators = new WeakMap<Schema, Promise<ValidateFunction>>();
 
 /** Fails if the response of a handler with `@Operation` does not match its documentation. */
 export function checkResponse(document: OpenApiDocument, context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -22,7 +22,7 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
     const { statusCode: status } = context.getArgByIndex<Response>(1);
     const success = document.find(handler)?.operation.responses[status];
     const [{ schema = {} } = { schema: NO_BODY }] = mediaTypesOf(success);
-    const validate = validators.get(schema) ?? (await compile(schema, document));
+    const validate = await validators.getOrInsertComputed(schema, () => compile(schema, document));
     const isValid =
       (isFile(body) && typeof body !== 'string') ||
       validate(status === 204 ? null : JSON.parse(JSON.stringify(body ?? null)));
@@ -50,9 +50,7 @@ async function loadAjv(): Promise<Ajv> {
 async function compile(schema: Schema, document: OpenApiDocument): Promise<ValidateFunction> {
   ajv ??= loadAjv();
   const schemas = document.get().components?.schemas ?? {};
-  const validate = (await ajv).compile({ allOf: [closeSchema(schema, schemas)], components: closeSchemas(schemas) });
-  validators.set(schema, validate);
-  return validate;
+  return (await ajv).compile({ allOf: [closeSchema(schema, schemas)], components: closeSchemas(schemas) });
 }
 
 function mismatchesOf({ errors }: ValidateFunction): ReadonlySet<string> {

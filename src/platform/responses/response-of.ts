@@ -84,8 +84,6 @@ export function VersionedResponseOf<Body extends object>(body: Type<Body>): Resp
 function forResponse(documentation: ApiPropertyOptions): ApiPropertyOptions {
   const kept = Object.entries(documentation).filter(([name]) => !RULES.has(name));
   const { description = '', required = true } = documentation;
-  return {
-    ...Object.fromEntries(kept),
-    description: required ? description : `${description} Absent if it has no value.`,
-  };
+  const note = required ? '' : ' Absent if it has no value.';
+  return { ...Object.fromEntries(kept), description: `${description}${note}` };
 }
