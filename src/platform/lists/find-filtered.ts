@@ -1,8 +1,8 @@
 import { QUICK } from '../database/reader.js';
 import type { Send, Statement } from '../database/database-client.js';
-import type { PageRead } from './page-read.js';
 import type { AccessPath, PageReader } from './page-reader.js';
 import { statementForFirst } from './rows.js';
+import type { PageRead } from './slow-reads.js';
 import type { Sources } from './sources.js';
 
 /**

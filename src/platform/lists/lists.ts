@@ -11,12 +11,12 @@ import { entityOf, rejectChange, rowWith } from './change-row.js';
 import { findFiltered } from './find-filtered.js';
 import type { ListOptions } from './list-options.js';
 import { ALL_ROWS, restrictionOf } from './list-restriction.js';
-import type { PageRead } from './page-read.js';
 import { PageReader } from './page-reader.js';
 import { type Changes, CURSOR_FAULT, type Page, type PageQuery, type Row, type Values } from './page.js';
 import { checkIndexes } from './required-indexes.js';
 import { findIndependentTables, insertRow } from './insert-row.js';
 import { statementForFirst, pageOf, statementsOf } from './rows.js';
+import type { PageRead } from './slow-reads.js';
 import { sourcesOf } from './sources.js';
 
 /** Reads lists in pages, and adds, changes and removes their rows. */

@@ -10,8 +10,7 @@ import { runStatement } from '../database/run-statement.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
-import { type PageRead, onReplicaOrPrimary } from './page-read.js';
-import { budgetKeyOf, SlowReads } from './slow-reads.js';
+import { budgetKeyOf, onReplicaOrPrimary, type PageRead, SlowReads } from './slow-reads.js';
 
 /** SQLSTATE of a statement that took too long, and of one that waited too long for a lock. */
 const [CANCELED, LOCKED] = ['57014', '55P03'];
@@ -84,15 +83,13 @@ export class PageReader {
         return undefined;
       }
     };
-    try {
-      return await this.slow.run('quick', token, () => onReplicaOrPrimary(list, attempt));
-    } catch (error) {
-      // A lock is not the filter's fault.
-      if (isTooLong(error)) {
+    return this.slow
+      .run('quick', token, () => onReplicaOrPrimary(list, attempt))
+      .catch((error: unknown) => {
+        // A lock is not the filter's fault.
+        if (!isTooLong(error)) throw error;
         return undefined;
-      }
-      throw error;
-    }
+      });
   }
 
   private async pageOfPrimary(list: PageRead, isWhole: boolean, statement: Statement): Promise<unknown[][]> {

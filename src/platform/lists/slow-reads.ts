@@ -1,11 +1,14 @@
 import { Logger } from '@nestjs/common';
 import type { Request } from 'express';
+import type { ObjectLiteral, Repository } from 'typeorm';
+import { readerOf } from '../database/app-data-source.js';
 import { Bulkhead } from '../database/bulkhead.js';
 import { readOptions } from '../database/data-source-options.js';
 import type { Configuration } from '../config/configuration.js';
 import { type Send, unnamed } from '../database/database-client.js';
 import { databaseBusy, meaningOf } from '../database/database-problem.js';
-import { MOST_FILTERS, QUICK, sharesOf } from '../database/reader.js';
+import type { ReadReplica } from '../database/read-replica.js';
+import { MOST_FILTERS, QUICK, type Reader, sharesOf } from '../database/reader.js';
 import { readAlone } from '../database/run-statement.js';
 import { sendInTransaction } from '../database/transactions.js';
 import { clientAddress, networksOf } from '../requests/client-address.js';
@@ -13,8 +16,19 @@ import { currentRequest } from '../requests/request.js';
 import { badRequest } from '../problems/problem-types.js';
 import { invalidRequest, Problem } from '../problems/problem.js';
 import type { Metrics } from '../observability/metrics.js';
-import { type PageRead, onReplicaOrPrimary, type Read } from './page-read.js';
 import { FilterBudget } from './filter-budget.js';
+
+/** A page to read. */
+export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
+  readonly repository: Repository<Entity>;
+  /** Of the list with its filter, for what is known of it. */
+  readonly key: string;
+  /** Undefined if the page must not lag behind. */
+  readonly replica: ReadReplica | undefined;
+}
+
+/** Reads with one or several statements. */
+type Read<T> = (send: Send) => Promise<T>;
 
 /** Maximum concurrent statements of one token that are slow, and of those that should be quick. */
 const MOST_SLOW_OF_TOKEN = 2;
@@ -93,13 +107,10 @@ export class SlowReads {
   filter<T>(list: PageRead, expression: string, isQuick: () => boolean, read: Read<T>): Promise<T> {
     const { manager, metadata } = list.repository;
     const token = budgetKeyOf(currentRequest());
-    const bounded: Read<T> = async (send) => {
-      try {
-        return await read(send);
-      } catch (error) {
+    const bounded: Read<T> = (send) =>
+      read(send).catch((error: unknown) => {
         throw meaningOf(error) === 'timeout' ? this.tooSlow(metadata.name, expression) : error;
-      }
-    };
+      });
     const sendHere = sendInTransaction(manager);
     if (sendHere) {
       return bounded(withoutNames(sendHere));
@@ -159,6 +170,15 @@ export class SlowReads {
       'start of a text';
     return invalidRequest([{ parameter: 'filter', code: 'limit', start: 0, end: Array.from(expression).length, detail }]);
   }
+}
+
+/** Reads from the replica if the page may lag; otherwise, or if that fails, from the primary, which may have no reader. */
+export function onReplicaOrPrimary<T>(
+  { repository, replica }: PageRead,
+  read: (reader: Reader | undefined) => Promise<T>,
+): Promise<T> {
+  const onPrimary = () => read(readerOf(repository.manager.dataSource));
+  return replica ? replica.read(read, onPrimary) : onPrimary();
 }
 
 /** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
