@@ -64,12 +64,10 @@ function isComplete(found: readonly unknown[], limit: number, path: AccessPath |
   return path?.first !== 'recent' || found.length > limit;
 }
 
-function pathFor(plan: Plan): AccessPath {
-  if (plan.isDistributed) {
-    return { first: 'planned', isQuick: false };
-  }
-  const walk = plan.filters ? 'recent' : 'planned';
-  return { first: plan.sorts && !plan.readsTable ? 'fenced' : walk, isQuick: false };
+function pathFor({ isDistributed, sorts, filters, readsTable }: Plan): AccessPath {
+  const walk = filters ? 'recent' : 'planned';
+  const first = sorts && !readsTable ? 'fenced' : walk;
+  return { first: isDistributed ? 'planned' : first, isQuick: false };
 }
 
 interface PlanNode {
@@ -86,20 +84,20 @@ type Plan = Awaited<ReturnType<typeof explain>>;
 export async function explain(send: Send, { text, values }: Statement) {
   const rows = await send({ text: `EXPLAIN (FORMAT JSON) ${text}`, values });
   const [[[{ Plan: plan }]]] = rows as [[[{ Plan: PlanNode }]]];
+  const nodes = nodesOf(plan);
   return {
     // Citus: each shard plans for itself and returns its first rows; other sources would return all matches.
-    isDistributed: has(plan, ({ 'Custom Plan Provider': provider }) => provider?.startsWith('Citus') === true),
-    sorts: has(plan, ({ 'Node Type': type }) => type.endsWith('Sort')),
-    filters: has(plan, ({ Filter: condition }) => condition !== undefined),
-    readsTable: readsTable(plan),
+    isDistributed: nodes.some(({ 'Custom Plan Provider': provider }) => provider?.startsWith('Citus')),
+    sorts: nodes.some(({ 'Node Type': type }) => type.endsWith('Sort')),
+    filters: nodes.some(({ Filter: condition }) => condition !== undefined),
+    // A full scan of a covering index is much cheaper than one of the table.
+    readsTable: nodes.some(
+      ({ Plans: inputs = [], 'Node Type': type, 'Index Cond': condition }) =>
+        inputs.length === 0 && condition === undefined && type !== 'Index Only Scan',
+    ),
   };
 }
 
-function has(plan: PlanNode, is: (node: PlanNode) => boolean): boolean {
-  return is(plan) || (plan.Plans ?? []).some((input) => has(input, is));
-}
-
-function readsTable({ Plans: inputs = [], 'Node Type': type, 'Index Cond': condition }: PlanNode): boolean {
-  // A full scan of a covering index is much cheaper than one of the table.
-  return inputs.length > 0 ? inputs.some(readsTable) : condition === undefined && type !== 'Index Only Scan';
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 }
