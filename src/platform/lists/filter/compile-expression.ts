@@ -25,6 +25,11 @@ export const MAXIMUM_CONDITIONS = 32;
 /** Maximum searches for a text at any position, each of which reads whole texts. */
 export const MAXIMUM_SEARCHES = 4;
 
+const LIMITS = {
+  conditions: { maximum: MAXIMUM_CONDITIONS, fix: 'use `in` with texts, a range of times, or several requests' },
+  searches: { maximum: MAXIMUM_SEARCHES, fix: 'use `startsWith` or `==`, or fewer searches' },
+};
+
 const MIRRORED = { '==': '==', '!=': '!=', '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 
 /** Operators for a value that was rounded down to the column's precision. No stored value equals it. */
@@ -36,8 +41,7 @@ export function compileExpression(expression: Node, fields: FilterFields): Condi
 }
 
 class Compiler {
-  private conditions = 0;
-  private searches = 0;
+  private readonly counts = { conditions: 0, searches: 0 };
 
   constructor(private readonly fields: FilterFields) {}
 
@@ -71,7 +75,7 @@ class Compiler {
     const [subject, literal] = isMirrored ? [right, left] : [left, right];
     const operator = isMirrored ? MIRRORED[node.op] : node.op;
     const operand = operandOf(subject, this.fields);
-    this.countCondition(node);
+    this.count('conditions', node);
     requireLiteral(literal, operand, this.fields);
     const isEquality = operator === '==' || operator === '!=';
     if (isEquality && isNull(literal)) {
@@ -102,7 +106,7 @@ class Compiler {
     const literals = list.args.filter((element) => !isNull(element));
     // Each time becomes a separate comparison.
     for (const counted of operand.type === 'creationTime' ? literals : [node]) {
-      this.countCondition(counted);
+      this.count('conditions', counted);
     }
     const values = literals.map((literal) => valueOf(literal, operand)).filter(({ isRounded }) => !isRounded);
     const texts = values.map(({ text }) => text);
@@ -117,9 +121,9 @@ class Compiler {
       throw new FilterError('type', node, `must call ${name} on a text field with one text: write \`name.${name}("…")\``);
     }
     requireLiteral(literal, operand, this.fields);
-    this.countCondition(node);
+    this.count('conditions', node);
     if (name !== 'startsWith') {
-      this.countSearch(node);
+      this.count('searches', node);
     }
     return search(operand, name, valueOf(literal, operand).text);
   }
@@ -133,23 +137,15 @@ class Compiler {
     if (operand?.type !== 'bool') {
       throw new FilterError('type', node, 'needs a condition here: compare a field with a value, as in `name == "…"`');
     }
-    this.countCondition(node);
+    this.count('conditions', node);
     return truth(operand);
   }
 
-  private countCondition(node: Span): void {
-    this.conditions += 1;
-    if (this.conditions > MAXIMUM_CONDITIONS) {
-      const fix = 'use `in` with texts, a range of times, or several requests';
-      throw new FilterError('limit', node, `has more than ${MAXIMUM_CONDITIONS} conditions: ${fix}`);
-    }
-  }
-
-  private countSearch(node: Span): void {
-    this.searches += 1;
-    if (this.searches > MAXIMUM_SEARCHES) {
-      const message = `has more than ${MAXIMUM_SEARCHES} searches: use \`startsWith\` or \`==\`, or fewer searches`;
-      throw new FilterError('limit', node, message);
+  private count(counted: keyof typeof LIMITS, node: Span): void {
+    const { maximum, fix } = LIMITS[counted];
+    this.counts[counted] += 1;
+    if (this.counts[counted] > maximum) {
+      throw new FilterError('limit', node, `has more than ${maximum} ${counted}: ${fix}`);
     }
   }
 }
