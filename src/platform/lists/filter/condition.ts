@@ -1,5 +1,5 @@
 import { firstId } from '../../ids/id.js';
-import { type NamedField, TYPES } from './filter-fields.js';
+import { type FilterField, TYPES } from './filter-fields.js';
 
 /** Writes columns and values into a SQL statement. */
 export interface SqlWriter {
@@ -22,7 +22,8 @@ export interface Condition {
 }
 
 /** A field, possibly with its ASCII letters in lower case. */
-export interface Operand extends NamedField {
+export interface Operand extends FilterField {
+  readonly name: string;
   readonly lowerAscii: boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { type ColumnOptions, getMetadataArgsStorage } from 'typeorm';
+import { getMetadataArgsStorage } from 'typeorm';
 import { columnOptionsOf, appliesTo } from '../list-options.js';
 import { compileExpression, MAXIMUM_CONDITIONS, MAXIMUM_SEARCHES } from './compile-expression.js';
 import type { Condition } from './condition.js';
@@ -58,23 +58,23 @@ function checkFields(entity: Type, fields: FilterFields): void {
     throw new Error(`${entity.name} shares its table with other entities: use an entity with its own table.`);
   }
   for (const [name, { type, nullable = false }] of Object.entries(fields)) {
+    if (type === 'creationTime') {
+      continue;
+    }
     const column = columnOptionsOf(entity, name);
-    if (type !== 'creationTime' && !fits(column, TYPES[type].columns)) {
+    const types: readonly unknown[] = TYPES[type].columns;
+    if (!column || !types.includes(column.type) || column.transformer || column.array) {
       throw new Error(
         `${entity.name}.${name} cannot be a filter field: ${type} needs a column of type ${TYPES[type].columns[0]}, ` +
           'without transformer or array. See docs/reference.md#filter-fields.',
       );
     }
-    if (type !== 'creationTime' && (column?.nullable ?? false) !== nullable) {
+    if ((column.nullable ?? false) !== nullable) {
       throw new Error(
         `${entity.name}.${name} and its column disagree on null: make the entity, its column and the filter agree.`,
       );
     }
   }
-}
-
-function fits(column: ColumnOptions | undefined, types: readonly unknown[]): boolean {
-  return types.includes(column?.type) && !column?.transformer && !column?.array;
 }
 
 export function isBlank(expression: string): boolean {

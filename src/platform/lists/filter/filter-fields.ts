@@ -12,10 +12,6 @@ export interface FilterField {
   readonly unindexed?: string | undefined;
 }
 
-export interface NamedField extends FilterField {
-  readonly name: string;
-}
-
 export type FilterFields = Readonly<Record<string, FilterField>>;
 
 const TEXT = ['text', 'varchar', 'character varying', String] as const;

@@ -1,6 +1,7 @@
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { isUuid } from '../../ids/id.js';
-import { type NamedField, notationOf } from './filter-fields.js';
+import type { Operand } from './condition.js';
+import { notationOf } from './filter-fields.js';
 import { FilterError, type Node, TOO_LARGE } from './parse-expression.js';
 
 /** A value to compare a field with. */
@@ -15,7 +16,7 @@ export interface Value {
 const BEYOND_INTEGERS = 2 ** 40;
 
 /** @throws FilterError if the literal is not a value of the field */
-export function valueOf(literal: Node, field: NamedField): Value {
+export function valueOf(literal: Node, field: Operand): Value {
   const value = read(literal, field);
   if (value === undefined) {
     const { noun, example } = notationOf(field);
@@ -25,7 +26,7 @@ export function valueOf(literal: Node, field: NamedField): Value {
   return value;
 }
 
-function read(literal: Node, field: NamedField): Value | undefined {
+function read(literal: Node, field: Operand): Value | undefined {
   switch (field.type) {
     case 'string':
     case 'uuid':
@@ -45,7 +46,7 @@ function read(literal: Node, field: NamedField): Value | undefined {
   }
 }
 
-function textIn(literal: Node, field: NamedField): Value | undefined {
+function textIn(literal: Node, field: Operand): Value | undefined {
   if (literal.op !== 'value' || typeof literal.args !== 'string') {
     return undefined;
   }
@@ -59,7 +60,7 @@ function textIn(literal: Node, field: NamedField): Value | undefined {
   return { text };
 }
 
-function notOfType(literal: Node, field: NamedField): FilterError {
+function notOfType(literal: Node, field: Operand): FilterError {
   const { noun, example } = notationOf(field);
   return new FilterError('value', literal, `compares ${field.name} with a text that is not ${noun}: write \`${example}\``);
 }
@@ -93,7 +94,7 @@ function numberIn(literal: Node): number | undefined {
   return typeof value === 'number' ? value * sign : undefined;
 }
 
-function timeIn(literal: Node, field: NamedField): Value | undefined {
+function timeIn(literal: Node, field: Operand): Value | undefined {
   if (literal.op !== 'call') {
     return undefined;
   }
