@@ -15,16 +15,11 @@ export function appliesTo(entity: Type, target: unknown): boolean {
 
 type Scalar = string | number | boolean | Date;
 
-/** Names of the scalar columns of an entity. */
-export type ColumnName<Entity> = {
-  [Name in keyof Entity]-?: Entity[Name] extends Scalar | null | undefined ? Name : never;
+/** Names of the columns of an entity with such values, by default all scalar ones. */
+export type ColumnName<Entity, Value = Scalar | null | undefined> = {
+  [Name in keyof Entity]-?: Entity[Name] extends Value ? Name : never;
 }[keyof Entity] &
   string;
-
-/** Those that are never null. */
-type OrderableName<Entity> = {
-  [Name in ColumnName<Entity>]: Entity[Name] extends Scalar ? Name : never;
-}[ColumnName<Entity>];
 
 /** A sort order other than newest first. */
 export interface Order<Entity = object> {
@@ -64,7 +59,7 @@ export function disclosureOf({ entity, column }: Order): string {
  */
 export function defineOrder<Entity extends { id: string }>(
   entity: Type<Entity>,
-  column: OrderableName<Entity>,
+  column: ColumnName<Entity, Scalar>,
   direction: 'ASC' | 'DESC' = 'ASC',
   within: readonly ColumnName<Entity>[] = [],
 ): Order<Entity> {

@@ -27,11 +27,12 @@ export function restrictionOf<Entity extends object>(
   if (order && !documentedOrders.get(order)) {
     throw new Error(disclosureOf(order));
   }
-  const missing = order?.within.find((name) => !values.some(([given]) => given === name));
+  const given = new Map(values);
+  const missing = order?.within.find((name) => !given.has(name));
   if (missing !== undefined) {
     throw new Error(`The order of ${metadata.name} by ${order?.column} is within ${missing}: add ${missing} to "where".`);
   }
-  const several = order?.within.find((name) => values.some(([given, value]) => given === name && Array.isArray(value)));
+  const several = order?.within.find((name) => Array.isArray(given.get(name)));
   if (several !== undefined) {
     const reason = 'rows of several values are not in the order of its index';
     throw new Error(`The order of ${metadata.name} by ${order?.column} needs one value of ${several}: ${reason}.`);
@@ -40,7 +41,7 @@ export function restrictionOf<Entity extends object>(
   return {
     digest: hash('sha256', identity).slice(0, 32),
     where: values.map(([name, value]) => conditionOf(metadata, name, value)),
-    base: Object.fromEntries(values.map(([name, value]) => [name, operandOf(value)])),
+    base: Object.fromEntries(values.map(([name, value]) => [name, Array.isArray(value) ? In(value) : (value ?? IsNull())])),
     order,
   };
 }
@@ -78,8 +79,4 @@ function conditionOf(metadata: EntityMetadata, name: string, value: unknown): Co
   }
   const [first] = given;
   return first === null ? absence({ name }) : { write: (writer) => `r.${sql} = ${writer.parameter(first)}` };
-}
-
-function operandOf(value: unknown): unknown {
-  return Array.isArray(value) ? In(value) : (value ?? IsNull());
 }

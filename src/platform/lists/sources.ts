@@ -41,7 +41,7 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
 }
 
 /** The columns by which an order sorts; `id` is the last. */
-export function sortedColumns(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined) {
+export function sortedColumns(metadata: EntityMetadata, order: Order | undefined) {
   return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
 }
 
@@ -50,7 +50,7 @@ export function sortedColumns(metadata: EntityMetadata, order: Pick<Order, 'colu
  *
  * @param order - undefined for newest first
  */
-export function sortingOf(metadata: EntityMetadata, order: Pick<Order, 'column' | 'direction'> | undefined) {
+export function sortingOf(metadata: EntityMetadata, order: Order | undefined) {
   const sorted = sortedColumns(metadata, order);
   const columns = sorted.map(({ sql }) => `r.${sql}`);
   const direction = order?.direction ?? 'DESC';
@@ -73,7 +73,7 @@ export interface Restriction {
   /** The same for TypeORM. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
   /** Undefined for newest first. */
-  readonly order: Pick<Order, 'column' | 'direction'> | undefined;
+  readonly order: Order | undefined;
 }
 
 /** Rows to select a page from, and how. */
