@@ -39,7 +39,7 @@ export class FilterBudget {
 
   /** The time that the filters of a token have taken in the window, in milliseconds. */
   usedBy(token: string): number {
-    return sumOf(this.recentOf(token));
+    return this.recentOf(token).reduce((sum, { time }) => sum + time, 0);
   }
 
   hasTime(token: string): boolean {
@@ -48,14 +48,13 @@ export class FilterBudget {
 
   /** @throws Problem 429 if a token has used up its time */
   requireTime(token: string): void {
-    const recent = this.recentOf(token);
-    let used = sumOf(recent);
+    let used = this.usedBy(token);
     if (used < this.budget) {
       return;
     }
     this.refusals.inc({});
     // The use whose end gives the token time again.
-    const last = recent.find(({ time }) => (used -= time) < this.budget);
+    const last = this.recentOf(token).find(({ time }) => (used -= time) < this.budget);
     const seconds = Math.max(1, Math.ceil(((last?.at ?? 0) + this.window - this.now()) / 1000));
     const detail =
       `Slow filters of the token have taken their ${this.budget / 1000} s in ${this.window / 1000} s. Retry in ` +
@@ -67,5 +66,3 @@ export class FilterBudget {
     return (this.uses.get(token) ?? []).filter(({ at }) => at + this.window > this.now());
   }
 }
-
-const sumOf = (uses: readonly Use[]) => uses.reduce((sum, { time }) => sum + time, 0);

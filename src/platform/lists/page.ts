@@ -94,13 +94,11 @@ function parse<Entity extends object>(
   try {
     return definition.parse(expression);
   } catch (error) {
-    if (error instanceof FilterError) {
-      const { code, message: detail } = error;
-      // In code points instead of UTF-16 units.
-      const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
-      return new RefusedValue({ code, detail, start: characters(error.start), end: characters(error.end) });
-    }
-    throw error;
+    if (!(error instanceof FilterError)) throw error;
+    const { code, message: detail } = error;
+    // In code points instead of UTF-16 units.
+    const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
+    return new RefusedValue({ code, detail, start: characters(error.start), end: characters(error.end) });
   }
 }
 

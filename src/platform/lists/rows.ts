@@ -125,11 +125,7 @@ function rowStatements(metadata: EntityMetadata) {
     nameOfPage: naming(),
     nameOfFilter: naming(),
 
-    insert(rows: readonly Fields[]): Statement {
-      const { text, values } = insertOf(metadata, rows);
-      // Returns no rows. There are too many texts with defaults to prepare them.
-      return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
-    },
+    insert: (rows: readonly Fields[]) => insertOf(metadata, rows, nameOfInsert),
 
     hydrate(found: readonly (readonly unknown[])[]): object[] {
       return found.map((values) => {
@@ -144,8 +140,8 @@ function rowStatements(metadata: EntityMetadata) {
   };
 }
 
-/** Undefined values get the column's default. */
-function insertOf(metadata: EntityMetadata, rows: readonly Fields[]): { text: string; values: unknown[] } {
+/** Undefined values get the column's default. Returns no rows. */
+function insertOf(metadata: EntityMetadata, rows: readonly Fields[], nameOfInsert: ReturnType<typeof naming>): Statement {
   const { driver } = metadata.dataSource;
   const given = metadata.columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));
   const values: unknown[] = [];
@@ -157,5 +153,7 @@ function insertOf(metadata: EntityMetadata, rows: readonly Fields[]): { text: st
     return `(${placeholders.join(', ')})`;
   });
   const written = given.map(({ databaseName }) => driver.escape(databaseName)).join(', ');
-  return { text: `INSERT INTO ${quotedTable(metadata)} (${written}) VALUES ${tuples.join(', ')}`, values };
+  const text = `INSERT INTO ${quotedTable(metadata)} (${written}) VALUES ${tuples.join(', ')}`;
+  // There are too many texts with defaults to prepare them.
+  return { text, name: text.includes('DEFAULT') ? undefined : nameOfInsert(text), isText: true, values };
 }
