@@ -5,11 +5,11 @@ import { changedMigrations } from './migration-digests.js';
 import { quotedTable } from './database-client.js';
 import { findMissingKeys } from './table-keys.js';
 
-/** How the database differs from the entities and migrations, with the SQL that fixes it. */
-export interface SchemaDrift {
-  /** What makes requests fail: a missing table, column or primary key, or a column that inserts wrongly leave null. */
-  readonly faults: string[];
-  readonly warnings: string[];
+/** A difference between the database and what the service needs of it, with the SQL that fixes it. */
+export interface Difference {
+  /** Whether requests fail: a table, column or primary key is missing, or inserts wrongly leave a column null. */
+  readonly isFault: boolean;
+  readonly text: string;
 }
 
 /** A column of an entity and of its table. */
@@ -56,43 +56,44 @@ const COMPARE = `
     OR NOT nullable AND NOT filled AND NOT EXISTS (SELECT FROM declared WHERE relation = attrelid AND partial)
   ORDER BY coalesce("column", name)`;
 
-/** Checks before the service is ready. @throws OperatorError with all faults */
-export async function checkSchema(dataSource: DataSource): Promise<void> {
-  rejectDrift(await findDrift(dataSource));
+/** Makes a check before the service is ready, which logs warnings. It throws an OperatorError with all faults. */
+export function rejecting(find: (dataSource: DataSource) => Promise<readonly Difference[]>) {
+  return async (dataSource: DataSource): Promise<void> => {
+    const faults: string[] = [];
+    for (const { isFault, text } of await find(dataSource)) {
+      if (isFault) faults.push(`- ${text}`);
+      else new Logger('Database').warn(text);
+    }
+    if (faults.length > 0) {
+      throw new OperatorError(['The database does not fit the entities:', ...faults].join('\n'));
+    }
+  };
 }
 
-/** Logs the warnings. @throws OperatorError with all faults */
-export function rejectDrift({ faults, warnings }: SchemaDrift): void {
-  for (const warning of warnings) new Logger('Database').warn(warning);
-  if (faults.length > 0) {
-    throw new OperatorError(`The database does not fit the entities:\n${faults.map((fault) => `- ${fault}`).join('\n')}`);
-  }
-}
+export const checkSchema = rejecting(findDrift);
 
 /** Compares the entities with the catalog, and the migrations with their digests. */
-export async function findDrift(dataSource: DataSource): Promise<SchemaDrift> {
+export async function findDrift(dataSource: DataSource): Promise<Difference[]> {
   const entities = dataSource.entityMetadatas.filter(({ tableType }) => !['view', 'entity-child'].includes(tableType));
   const mappings = entities.map((metadata) => new Mapping(metadata));
   const declared = JSON.stringify(mappings.flatMap((mapping, index) => mapping.columns(index)));
   const compared = Map.groupBy(await dataSource.query<Compared[]>(COMPARE, [declared]), ({ entity }) => entity);
-  const drift: SchemaDrift = { faults: [], warnings: [] };
+  const drift: Difference[] = [];
   for (const [index, mapping] of mappings.entries()) {
     const columns = compared.get(index) ?? [];
     if (columns.every(({ hasTable }) => hasTable)) {
-      for (const column of columns) await mapping.compare(column, drift);
+      for (const column of columns) drift.push(...(await mapping.compare(column)));
     } else {
-      drift.faults.push(await mapping.missingTable());
+      drift.push({ isFault: true, text: await mapping.missingTable() });
     }
   }
-  const keys = await findMissingKeys(dataSource, entities);
-  drift.faults.push(...keys.faults);
-  drift.warnings.push(...keys.warnings);
+  drift.push(...(await findMissingKeys(dataSource, entities)));
   const remedy =
     'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
-  const changed = (await changedMigrations(dataSource)).map((name) => `${name} ${remedy}`);
   // They are the likely cause.
-  (drift.faults.length > 0 ? drift.faults : drift.warnings).push(...changed);
-  return drift;
+  const isFault = drift.some((each) => each.isFault);
+  const changed = await changedMigrations(dataSource);
+  return [...drift, ...changed.map((name) => ({ isFault, text: `${name} ${remedy}` }))];
 }
 
 /** An entity and the table that it expects. */
@@ -126,38 +127,38 @@ class Mapping {
     return `${this.metadata.name}: the table ${this.path} does not exist. ${remedy} ${sql}`;
   }
 
-  async compare({ column: declared, name, ...found }: Compared, { faults, warnings }: SchemaDrift): Promise<void> {
+  async compare({ column: declared, name, ...found }: Compared): Promise<Difference[]> {
+    const drift: Difference[] = [];
+    const report = (isFault: boolean, text: string) => drift.push({ isFault, text: `${of} ${text}` });
     const column = declared === null ? undefined : this.table.findColumnByName(declared);
     const quoted = this.metadata.dataSource.driver.escape(name ?? declared ?? '');
     const alter = `ALTER TABLE ${this.path} ALTER COLUMN ${quoted}`;
     const of = `${this.metadata.name}: the column ${quoted} of ${this.path}`;
     if (!column) {
       const fault = 'is not in the entity, and may not be null: every insert fails';
-      faults.push(`${of} ${fault}. Add it to the entity, or a migration with ${alter} DROP NOT NULL;`);
+      report(true, `${fault}. Add it to the entity, or a migration with ${alter} DROP NOT NULL;`);
     } else if (name === null) {
       const added = Object.assign(column.clone(), { isPrimary: false });
       const sql = await this.sqlOf((runner) => runner.addColumn(this.table, added));
       const hint = column.isNullable || column.default !== undefined ? '' : ' (and a DEFAULT for rows that exist)';
-      faults.push(`${of} does not exist. Add a migration with ${sql}${hint}`);
+      report(true, `does not exist. Add a migration with ${sql}${hint}`);
     } else if (!found.isSameType) {
       const type = this.typeOf(column);
       const sql = column.enum ? '' : `, or add a migration with ${alter} TYPE ${type} USING ${quoted}::${type};`;
-      warnings.push(`${of} is ${found.type}, and ${type} in the entity: correct its type there${sql}`);
+      report(false, `is ${found.type}, and ${type} in the entity: correct its type there${sql}`);
     } else if (found.lacking.length > 0) {
       const values = found.lacking.map((value) => `ALTER TYPE ${found.type.replace('[]', '')} ADD VALUE '${value}';`);
-      warnings.push(`${of} lacks values of the entity. Add a migration with ${values.join(' ')}`);
+      report(false, `lacks values of the entity. Add a migration with ${values.join(' ')}`);
     }
     if (column && name !== null && found.isNullable === false && !found.isFilled && this.metadata.synchronize) {
       const { isNeeded, sql } = this.defaultOf(column);
-      const fault = `${of} has no default, which inserts without a value need. Add a migration with ${alter} ${sql}`;
-      if (sql) (isNeeded ? faults : warnings).push(fault);
+      if (sql) report(isNeeded, `has no default, which inserts without a value need. Add a migration with ${alter} ${sql}`);
     }
     if (column && found.isNullable === !column.isNullable) {
       const [state, verb] = found.isNullable ? ['may be null', 'SET'] : ['may not be null', 'DROP'];
-      warnings.push(
-        `${of} ${state}, unlike in the entity: correct it there, or add a migration with ${alter} ${verb} NOT NULL;`,
-      );
+      report(false, `${state}, unlike in the entity: correct it there, or add a migration with ${alter} ${verb} NOT NULL;`);
     }
+    return drift;
   }
 
   /** What the database must fill in for TypeORM. Features may set other values themselves, as `lists.insert` does ids. */

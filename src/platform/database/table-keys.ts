@@ -21,14 +21,12 @@ export async function findMissingKeys(dataSource: DataSource, entities: readonly
   const keys = entities.filter(({ synchronize }) => synchronize).flatMap(keysOf);
   const declared = JSON.stringify(keys.map((key, n) => ({ ...key, n })));
   const missing = await dataSource.query<{ n: number; invalid: string | null }[]>(MISSING, [declared]);
-  const drift = { faults: [] as string[], warnings: [] as string[] };
-  for (const { n, invalid } of missing) {
-    const { entity, table, list, isNeeded, sql } = keys[n] ?? {};
+  return missing.map(({ n, invalid }) => {
+    const { entity, table, list, isFault = false, sql } = keys[n] ?? {};
     const remedy =
       invalid === null ? `does not exist. Add a migration with ${sql};` : `is invalid. Run REINDEX INDEX ${invalid};`;
-    (isNeeded ? drift.faults : drift.warnings).push(`${entity}: the unique index ${list} of ${table} ${remedy}`);
-  }
-  return drift;
+    return { isFault, text: `${entity}: the unique index ${list} of ${table} ${remedy}` };
+  });
 }
 
 /** What an entity declares, with the SQL that adds it. */
@@ -39,7 +37,7 @@ function keysOf(metadata: EntityMetadata) {
   const keyOf = (of: EntityMetadata['columns'], toSql: (list: string) => string, isPrimary = false) => {
     const columns = of.map(({ databaseName }) => databaseName);
     const list = `(${columns.map((column) => driver.escape(column)).join(', ')})`;
-    return { entity, table, columns, list, isPrimary, isNeeded: isPrimary && tableType === 'regular', sql: toSql(list) };
+    return { entity, table, columns, list, isPrimary, isFault: isPrimary && tableType === 'regular', sql: toSql(list) };
   };
   const named = (word: string, name = '') => (name === '' ? '' : `${word}${driver.escape(name)} `);
   // TypeORM makes each side of a one-to-one relation unique.

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { quotedTable } from './database-client.js';
-import { rejectDrift, type SchemaDrift } from './schema-drift.js';
+import { type Difference, rejecting } from './schema-drift.js';
 
 const WRITES = ['INSERT', 'UPDATE', 'DELETE'] as const;
 
@@ -13,32 +13,27 @@ export function TableRights(...rights: (typeof WRITES)[number][]): ClassDecorato
 
 /** Only some columns may be granted. A missing table is another fault. */
 const LACKING = `
-  SELECT "isNeeded", format('%s: the role %I lacks %s on %s. As %s, run GRANT %3$s ON %4$s TO %2$I;',
+  SELECT "isFault", format('%s: the role %I lacks %s on %s. As %s, run GRANT %3$s ON %4$s TO %2$I;',
       entity, current_user, lacking, "table", relowner::regrole) AS text
-  FROM json_to_recordset($1) AS declared (entity text, "table" text, "isNeeded" boolean, rights text[])
+  FROM json_to_recordset($1) AS declared (entity text, "table" text, "isFault" boolean, rights text[])
     JOIN pg_class ON oid = to_regclass("table"), LATERAL (SELECT string_agg(name, ', ') FROM unnest(rights) AS name
       WHERE NOT CASE name WHEN 'DELETE' THEN has_table_privilege(oid, name) ELSE has_any_column_privilege(oid, name) END)
     AS missing (lacking)
   WHERE lacking IS NOT NULL`;
 
-/** Checks before the service is ready. @throws OperatorError with all rights that it lacks */
-export async function checkRights(dataSource: DataSource): Promise<void> {
-  rejectDrift(await findMissingRights(dataSource));
-}
+export const checkRights = rejecting(findMissingRights);
 
 /** Rights on tables that the role lacks. Those of an entity without `@TableRights` may be of no use, except SELECT. */
-export async function findMissingRights(dataSource: DataSource): Promise<SchemaDrift> {
+export async function findMissingRights(dataSource: DataSource): Promise<Difference[]> {
   const tables = dataSource.entityMetadatas.filter(({ tableType }) => tableType !== 'entity-child');
   const declared = tables.flatMap((metadata) => {
     const rights = needed.get(metadata.target);
     const isOwn = metadata.tableType !== 'view' && metadata.synchronize;
     const table = { entity: metadata.name, table: quotedTable(metadata) };
     return [
-      { ...table, isNeeded: true, rights: ['SELECT', ...(rights ?? [])] },
-      { ...table, isNeeded: false, rights: rights || !isOwn ? [] : WRITES },
+      { ...table, isFault: true, rights: ['SELECT', ...(rights ?? [])] },
+      { ...table, isFault: false, rights: rights || !isOwn ? [] : WRITES },
     ];
   });
-  const lacking = await dataSource.query<{ isNeeded: boolean; text: string }[]>(LACKING, [JSON.stringify(declared)]);
-  const textsOf = (isNeeded: boolean) => lacking.filter((each) => each.isNeeded === isNeeded).map(({ text }) => text);
-  return { faults: textsOf(true), warnings: textsOf(false) };
+  return dataSource.query<Difference[]>(LACKING, [JSON.stringify(declared)]);
 }

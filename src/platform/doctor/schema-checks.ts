@@ -2,7 +2,7 @@ import { type DataSource, MigrationExecutor } from 'typeorm';
 import type { Configuration } from '../config/configuration.js';
 import { pendingMigrations } from '../database/app-data-source.js';
 import { quotedTable } from '../database/database-client.js';
-import { findDrift, type SchemaDrift } from '../database/schema-drift.js';
+import { type Difference, findDrift } from '../database/schema-drift.js';
 import { findMissingRights } from '../database/table-rights.js';
 import { findMissingIndexes } from '../lists/required-indexes.js';
 import { type Check, selecting, type Severity } from './check.js';
@@ -61,14 +61,14 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
       const newer = applied.filter((name) => !known.has(name));
       const others = newer.length === 0 ? '' : `; of a newer version: ${newer.join(', ')}`;
       if (pending.length === 0) {
-        const { faults, warnings } = await findDrift(dataSource);
+        const drift = Map.groupBy(await findDrift(dataSource), ({ isFault }) => isFault);
         const ofUse = [rowsCheck(dataSource), driftCheck('indexes', 'Run the SQL.', () => findMissingIndexes(dataSource))];
         const grant = 'Grant the rights that the service needs.';
         const use = driftCheck('rights.use', grant, () => findMissingRights(dataSource), ofUse);
         const fix = 'Run the SQL, or a version that fits the database.';
-        const schema = driftCheck('schema', fix, () => ({ faults, warnings: [] }), [use]);
-        const drift = driftCheck('drift', 'Let the entities and the database agree.', () => ({ faults: [], warnings }));
-        return { fine: true, found: `nothing to apply${others}`, next: [schema, drift] };
+        const schema = driftCheck('schema', fix, () => drift.get(true), [use]);
+        const rest = driftCheck('drift', 'Let the entities and the database agree.', () => drift.get(false));
+        return { fine: true, found: `nothing to apply${others}`, next: [schema, rest] };
       }
       const advice = migratesOnStart ? '; run migrate, or start the service' : '';
       const found = `pending: ${pending.join(', ')}${others}${advice}`;
@@ -81,13 +81,14 @@ function pendingCheck(dataSource: DataSource, migratesOnStart: boolean, rights: 
 function driftCheck(
   name: string,
   advice: string,
-  find: () => Promise<SchemaDrift> | SchemaDrift,
+  find: () => Promise<Difference[]> | Difference[] | undefined,
   next: readonly Check[] = [],
 ): Check {
   const run = async () => {
-    const { faults, warnings } = await find();
-    const found = [...faults, ...warnings].join('\n');
-    const severity: Severity = faults.length > 0 ? 'fail' : 'warn';
+    // Faults first.
+    const differences = ((await find()) ?? []).toSorted((a, b) => Number(b.isFault) - Number(a.isFault));
+    const found = differences.map(({ text }) => text).join('\n');
+    const severity: Severity = differences[0]?.isFault ? 'fail' : 'warn';
     return { fine: found === '', found: found || 'as the entities need it', severity, next };
   };
   return { name: `database.${name}`, advice, run };

@@ -2,7 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import { IndexMigration } from '../database/migrations.js';
 import { quotedTable } from '../database/database-client.js';
 import { runStatement } from '../database/run-statement.js';
-import { rejectDrift, type SchemaDrift } from '../database/schema-drift.js';
+import { type Difference, rejecting } from '../database/schema-drift.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
 import { orders } from './list-options.js';
@@ -15,24 +15,21 @@ const INDEXES = `
   SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE indrelid = to_regclass($1) AND indisvalid`;
 
-/** Checks the indexes before the service is ready, and logs the warnings. @throws OperatorError with all faults */
-export async function checkIndexes(dataSource: DataSource): Promise<void> {
-  rejectDrift(await findMissingIndexes(dataSource));
-}
+export const checkIndexes = rejecting(findMissingIndexes);
 
 /**
  * Finds declared filters and orders without their indexes: faults are those that no migration makes.
  *
  * @returns as warnings, indexes of filters that a migration has made or skipped, and that are missing or invalid now
  */
-export async function findMissingIndexes(dataSource: DataSource): Promise<SchemaDrift> {
-  const missing: SchemaDrift = { faults: [], warnings: [] };
+export async function findMissingIndexes(dataSource: DataSource): Promise<Difference[]> {
+  const missing: Difference[] = [];
   for (const metadata of dataSource.entityMetadatas) {
     const indexes = await dataSource.query<{ name: string }[]>(INDEXES, [quotedTable(metadata)]);
     // Without any index, the table does not exist: the entity belongs to another application of this process.
     if (indexes.length > 0) {
-      addMissingForFilters(metadata, new Set(indexes.map(({ name }) => name)), missing);
-      missing.faults.push(...(await missingForOrders(metadata)));
+      missing.push(...missingForFilters(metadata, new Set(indexes.map(({ name }) => name))));
+      missing.push(...(await missingForOrders(metadata)).map((text) => ({ isFault: true, text })));
     }
   }
   return missing;
@@ -45,22 +42,22 @@ function rebuild({ index, extension, statements }: IndexMigration): string {
   return `it is missing or invalid. As the owner of the table, run ${sql};`;
 }
 
-function addMissingForFilters(metadata: EntityMetadata, present: ReadonlySet<string>, missing: SchemaDrift): void {
+function missingForFilters(metadata: EntityMetadata, present: ReadonlySet<string>): Difference[] {
   const { name: entity, target, dataSource } = metadata;
   const migrations = dataSource.migrations.filter((each) => each instanceof IndexMigration);
   const fields = filters.filter((each) => each.entity === target).flatMap((each) => Object.entries(each.fields));
-  for (const [field, { indexes = [] }] of fields) {
-    for (const index of indexes.filter((name) => !present.has(name))) {
-      const migration = migrations.find((each) => each.index === index);
-      if (migration) {
-        missing.warnings.push(`${entity}.${field}: filters do without the index ${index}: ${rebuild(migration)}`);
-      } else {
+  return fields.flatMap(([field, { indexes = [] }]) =>
+    indexes
+      .filter((name) => !present.has(name))
+      .map((index) => {
+        const migration = migrations.find((each) => each.index === index);
         const fix = `register an IndexMigration with index = '${index}', or correct the name`;
-        const fault = `${entity}.${field} names the index ${index}, which does not exist`;
-        missing.faults.push(`${fault}: ${fix}. See docs/reference.md#filter-fields.`);
-      }
-    }
-  }
+        const text = migration
+          ? `filters do without the index ${index}: ${rebuild(migration)}`
+          : `names the index ${index}, which does not exist: ${fix}. See docs/reference.md#filter-fields.`;
+        return { isFault: !migration, text: `${entity}.${field}${migration ? ': ' : ' '}${text}` };
+      }),
+  );
 }
 
 async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
