@@ -24,17 +24,11 @@ export class MigrationsModule {
   }
 }
 
-/** A migration without `down`. Its class name ends in 13 digits (milliseconds since 1970), which order the migrations. */
-abstract class ForwardMigration implements MigrationInterface {
-  abstract up(runner: QueryRunner): Promise<void>;
-
-  down(): Promise<void> {
-    throw new Error('Migrations cannot be reverted. Write a new migration that undoes this one.');
-  }
-}
-
-/** A migration in SQL. Old code must work on the new schema (expand, then contract): both versions run during a rollout. */
-export abstract class SqlMigration extends ForwardMigration {
+/**
+ * A migration in SQL. Its class name ends in 13 digits (milliseconds since 1970), which order the migrations. Old code must
+ * work on the new schema (expand, then contract): both versions run during a rollout.
+ */
+export abstract class SqlMigration implements MigrationInterface {
   /** Run in order. */
   abstract readonly statements: readonly string[];
 
@@ -43,13 +37,17 @@ export abstract class SqlMigration extends ForwardMigration {
       await runner.query(statement);
     }
   }
+
+  down(): Promise<void> {
+    throw new Error('Migrations cannot be reverted. Write a new migration that undoes this one.');
+  }
 }
 
 /** SQLSTATE of an extension that is not allowed, or not installed (two codes, depending on the version). */
 const EXTENSION_MISSING = /^(?:42501|42704|0A000|58P01)$/;
 
 /** Builds one index without blocking writes (`CREATE INDEX CONCURRENTLY`). It can be repeated after an interruption. */
-export abstract class IndexMigration extends ForwardMigration {
+export abstract class IndexMigration extends SqlMigration {
   /** `CREATE INDEX CONCURRENTLY` is not allowed in a transaction. */
   readonly transaction = false;
   /** Name of the index, to which filters refer. */
@@ -63,7 +61,7 @@ export abstract class IndexMigration extends ForwardMigration {
     return [`CREATE INDEX CONCURRENTLY IF NOT EXISTS "${this.index}" ${this.definition}`];
   }
 
-  async up(runner: QueryRunner): Promise<void> {
+  override async up(runner: QueryRunner): Promise<void> {
     const { index, extension } = this;
     // The build waits for all earlier transactions without blocking them.
     await runner.query('SET lock_timeout = 0');
@@ -75,7 +73,7 @@ export abstract class IndexMigration extends ForwardMigration {
       if (((await runner.query(unfinished, [`"${index}"`])) as unknown[]).length > 0) {
         await runner.query(`DROP INDEX CONCURRENTLY "${index}"`);
       }
-      for (const statement of this.statements) await runner.query(statement);
+      await super.up(runner);
     } catch (error) {
       if (extension === undefined || !EXTENSION_MISSING.test(sqlState(error))) {
         throw error;
