@@ -58,9 +58,7 @@ export class SharedConnections {
   }
 
   async end(): Promise<void> {
-    this.connections.forEach((connection) => {
-      this.leave(connection);
-    });
+    this.connections.forEach((connection) => this.leave(connection));
     await this.pool.end();
   }
 
@@ -79,9 +77,7 @@ export class SharedConnections {
   private open(): SharedConnection {
     const connection: SharedConnection = { opened: this.pool.connect(), pending: 0 };
     this.connections.add(connection);
-    const leave = () => {
-      this.leave(connection);
-    };
+    const leave = () => this.leave(connection);
     void connection.opened.then((client) => {
       setTimeout(leave, this.lifetime).unref();
       return client.once('end', leave);
@@ -104,8 +100,6 @@ export class SharedConnections {
 export function holdUntilEndOfTurn(stream: Duplex): void {
   if (stream.writableCorked === 0) {
     stream.cork();
-    setImmediate(() => {
-      stream.uncork();
-    });
+    setImmediate(() => stream.uncork());
   }
 }

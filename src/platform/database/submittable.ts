@@ -7,7 +7,7 @@ export interface LongSubmittable extends Submittable, EventEmitter {
   readonly text?: string;
   /** Set by `pg`, to end the time limit. */
   callback?: () => void;
-  handleError(error: unknown, connection: Connection): void;
+  handleError(...given: unknown[]): void;
   handleReadyForQuery(...given: unknown[]): void;
 }
 
@@ -34,16 +34,13 @@ export function submitAlone(client: Client, connection: Connection, statement: L
   let isEnding = false;
   Object.assign(client, { pipeline: false });
   client.once('drain', () => Object.assign(client, { pipeline }));
-  const finish = statement.handleReadyForQuery.bind(statement);
-  statement.handleReadyForQuery = (...given) => {
-    isEnding = true;
-    finish(...given);
-  };
-  const fail = statement.handleError.bind(statement);
-  statement.handleError = (error) => {
-    isEnding = true;
-    fail(error, connection);
-  };
+  for (const method of ['handleReadyForQuery', 'handleError'] as const) {
+    const handle: (...given: unknown[]) => void = statement[method].bind(statement);
+    statement[method] = (...given: unknown[]) => {
+      isEnding = true;
+      handle(...given);
+    };
+  }
   statement.once('close', () => {
     if (!isEnding) {
       // The connection would wait for the rest to be read. `pg` reports its end to a stream without listeners.
