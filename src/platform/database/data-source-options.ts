@@ -10,7 +10,7 @@ import { POSTGRES_DRIVER } from './database-pool.js';
 import { type PoolExtra, QUICK, type ReadOptions, sharesOf } from './reader.js';
 
 /** A server, or a pooler in front of it (PgBouncer in transaction mode); or options of `pg` for the embedded database. */
-export type DatabaseLocation = { readonly url: string; readonly isPooled?: boolean } | PoolConfig;
+type DatabaseLocation = { readonly url: string; readonly isPooled?: boolean } | PoolConfig;
 
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import { AppDataSource, type PostgresDataSourceOptions, readerOf } from './app-data-source.js';
-import { type DatabaseLocation, dataSourceOptions } from './data-source-options.js';
+import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
@@ -151,23 +151,21 @@ export class Database implements OnApplicationShutdown {
   }
 
   /** Options without a pooler. Creates the embedded database if there is none. */
-  private async directOptions(): Promise<PostgresDataSourceOptions> {
-    const { DATABASE_DIRECT_URL: url } = this.configuration;
-    return url === undefined ? this.options(true) : this.optionsFor({ url });
+  private directOptions(): Promise<PostgresDataSourceOptions> {
+    return this.options(this.configuration.DATABASE_DIRECT_URL, true);
   }
 
-  /** Options with all entities and migrations. Opens the embedded database. @param mayCreate - creates it if missing */
-  async options(mayCreate = this.configuration.MIGRATE_ON_START): Promise<PostgresDataSourceOptions> {
-    const { DATABASE_URL: url, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
-    if (url !== undefined) {
-      return this.optionsFor({ url, isPooled: DATABASE_DIRECT_URL !== undefined });
-    }
-    this.embedded ??= await EmbeddedDatabase.open(DATA_DIR, mayCreate);
-    return this.optionsFor(this.embedded.poolOptions());
-  }
-
-  /** The same for another location. */
-  optionsFor(location: DatabaseLocation): PostgresDataSourceOptions {
+  /**
+   * Options with all entities and migrations: of the service's database or, with a URL, of another server without a pooler.
+   * Opens the embedded database, and creates it if it may.
+   */
+  async options(url?: string, mayCreate = this.configuration.MIGRATE_ON_START): Promise<PostgresDataSourceOptions> {
+    const { DATABASE_URL, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;
+    const server = url ?? DATABASE_URL;
+    const location =
+      server === undefined
+        ? (this.embedded ??= await EmbeddedDatabase.open(DATA_DIR, mayCreate)).poolOptions()
+        : { url: server, isPooled: url === undefined && DATABASE_DIRECT_URL !== undefined };
     const registered = registeredClasses(this.modules, this.dataSource);
     return { ...dataSourceOptions(this.configuration, location, this.metrics), ...registered };
   }

@@ -32,8 +32,7 @@ export async function diagnose(createContext: CreateContext, environmentOf: () =
     const settings = readConfiguration(environmentOf());
     app = await createContext(settings);
     const database = app.get(Database);
-    const open = async (url?: string) =>
-      new DataSource(url === undefined ? await database.options() : database.optionsFor({ url })).initialize();
+    const open = async (url?: string) => new DataSource(await database.options(url)).initialize();
     const misspelled = misspelledVariables(settings);
     const names: Check = {
       name: 'configuration.names',
