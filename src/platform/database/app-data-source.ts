@@ -86,7 +86,7 @@ export class AppDataSource extends DataSource {
   declare readonly driver: DataSource['driver'] & Driver;
   /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
   isReady = false;
-  /** Run after the migrations. One that fails keeps the database from becoming ready. */
+  /** Run after the migrations, and may use repositories. One that fails keeps the database from becoming ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
   reader: Reader | undefined;
   private readonly preparation = new AsyncLocalStorage<boolean>();
@@ -134,9 +134,9 @@ export class AppDataSource extends DataSource {
         // An entity that was read before another change would write its older version back: two states with one `ETag`.
         Object.assign(versionColumn ?? {}, { isUpdate: false });
       }
-      for (const check of this.checks) {
-        await check(this);
-      }
+      await this.preparation.run(true, async () => {
+        for (const check of this.checks) await check(this);
+      });
       signal.throwIfAborted();
       this.isReady = true;
     } catch (error) {
@@ -177,11 +177,6 @@ export class AppDataSource extends DataSource {
     const { totalCount, idleCount, waitingCount } = poolOf(this);
     const { total, idle, waiting } = this.reader?.connections() ?? NO_CONNECTIONS;
     return { total: total + totalCount, idle: idle + idleCount, waiting: waiting + waitingCount };
-  }
-
-  /** Runs work that may use the database before it is ready. */
-  prepare<T>(work: () => Promise<T>): Promise<T> {
-    return this.preparation.run(true, work);
   }
 
   /** Of trees as well: Nest, which chooses by the metadata, asks before there is any. */

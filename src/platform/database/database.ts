@@ -7,16 +7,18 @@ import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import { AppDataSource, type PostgresDataSourceOptions, readerOf } from './app-data-source.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseMetrics } from './database-metrics.js';
-import { databaseUnavailable } from './database-problem.js';
+import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
 import { applyMigrations } from './migrations.js';
 import { ReadReplica } from './read-replica.js';
-import { runReadyCallbacks } from './ready-callbacks.js';
 import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
 import { checkRights } from './table-rights.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
+
+/** Key of the advisory lock of an instance that runs callbacks before it is ready. */
+const READY_LOCK = 7_235_915_402_218;
 
 /** PostgreSQL at `DATABASE_URL`, or embedded. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
@@ -121,12 +123,25 @@ export class Database implements OnApplicationShutdown {
     dataSource.setOptions(await this.options());
     // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
     dataSource.checks.unshift(checkSchema, checkRights);
-    this.addCheck(() => dataSource.prepare(() => runReadyCallbacks(dataSource, this.callbacks)));
+    this.addCheck(() => this.runCallbacks());
     const migrate = configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;
     this.started = dataSource.openWithRetries(signal, this.isEmbedded, migrate);
     // Who waits for it gets the error.
     this.started.catch(() => undefined);
     await (this.isEmbedded && this.started);
+  }
+
+  /** Runs the callbacks of {@link onReady}. @throws Error that says where it failed */
+  private async runCallbacks(): Promise<void> {
+    const run = async () => {
+      for (const callback of this.callbacks) await callback();
+    };
+    try {
+      const text = 'SELECT pg_advisory_xact_lock($1)';
+      await this.transaction(run, { begin: (send) => send({ text, values: [READY_LOCK] }) });
+    } catch (error) {
+      throw isUnavailable(error) ? error : new Error('A callback of database.onReady() failed.', { cause: error });
+    }
   }
 
   /** Connects once, without applying migrations. */
