@@ -9,7 +9,7 @@ let connections: SharedConnections;
 
 beforeEach(async () => {
   const connectionString = databaseUrlOf(await createTestDatabase());
-  const options = { connectionString, max: 2, pipeline: true, Client: DatabaseClient };
+  const options = { connectionString, max: 2, pipeline: true, hasSession: true, Client: DatabaseClient };
   pool = new Pool(options);
   connections = new SharedConnections(pool, 2, 400);
 });

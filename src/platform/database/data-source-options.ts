@@ -78,7 +78,7 @@ function serverOptions(configuration: Configuration, isPooled = false): PoolConf
     pipeline: true,
     reads: readOptions(configuration),
     // Poolers reject startup parameters: set them on the role there.
-    ...(!isPooled && { hasSessions: true, ...sessionLimits(timeout) }),
+    ...(!isPooled && { hasSession: true, ...sessionLimits(timeout) }),
   };
 }
 

@@ -13,7 +13,7 @@ const IGNORED =
 
 interface ClientMetrics {
   countFailedConnection(error: Error): void;
-  /** @returns called when the statement ends, with its error if any */
+  /** @returns called when the statement ends */
   observe(text: string): (error: Error | undefined) => void;
 }
 
@@ -24,6 +24,8 @@ export interface DatabaseClientConfig extends ClientConfig {
   passwords?: PasswordFile;
   /** For the embedded database, which has one connection. */
   isEmbedded?: boolean;
+  /** Whether it keeps prepared statements: it is a session on a server, without a pooler. */
+  hasSession?: boolean;
 }
 
 const TIMES: ReadonlySet<number> = new Set([types.builtins.DATE, types.builtins.TIMESTAMP, types.builtins.TIMESTAMPTZ]);
@@ -42,7 +44,7 @@ function rejectTime(text: string): never {
 
 /** A `pg` client that measures and traces its statements, and improves the errors of `pg`. */
 export class DatabaseClient extends Client {
-  private readonly config: DatabaseClientConfig;
+  readonly config: DatabaseClientConfig;
   private readonly unreadable: unknown;
 
   constructor(config: DatabaseClientConfig = {}) {
@@ -100,10 +102,8 @@ export class DatabaseClient extends Client {
         }
         const code = 'code' in error ? error.code : undefined;
         if (code === TRANSACTION_FAILED) error.message += `. ${IGNORED}`;
-        if (code === READ_ONLY) {
-          // The server has become a replica: a new connection reaches the new primary once the address points to it.
-          void this.end();
-        }
+        // The server has become a replica: a new connection reaches the new primary once the address points to it.
+        if (code === READ_ONLY) void this.end();
         reject(error);
       };
       // Without a callback, `pg` creates three promises.
@@ -178,8 +178,9 @@ class TextQuery extends QueryWithHandlers {
   }
 }
 
-/** Sends a statement on a connection. @throws QueryFailedError */
-export async function send(client: ClientBase, { text, values, name, isText }: Statement): Promise<unknown[][]> {
+/** Sends a statement, by its name only if the connection is a session, which prepares it once. @throws QueryFailedError */
+export async function send(client: ClientBase, { text, values, name: given, isText }: Statement): Promise<unknown[][]> {
+  const name = (client as Partial<DatabaseClient>).config?.hasSession ? given : undefined;
   try {
     if (isText) {
       const query = Object.assign(new TextQuery(text, values), { name });

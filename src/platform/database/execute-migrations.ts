@@ -3,9 +3,8 @@ import { Logger } from '@nestjs/common';
 import { type DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { describeError, reasonOf } from '../errors/describe-error.js';
 import { OperatorError } from '../errors/operator-error.js';
-import { MigrationsPendingError, pendingMigrations } from './app-data-source.js';
+import { MigrationsPendingError, pendingMigrations, poolOf } from './app-data-source.js';
 import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
-import { hasSessions } from './reader.js';
 
 /** Milliseconds between two attempts, for requests that need the same table, and of all attempts of one migration. */
 const PAUSE = 2000;
@@ -52,7 +51,7 @@ export async function executeMigrations(
   for (let waiting: string | undefined, deadline = 0; ;) {
     const seen: Seen = { blockedBy: [], readings: 0 };
     const read = () => void readProgress(dataSource, [pid, pending], seen);
-    const timer = hasSessions(dataSource) ? setInterval(read, READING_INTERVAL) : undefined;
+    const timer = poolOf(dataSource).options.max > 1 ? setInterval(read, READING_INTERVAL) : undefined;
     try {
       await executor.executePendingMigrations().finally(() => clearInterval(timer));
       return;

@@ -46,15 +46,9 @@ export function sharesOf(poolSize: number): Shares {
 export interface PoolExtra {
   /** Undefined for the embedded database. */
   readonly reads?: ReadOptions;
-  /** Whether connections are sessions on a server: false behind a pooler. */
-  readonly hasSessions?: boolean;
 }
 
-const extraOf = ({ options }: DataSource) => options.extra as PoolExtra | undefined;
-
-export const readOptionsOf = (dataSource: DataSource) => extraOf(dataSource)?.reads;
-
-export const hasSessions = (dataSource: DataSource) => extraOf(dataSource)?.hasSessions === true;
+export const readOptionsOf = ({ options }: DataSource) => (options.extra as PoolExtra | undefined)?.reads;
 
 export const NO_CONNECTIONS = { total: 0, idle: 0, waiting: 0 };
 

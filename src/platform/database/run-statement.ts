@@ -5,7 +5,7 @@ import { meaningOf } from './database-problem.js';
 import { holdUntilEndOfTurn } from './shared-connections.js';
 import { assignmentsOf, type Reader, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
 import { failedByName, type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
-import { sendInTransaction, sendOn } from './transactions.js';
+import { sendInTransaction } from './transactions.js';
 
 /** Runs a statement, in the current transaction if there is one. @throws QueryFailedError, or the pool's error */
 export async function runStatement(manager: EntityManager, statement: Statement): Promise<unknown[][]> {
@@ -13,11 +13,10 @@ export async function runStatement(manager: EntityManager, statement: Statement)
   if (sendHere) {
     return sendHere(statement);
   }
-  const { dataSource } = manager;
-  const client = await poolOf(dataSource).connect();
+  const client = await poolOf(manager.dataSource).connect();
   let isUseless = false;
   try {
-    return await sendOn(client, dataSource, statement);
+    return await send(client, statement);
   } catch (error) {
     const isRepeated = failedByName(statement, error);
     isUseless = isRepeated || meaningOf(error) === 'connection';

@@ -3,8 +3,7 @@ import type { Client, ClientBase } from 'pg';
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import { type LateRunner, lateRunner } from './late-runner.js';
 import { holdUntilEndOfTurn } from './shared-connections.js';
-import { hasSessions } from './reader.js';
-import { type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
+import { type Send, send, streamOf } from './database-client.js';
 
 interface Transaction extends LateRunner {
   readonly dataSource: DataSource;
@@ -36,12 +35,7 @@ export function sendInTransaction(manager: EntityManager): Send | undefined {
 }
 
 function sendBy(runner: QueryRunner): Send {
-  return async (statement) => sendOn((await runner.connect()) as ClientBase, runner.dataSource, statement);
-}
-
-/** Sends a statement, by its name only if the connection is a session, which prepares it once. */
-export function sendOn(client: ClientBase, dataSource: DataSource, statement: Statement): Promise<unknown[][]> {
-  return send(client, hasSessions(dataSource) ? statement : unnamed(statement));
+  return async (statement) => send((await runner.connect()) as ClientBase, statement);
 }
 
 /** Functions that wait for the end of a transaction that succeeds. After it, they are called at once. */
@@ -131,7 +125,7 @@ export async function runSavepoint<T>(
 
 /** Makes the runner send the ends of a transaction together, where TypeORM would wait for each response. */
 function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: TransactionEnds<T>, resultOf: () => T): void {
-  const sendHere: Send = (statement) => sendOn(client, own.dataSource, statement);
+  const sendHere: Send = (statement) => send(client, statement);
   const original = own.query.bind(own);
   const query = (text: string, parameters?: unknown[], isStructured?: boolean) => {
     // What begins it may wait for a concurrent transaction, and must see what that one wrote, in any default isolation.
