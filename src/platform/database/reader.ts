@@ -50,39 +50,34 @@ export interface PoolExtra {
 
 export const readOptionsOf = ({ options }: DataSource) => (options.extra as PoolExtra | undefined)?.reads;
 
-export const NO_CONNECTIONS = { total: 0, idle: 0, waiting: 0 };
-
-type Settings = Readonly<Record<string, string | number>>;
-
 /**
- * Of statements without a filter: no writes, no compilation, one processor.
+ * Statements that set how a connection reads: no writes, no compilation, one processor, and filters planned for their values.
  *
+ * @param scope - until the end of the session, or of the transaction
  * @param lockTimeout - earlier, because waiting for a lock is no fault of a statement
  */
-function settingsFor(timeout: number, lockTimeout = timeout / 2): Settings {
-  return {
+export function settingsOf(
+  scope: 'SESSION' | 'LOCAL',
+  kind: 'pages' | 'filters',
+  timeout: number,
+  lockTimeout = timeout / 2,
+): string {
+  const settings = {
     default_transaction_read_only: 'on',
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     statement_timeout: Math.ceil(timeout),
     lock_timeout: Math.ceil(lockTimeout),
+    ...(kind === 'filters' && {
+      plan_cache_mode: 'force_custom_plan',
+      client_connection_check_interval: CHECK_INTERVAL,
+    }),
   };
-}
-
-/** Of statements with a filter, which are planned for their values. */
-export function settingsForFilters(timeout: number, lockTimeout?: number): Settings {
-  return {
-    ...settingsFor(timeout, lockTimeout),
-    plan_cache_mode: 'force_custom_plan',
-    client_connection_check_interval: CHECK_INTERVAL,
-  };
-}
-
-/** @param scope - until the end of the session, or of the transaction */
-export function assignmentsOf(settings: Settings, scope: 'SESSION' | 'LOCAL'): string {
   const statements = Object.entries(settings).map(([name, value]) => `SET ${scope} ${name} = ${value}`);
   return statements.join('; ');
 }
+
+export const NO_CONNECTIONS = { total: 0, idle: 0, waiting: 0 };
 
 /** Connections for lists, beside TypeORM's pool. Each keeps its settings: nothing is set and reset for a statement. */
 export class Reader {
@@ -106,18 +101,14 @@ export class Reader {
     shares: Shares,
     private readonly check = '',
   ) {
-    this.pages = new SharedConnections(
-      this.open({ ...options, max: shares.pages }, settingsFor(QUICK, QUICK_LOCK)),
-      MOST_PAGES,
-    );
-    this.quick = new SharedConnections(
-      this.open({ ...options, max: shares.quick }, settingsForFilters(QUICK, QUICK_LOCK)),
-      MOST_FILTERS,
-    );
+    const shared = (kind: 'pages' | 'filters', max: number, enough: number) =>
+      new SharedConnections(this.open({ ...options, max }, settingsOf('SESSION', kind, QUICK, QUICK_LOCK)), enough);
+    this.pages = shared('pages', shares.pages, MOST_PAGES);
+    this.quick = shared('filters', shares.quick, MOST_FILTERS);
     // The primary's has time for an error of the server to arrive; of a replica, it is known earlier that it is gone.
     const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
     const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: SHARED_LIFETIME / 1000 };
-    this.slow = this.open(slow, settingsForFilters(timeout));
+    this.slow = this.open(slow, settingsOf('SESSION', 'filters', timeout));
     this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 
@@ -149,14 +140,12 @@ export class Reader {
     await this.end();
   }
 
-  private open(options: PoolConfig, settings: Settings): Pool {
-    const text = `${assignmentsOf(settings, 'SESSION')}; ${this.check}`;
+  private open(options: PoolConfig, settings: string): Pool {
     const pool = new DatabasePool({
       ...options,
       verify: (client, done) => {
-        client.query(text, (cause: Error | null) => {
-          done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
-        });
+        const report = (cause: Error | null) => done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
+        client.query(`${settings}; ${this.check}`, report);
       },
     });
     pool.on('connect', (client) => this.clients.add(client)).on('remove', (client) => this.clients.delete(client));

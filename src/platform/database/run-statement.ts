@@ -3,7 +3,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from './app-data-source.js';
 import { meaningOf } from './database-problem.js';
 import { holdUntilEndOfTurn } from './shared-connections.js';
-import { assignmentsOf, type Reader, type ReadOptions, readOptionsOf, settingsForFilters } from './reader.js';
+import { type Reader, type ReadOptions, readOptionsOf, settingsOf } from './reader.js';
 import { failedByName, type Send, send, type Statement, streamOf, unnamed } from './database-client.js';
 import { sendInTransaction } from './transactions.js';
 
@@ -68,7 +68,7 @@ export async function readAlone<T>(
 
 /** Begins a transaction, to which its settings are limited, in the write of the first statement. */
 function beginWith(client: PoolClient, { timeout }: ReadOptions): Send {
-  const text = `START TRANSACTION READ ONLY; ${assignmentsOf(settingsForFilters(timeout), 'LOCAL')}`;
+  const text = `START TRANSACTION READ ONLY; ${settingsOf('LOCAL', 'filters', timeout)}`;
   holdUntilEndOfTurn(streamOf(client));
   const begun = send(client, { text, values: [], isText: true });
   // Also if no statement follows.
