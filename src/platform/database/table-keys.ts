@@ -34,26 +34,24 @@ function keysOf(metadata: EntityMetadata) {
   const { name: entity, tableType, primaryColumns, uniques, indices, dataSource } = metadata;
   const table = quotedTable(metadata);
   const { driver } = dataSource;
-  const keyOf = (of: EntityMetadata['columns'], toSql: (list: string) => string, isPrimary = false) => {
+  const keyOf = (of: EntityMetadata['columns'], before: string, after = '') => {
     const columns = of.map(({ databaseName }) => databaseName);
     const list = `(${columns.map((column) => driver.escape(column)).join(', ')})`;
-    return { entity, table, columns, list, isPrimary, isFault: isPrimary && tableType === 'regular', sql: toSql(list) };
+    const isPrimary = of === primaryColumns;
+    const isFault = isPrimary && tableType === 'regular';
+    return { entity, table, columns, list, isPrimary, isFault, sql: `${before} ${list}${after}` };
   };
   const named = (word: string, name = '') => (name === '' ? '' : `${word}${driver.escape(name)} `);
   // TypeORM makes each side of a one-to-one relation unique.
   const declared = uniques.filter(({ columns }) => !columns.every((column) => column.relationMetadata?.isOneToOne));
+  const alter = `ALTER TABLE ${table} ADD`;
   return [
-    keyOf(primaryColumns, (list) => `ALTER TABLE ${table} ADD PRIMARY KEY ${list}`, true),
-    ...declared.map(({ columns, givenName }) =>
-      keyOf(columns, (list) => `ALTER TABLE ${table} ADD ${named('CONSTRAINT ', givenName)}UNIQUE ${list}`),
-    ),
+    keyOf(primaryColumns, `${alter} PRIMARY KEY`),
+    ...declared.map(({ columns, givenName }) => keyOf(columns, `${alter} ${named('CONSTRAINT ', givenName)}UNIQUE`)),
     ...indices
       .filter(({ isUnique }) => isUnique)
-      .map(({ columns, givenName, where }) =>
-        keyOf(
-          columns,
-          (list) => `CREATE UNIQUE INDEX ${named('', givenName)}ON ${table} ${list}${where ? ` WHERE ${where}` : ''}`,
-        ),
-      ),
+      .map(({ columns, givenName, where }) => {
+        return keyOf(columns, `CREATE UNIQUE INDEX ${named('', givenName)}ON ${table}`, where ? ` WHERE ${where}` : '');
+      }),
   ];
 }
