@@ -20,7 +20,7 @@ import { OperatorError } from '../errors/operator-error.js';
 import { currentRequest } from '../requests/request.js';
 import { AppEntityManager } from './app-entity-manager.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
-import { NO_CONNECTIONS, Reader, readOptionsOf } from './reader.js';
+import { Reader, readOptionsOf } from './reader.js';
 import { withStreams } from './stream-rows.js';
 import { transactionOf } from './transactions.js';
 
@@ -170,13 +170,6 @@ export class AppDataSource extends DataSource {
   override async query<T>(...statement: Parameters<DataSource['query']>): Promise<T> {
     poolOf(this);
     return super.query<T>(...statement);
-  }
-
-  /** Numbers as of a `Reader`, of all connections. */
-  connections() {
-    const { totalCount, idleCount, waitingCount } = poolOf(this);
-    const { total, idle, waiting } = this.reader?.connections() ?? NO_CONNECTIONS;
-    return { total: total + totalCount, idle: idle + idleCount, waiting: waiting + waitingCount };
   }
 
   /** Of trees as well: Nest, which chooses by the metadata, asks before there is any. */

@@ -5,7 +5,7 @@ import { Configuration } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { AppDataSource } from './app-data-source.js';
 import { FULL, isPasswordRefused, meaningOf } from './database-problem.js';
-import { NO_CONNECTIONS, type Reader, sharesOf } from './reader.js';
+import { countConnections, type Reader, sharesOf } from './reader.js';
 
 const OPERATIONS = ['select', 'insert', 'update', 'delete', 'begin', 'commit', 'rollback', 'explain', 'other'] as const;
 const CAUSES = ['constraint', 'conflict', 'timeout', 'connection', 'other'] as const;
@@ -71,8 +71,8 @@ export class DatabaseMetrics {
     const { others } = sharesOf(DATABASE_POOL_SIZE);
     const names = replica ? ['primary', 'replica'] : ['primary'];
     const connectionsOf = (name: string) => {
-      const source = name === 'primary' ? primary.isReady && primary : replica?.reader;
-      return source ? source.connections() : NO_CONNECTIONS;
+      if (name === 'replica') return countConnections(undefined, replica?.reader);
+      return primary.isReady ? countConnections(primary.driver.master, primary.reader) : countConnections();
     };
     const help = 'Open connections of this process, by state';
     this.metrics.gauge(

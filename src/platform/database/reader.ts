@@ -51,7 +51,7 @@ export interface PoolExtra {
 export const readOptionsOf = ({ options }: DataSource) => (options.extra as PoolExtra | undefined)?.reads;
 
 /**
- * Statements that set how a connection reads: no writes, no compilation, one processor, and filters planned for their values.
+ * Statements that set how a connection reads: no writes, no compilation, one processor; filters planned for their values.
  *
  * @param scope - until the end of the session, or of the transaction
  * @param lockTimeout - earlier, because waiting for a lock is no fault of a statement
@@ -77,7 +77,16 @@ export function settingsOf(
   return statements.join('; ');
 }
 
-export const NO_CONNECTIONS = { total: 0, idle: 0, waiting: 0 };
+/** Numbers of open connections, of those without a statement, and of requests that wait for one. */
+export function countConnections(pool?: Pool, reader?: Reader) {
+  const pools = [pool, reader?.pages.pool, reader?.quick.pool, reader?.slow].filter((each) => each !== undefined);
+  const sum = (countOf: (pool: Pool) => number) => pools.reduce((total, each) => total + countOf(each), 0);
+  return {
+    total: sum(({ totalCount }) => totalCount),
+    idle: sum(({ idleCount }) => idleCount) + (reader ? reader.pages.idleCount + reader.quick.idleCount : 0),
+    waiting: sum(({ waitingCount }) => waitingCount),
+  };
+}
 
 /** Connections for lists, beside TypeORM's pool. Each keeps its settings: nothing is set and reset for a statement. */
 export class Reader {
@@ -86,8 +95,7 @@ export class Reader {
   /** For filters. */
   readonly quick: SharedConnections;
   /** For what is slow, each on a connection of its own. */
-  private readonly slow: Pool;
-  private readonly pools: readonly Pool[];
+  readonly slow: Pool;
   private readonly clients = new Set<PoolClient>();
 
   /**
@@ -109,7 +117,6 @@ export class Reader {
     const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
     const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: SHARED_LIFETIME / 1000 };
     this.slow = this.open(slow, settingsOf('SESSION', 'filters', timeout));
-    this.pools = [this.pages.pool, this.quick.pool, this.slow];
   }
 
   /** A connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone. */
@@ -118,16 +125,6 @@ export class Reader {
       await this.pages.send({ text: 'SELECT 1', values: [] });
     }
     return this.slow.connect();
-  }
-
-  /** Numbers of open connections, of those without a statement, and of requests that wait for one. */
-  connections() {
-    const sum = (countOf: (pool: Pool) => number) => this.pools.reduce((total, pool) => total + countOf(pool), 0);
-    return {
-      total: sum(({ totalCount }) => totalCount),
-      idle: this.pages.idleCount + this.quick.idleCount + this.slow.idleCount,
-      waiting: sum(({ waitingCount }) => waitingCount),
-    };
   }
 
   async end(): Promise<void> {

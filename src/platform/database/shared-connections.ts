@@ -29,9 +29,9 @@ export class SharedConnections {
     private readonly lifetime = SHARED_LIFETIME,
   ) {}
 
-  /** Connections without a statement. */
+  /** Connections that were taken and have no statement. */
   get idleCount(): number {
-    return [...this.connections].filter(({ pending }) => pending === 0).length + this.pool.idleCount;
+    return [...this.connections].filter(({ pending }) => pending === 0).length;
   }
 
   /** @throws QueryFailedError, or the pool's error */
