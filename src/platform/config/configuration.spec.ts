@@ -120,7 +120,9 @@ describe('the configuration', () => {
     ['DATABASE_READ_URL', ['SSL=true', 'ssl=false', 'ssl=', 'sslmode=require&SSLMODE=x'].map(withParameter).join(' ')],
     [
       'DATABASE_URL',
-      ['sslmod=require', 'sslmodes=require', 'sslRootCert=/ca.pem', 'sslcrl=/crl.pem'].map(withParameter).join(' '),
+      ['sslmod=require', 'sslmodes=require', 'sslRootCert=/ca.pem', 'sslcrl=/crl.pem', 'sslrootcert=system']
+        .map(withParameter)
+        .join(' '),
     ],
     ['DATABASE_STATEMENT_TIMEOUT', 'soon -1 0 4000 NaN 60s'],
     ['TOKEN_CACHE_TTL', '31 30.1 0'],

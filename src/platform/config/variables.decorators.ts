@@ -12,7 +12,7 @@ const FORMS = {
   postgresUrl: [
     'a URL like postgres://user:password@host:5432/database?sslmode=verify-full, special characters percent-encoded; ' +
       `of the parameters that begin with ssl only ${OTHER_TLS_PARAMETERS.join(', ')}, ssl, ` +
-      'and sslmode with its value in lower case',
+      'and sslmode with its value in lower case; leave out sslrootcert=system: Node.js knows public CAs',
     isPostgresUrl,
   ],
   redisUrl: [
@@ -120,7 +120,8 @@ function isReadableFile(path: string): boolean {
 const TLS_PARAMETER =
   /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
 
-const OTHER_TLS_PARAMETER = new RegExp(`^(?:${OTHER_TLS_PARAMETERS.join('|')})=`);
+/** `system` is of libpq; `pg` would read a file of this name. */
+const OTHER_TLS_PARAMETER = new RegExp(`^(?:${OTHER_TLS_PARAMETERS.join('|')})=(?!system$)`);
 
 /** Whether `pg` accepts the URL. Requires a database, because `pg` would use one named like the user. */
 function isPostgresUrl(text: string): boolean {
