@@ -89,6 +89,48 @@ it('refuses a second stream of one query runner, whose transaction the first wou
   await runner.release();
 });
 
+const MANY = 'SELECT n FROM generate_series(1, 5000) n';
+
+it('ends the transaction of a stream that is left, before its connection is used again [stream-left]', async () => {
+  const { dataSource } = readings.manager;
+  const left = { sensor: 'after a stream', value: -3 };
+  for (let time = 0; time < 4; time += 1) {
+    const runner = dataSource.createQueryRunner();
+    for await (const row of await runner.stream(MANY)) {
+      expect(row).toEqual({ n: 1 });
+      break;
+    }
+    await runner.release();
+    const [{ begun }] = (await dataSource.query('SELECT now() <> statement_timestamp() AS begun')) as [{ begun: boolean }];
+    expect(begun).toBe(false);
+    await readings.insert({ ...left });
+  }
+  // Of each connection.
+  expect(await Promise.all([readings.countBy(left), readings.countBy(left)])).toEqual([4, 4]);
+});
+
+it('sends all rows of a runner that is released at their end', async () => {
+  const runner = readings.manager.dataSource.createQueryRunner();
+  const release = () => runner.release();
+  const rows = await runner.stream(MANY, [], release, release);
+  expect(await rows.toArray()).toHaveLength(5000);
+});
+
+it('leaves the outer transaction usable if a nested one fails while it reads [stream-left]', async () => {
+  const database = service.app.get(Database);
+  const left = { sensor: 'outer', value: -4 };
+  await database.transaction(async () => {
+    await readings.insert({ ...left });
+    const nested = database.transaction(async () => {
+      await using runner = readings.manager.dataSource.createQueryRunner();
+      for await (const row of await runner.stream(MANY)) throw new Error(`left at ${JSON.stringify(row)}`);
+    });
+    await expect(nested).rejects.toThrow('left at {"n":1}');
+    await readings.insert({ ...left });
+  });
+  expect(await readings.countBy(left)).toBe(2);
+});
+
 it('says that the embedded database has no COPY', async () => {
   const embedded = await createEmbedded();
   const own = await startService({}, embedded);

@@ -153,8 +153,9 @@ export class AppDataSource extends DataSource {
     this.driver.master = undefined;
     this.reader = undefined;
     // A copy, because each runner removes itself from the list.
-    await Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
-    await Promise.race([Promise.all([master?.end(), reader?.end()]), delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
+    const released = Promise.all([...connectedQueryRunners].map((runner) => runner.release()));
+    const closed = released.then(() => Promise.all([master?.end(), reader?.end()]));
+    await Promise.race([closed, delay(CLOSE_TIMEOUT, undefined, { ref: false })]);
     Object.assign(this, { isInitialized: false });
   }
 

@@ -13,7 +13,7 @@ export type LateRunner = ReturnType<typeof lateRunner>;
 export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
   const runner = dataSource.createQueryRunner();
   let begun: Promise<Client> | undefined;
-  let users = 0;
+  const users = new Set<object>();
   const connect = async () => {
     if (runner.isReleased) {
       throw new QueryRunnerAlreadyReleasedError();
@@ -21,19 +21,19 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
     return (begun ??= begin());
   };
   /** For an operation, which releases it. */
-  const take = () => {
-    users += 1;
-    return runner;
+  const take = (): QueryRunner => {
+    const user = {};
+    users.add(user);
+    return shareOf(runner, () => Promise.resolve(void users.delete(user)));
   };
-  const release = () => Promise.resolve(void (users -= 1));
   // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
   // later statements would commit on their own.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect, release });
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect });
   const startSavepoint = runner.startTransaction.bind(runner);
   runner.startTransaction = async (level) => (level ? rejectLevel(level) : startSavepoint());
   /** What the work has begun and does not await, such as a `save()` of several statements, still precedes the commit. */
   const end = async () => {
-    for (const late = performance.now() + PATIENCE; users > 0 && performance.now() < late;) await delay(1);
+    for (const late = performance.now() + PATIENCE; users.size > 0 && performance.now() < late;) await delay(1);
     // First, so that later statements are refused and `begun` does not change any more.
     Object.assign(runner, { isReleased: true });
     await begun;
@@ -41,6 +41,21 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
     await endOfTurn();
   };
   return { runner, take, connect, end };
+}
+
+/** A runner for one of its users. `await using` ends what that began: as in TypeORM, it would commit the transaction. */
+function shareOf(runner: QueryRunner, release: () => Promise<void>): QueryRunner {
+  const levels = runner as QueryRunner & { transactionDepth: number };
+  const depth = levels.transactionDepth;
+  const dispose = async () => {
+    try {
+      while (levels.transactionDepth > depth) await runner.commitTransaction();
+    } finally {
+      await release();
+    }
+  };
+  const own = { release, [Symbol.asyncDispose]: dispose };
+  return new Proxy(runner, { get: (shared, name) => Reflect.get(Object.hasOwn(own, name) ? own : shared, name) as unknown });
 }
 
 /** @throws Error, because the level would not hold */

@@ -25,13 +25,29 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
    * @throws QueryFailedError if the first rows cannot be read; Problem 503 if half of the pool streams
    */
   const stream = async (query: string, values?: unknown[], onEnd?: () => unknown, onError?: (error: Error) => unknown) => {
-    const rows = rowsOf(runner, query, values, onEnd);
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    let isFree = false;
+    const rows = rowsOf(runner, query, values, () => {
+      isFree = true;
+      end();
+      return onEnd?.();
+    });
     await rows.next();
     const { streamTimeout } = runner.dataSource.options.extra as { streamTimeout: number };
     const readable = Readable.from(rows, { highWaterMark: BATCH });
     const late = () => readable.destroy(new Error('The rows were not read within DATABASE_STREAM_TIMEOUT.'));
     const timer = setTimeout(late, streamTimeout).unref();
     readable.once('close', () => clearTimeout(timer));
+    const original = runner.release.bind(runner);
+    // The pool would pass on the transaction of a stream that is not read to its end, which would not be committed.
+    const release = async () => {
+      if (!isFree) {
+        readable.destroy();
+        await ended;
+      }
+      await original();
+    };
+    Object.assign(runner, { release });
     // TypeORM gives one function for both, which releases the connection.
     return readable.on('error', (error) => onError !== onEnd && onError?.(error));
   };
@@ -58,8 +74,12 @@ async function* rowsOf(runner: QueryRunner, query: string, values?: unknown[], o
     }
     end = 'COMMIT';
   } finally {
-    // A failed transaction has no cursors any more.
-    await runner.query(isOwn ? end : `CLOSE ${cursor}`).catch(() => (isOwn ? closeConnection(runner) : undefined));
+    if (isOwn) {
+      await runner.query(end).catch(() => closeConnection(runner));
+    } else if (end === 'COMMIT') {
+      // A failed transaction has no cursors any more. Of a stream that is left, its savepoint may be rolled back meanwhile.
+      await runner.query(`CLOSE ${cursor}`).catch(() => undefined);
+    }
     streaming.delete(runner);
     await onEnd?.();
   }
