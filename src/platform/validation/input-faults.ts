@@ -73,9 +73,11 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
     return [[]];
   }
   const context = { targetName: '', property, object: target, value, constraints: rule.constraints };
-  const wrong = value.flatMap((element: unknown, index) =>
-    found?.instance.validate(element, context) === true ? [] : [[String(index)]],
-  );
+  const results: unknown[] = value.map((element: unknown) => found?.instance.validate(element, context));
+  // A rule that is not marked as async may return promises, too, and what is truthy is valid.
+  const promises = results.filter((result) => result instanceof Promise);
+  for (const promise of promises) promise.catch(() => undefined);
+  const wrong = promises.length > 0 ? [] : results.flatMap((result, index) => (result ? [] : [[String(index)]]));
   return wrong.length > 0 ? wrong : [[]];
 }
 

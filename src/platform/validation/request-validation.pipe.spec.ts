@@ -1,4 +1,4 @@
-import type { Type as Class } from '@nestjs/common';
+import { type Type as Class, ValidationPipe } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import * as rules from 'class-validator';
 import { quickCheckOf, RequestValidationPipe } from './request-validation.pipe.js';
@@ -109,6 +109,75 @@ it.each([
     ({ errors }: { errors: { pointer: string }[] }) => errors.map(({ pointer }) => pointer),
   );
   expect(found).toEqual(pointers);
+});
+
+/** The input, or the pointers of its faults, by Nest's pipe with the same options or the one here. */
+async function outcomesOf(metatype: Class<object>, value: object) {
+  const options = { transform: true, whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true };
+  const outcomeOf = (pipe: ValidationPipe) =>
+    pipe.transform(structuredClone(value), { type: 'body', metatype }).then(
+      (input: unknown) => ({ input }),
+      ({ errors }: { errors?: { pointer: string }[] }) => ({ pointers: errors?.map(({ pointer }) => pointer) }),
+    );
+  return { stock: await outcomeOf(new ValidationPipe(options)), own: await outcomeOf(new RequestValidationPipe()) };
+}
+
+const rule = (validate: (value: unknown) => unknown, options: rules.ValidationOptions = {}) =>
+  rules.ValidateBy({ name: 'own', validator: { validate: (value) => validate(value) as boolean } }, options);
+
+it.each<[string, unknown[], (value: unknown) => unknown]>([
+  ['null, of `&&`', [null, 'ab', 'abcd'], (value) => value && (value as string).length > 2],
+  ['the result of match()', ['abc', 'xyz'], (value) => String(value).match(/^a/)],
+  ['what find() finds', [2, 5], (value) => [1, 2].find((each) => each === value)],
+])('takes what is truthy for valid, as class-validator does, of a rule that returns %s', async (_, values, validate) => {
+  class Input {
+    declare value?: unknown;
+  }
+  rule(validate)(Input.prototype, 'value');
+  for (const value of values) {
+    const { stock, own } = await outcomesOf(Input, { value });
+    expect(own).toEqual('input' in stock ? stock : { pointers: ['/value'] });
+  }
+});
+
+it.each<[string, (value: unknown) => unknown, string[]]>([
+  ['what is truthy', (value) => (Number(value) > 0 ? 'yes' : ''), ['/values/1']],
+  ['promises without a mark', (value) => Promise.resolve(Number(value) > 0), ['/values']],
+])('blames no valid element for a rule that returns %s', async (_, validate, pointers) => {
+  class Input {
+    declare values?: unknown;
+  }
+  rule(validate, { each: true })(Input.prototype, 'values');
+  const { stock, own } = await outcomesOf(Input, { values: [1, -2] });
+  expect([own, stock]).toEqual([{ pointers }, { pointers: undefined }]);
+  expect(await outcomesOf(Input, { values: [1, 2] })).toMatchObject({ own: { input: { values: [1, 2] } } });
+});
+
+it('takes properties with a setter, and no other name that a prototype has', async () => {
+  class Person {
+    #years = 0;
+
+    @rules.IsInt()
+    get age(): number {
+      return this.#years;
+    }
+
+    set age(age: number) {
+      this.#years = age;
+    }
+
+    @rules.Allow()
+    get isAdult(): boolean {
+      return this.#years > 17;
+    }
+  }
+  class Employee extends Person {}
+  const found = (await new RequestValidationPipe().transform({ age: 5 }, { type: 'body', metatype: Employee })) as Person;
+  expect([found.age, found.isAdult]).toEqual([5, false]);
+  const hostile = JSON.parse('{"age": 5, "isAdult": true, "__proto__": {"isAdult": true}, "toString": 1}') as object;
+  const refused = new RequestValidationPipe().transform(hostile, { type: 'body', metatype: Employee });
+  const unknown = ['/isAdult', '/__proto__', '/toString'];
+  await expect(refused).rejects.toMatchObject({ errors: unknown.map((pointer) => ({ pointer, code: 'unknown' })) });
 });
 
 it('takes no names out of objects that it does not validate', async () => {

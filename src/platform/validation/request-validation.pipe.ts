@@ -102,9 +102,16 @@ function toInstance<T>(type: Type<T>, plain: unknown): T {
   }
 }
 
+/** Whether instances have a name without a setter. That of `__proto__` would replace the prototype. */
+function isUnsettable({ prototype }: Type<object>, name: string): boolean {
+  let owner: object | null = prototype as object;
+  while (owner && !Object.hasOwn(owner, name)) owner = Object.getPrototypeOf(owner) as object | null;
+  return owner !== null && (owner === Object.prototype || !Object.getOwnPropertyDescriptor(owner, name)?.set);
+}
+
 /** Removes and reports names that cannot be set (getters, `toString`), which Nest and class-transformer would ignore. */
 function removeUnsettable(plain: object, type: Type<object>, path: readonly string[] = []): InputFault[] {
-  const names = Object.keys(plain).filter((name) => name in type.prototype || name === 'prototype');
+  const names = Object.keys(plain).filter((name) => name === 'prototype' || isUnsettable(type, name));
   names.forEach((name) => Reflect.deleteProperty(plain, name));
   const nested = nestedInputsOf(type).flatMap(([property, part]) => {
     const value: unknown = Reflect.get(plain, property);
@@ -183,9 +190,9 @@ function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
   });
 }
 
-/** A promise is not valid here: class-validator then validates again and waits for it. */
-function isTrue(result: boolean | Promise<boolean>): boolean {
-  if (typeof result === 'object') {
+/** Only `true` is valid here: otherwise class-validator validates again, waits for promises, and takes what is truthy. */
+function isTrue(result: unknown): boolean {
+  if (result instanceof Promise) {
     result.catch(() => undefined);
   }
   return result === true;
