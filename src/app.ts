@@ -43,6 +43,9 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   const routes = routesOf(app);
   const messageHandlers = messageHandlersOf(app);
   checkModules(routes, messageHandlers);
+  if (configuration.CHECK_RESPONSES) {
+    app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
+  }
   confineEnhancers(app, PlatformModule);
   addMessageFilter(messageHandlers, configuration);
   buildDocument(app, apiDescription, routes);
@@ -53,9 +56,6 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
     app.getHttpAdapter().getInstance().get(DOCS_ASSETS_PATH, docsAssets());
   }
   whitelistResults(routes, app.get(OpenApiDocument), configuration.CHECK_RESPONSES);
-  if (configuration.CHECK_RESPONSES) {
-    app.useGlobalInterceptors({ intercept: (...given) => checkResponse(app.get(OpenApiDocument), ...given) });
-  }
   return app;
 }
 

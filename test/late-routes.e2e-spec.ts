@@ -37,6 +37,13 @@ class SeenMiddleware {
   }
 }
 
+/** As an envelope, or a log of responses. */
+function wrap(_request: Request, response: Response, next: NextFunction): void {
+  const json = response.json.bind(response);
+  response.json = (body: unknown) => json({ data: body });
+  next();
+}
+
 @RequireScopes('shelves:read')
 @Controller('shelves')
 class ShelvesController {
@@ -48,6 +55,11 @@ class ShelvesController {
   @Get(':id')
   getShelf(): string {
     return 'by id';
+  }
+
+  @Get('wrapped')
+  wrapShelves(): string[] {
+    return this.listShelves();
   }
 
   // Declared after the route with a parameter, which would take its requests.
@@ -84,6 +96,7 @@ class LateModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer.apply(SeenMiddleware).forRoutes(ShelvesController);
     consumer.apply(SeenMiddleware).forRoutes('open');
+    consumer.apply(wrap).forRoutes('shelves/wrapped');
     consumer.apply(publicPath).forRoutes('open', 'v1/shelves', 'static/public');
   }
 }
@@ -103,6 +116,10 @@ it('applies middleware to the routes of a controller [middleware-works]', async 
     expect([status, headers.get('x-seen')]).toEqual([200, 'yes']);
   }
   expect((await send('GET', '/v1/items')).headers.get('x-seen')).toBeNull();
+});
+
+it('leaves the response to a method that middleware has replaced [middleware-works]', async () => {
+  expect(await send('GET', '/v1/shelves/wrapped')).toMatchObject({ status: 200, text: '{"data":["north"]}' });
 });
 
 it('prefers the more specific route, in whatever order a controller declares them [specific-routes-first]', async () => {
@@ -150,6 +167,16 @@ it('does not start with a path that a module maps before the guards', async () =
 
   const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), EarlyModule);
   await expect(starting).rejects.toThrow('maps a path in a constructor, before all guards: map it in onModuleInit().');
+});
+
+it('does not start with a global prefix, beside which nothing would need a token [start-global-prefix]', async () => {
+  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
+  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), LateModule);
+  app.setGlobalPrefix('api');
+  await expect(app.init()).rejects.toThrow(
+    'app.setGlobalPrefix() would open what libraries map outside of it: write the prefix into @Controller()',
+  );
+  await app.close();
 });
 
 it.each([

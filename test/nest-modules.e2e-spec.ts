@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import {
@@ -9,6 +10,7 @@ import {
   type CallHandler,
   type CanActivate,
   Catch,
+  ClassSerializerInterceptor,
   Controller,
   createParamDecorator,
   DefaultValuePipe,
@@ -18,7 +20,6 @@ import {
   Get,
   HttpException,
   HttpStatus,
-  Inject,
   Injectable,
   Logger,
   Module,
@@ -36,7 +37,7 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR, Reflector } from '@nestjs/core';
 import { ExternalContextCreator } from '@nestjs/core/helpers/external-context-creator.js';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
@@ -73,6 +74,7 @@ import {
   EventSubscriber,
   type InsertEvent,
   Like,
+  type QueryRunner,
   Repository,
 } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
@@ -520,22 +522,58 @@ it('warns of what a module binds globally, and of creates that cannot be retried
   ]);
 });
 
-it('does not start with a global interceptor that is created for each request [start-request-scope]', async () => {
-  @Injectable({ scope: Scope.REQUEST })
-  class ScopedInterceptor extends EverywhereInterceptor {
-    constructor(@Inject(REQUEST) readonly request: Request) {
-      super();
+it('keeps what app.ts binds globally away from probes, and does not bind what cannot be [start-serializer]', async () => {
+  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
+  @Public()
+  @Controller('open')
+  class OpenController {
+    @Get()
+    read(): string {
+      return 'open';
     }
   }
 
-  @Module({ imports: [PlatformModule, ItemsModule], providers: [{ provide: APP_INTERCEPTOR, useClass: ScopedInterceptor }] })
-  class ScopedModule {}
+  @Module({ imports: [PlatformModule], controllers: [OpenController] })
+  class OpenModule {}
 
-  const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), ScopedModule);
-  await expect(starting).rejects.toThrow(
-    'ScopedModule binds ScopedInterceptor, a global interceptor, for each request, also of a probe: bind it with @UseInterceptors()',
+  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), OpenModule);
+  app.useGlobalGuards({ canActivate: () => false });
+  app.useGlobalInterceptors(new EverywhereInterceptor());
+  expect(() => app.useGlobalInterceptors(new ClassSerializerInterceptor(app.get(Reflector)))).toThrow(
+    'app.useGlobalInterceptors() binds ClassSerializerInterceptor, a global interceptor, which runs on results without',
   );
+  await app.listen(0);
+  const origin = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+  const found = ['/livez', '/openapi.json', '/v1/open'].map(async (path) => {
+    const { status, headers } = await fetch(origin + path);
+    return [status, headers.get('x-everywhere')];
+  });
+  expect(await Promise.all(found)).toEqual([
+    [200, null],
+    [200, null],
+    [403, null],
+  ]);
+  await app.close();
 });
+
+it.each([Scope.REQUEST, Scope.TRANSIENT])(
+  'does not start with a global interceptor of the scope %d [start-request-scope]',
+  async (scope) => {
+    @Injectable({ scope })
+    class ScopedInterceptor extends EverywhereInterceptor {}
+
+    @Module({
+      imports: [PlatformModule, ItemsModule],
+      providers: [{ provide: APP_INTERCEPTOR, useClass: ScopedInterceptor }],
+    })
+    class ScopedModule {}
+
+    const starting = createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent' }), ScopedModule);
+    await expect(starting).rejects.toThrow(
+      'ScopedModule binds ScopedInterceptor, a global interceptor, which is not a singleton, also for probes: bind it with @UseInterceptors()',
+    );
+  },
+);
 
 it.each([
   [undefined, true],
@@ -832,6 +870,45 @@ describe('a transaction', () => {
     await add();
     await expect(database.transaction(() => add().then(undone))).rejects.toThrow('undone');
     expect(await items.countBy({ name: 'no level' })).toBe(1);
+  });
+
+  it('is not ended by a query runner of `await using`, which commits what it has begun itself [data-source-transaction]', async () => {
+    const names = ['before', 'by runner', 'after', 'kept'].map((name) => `${name} ${newId()}`);
+    const [before = '', byRunner = '', after = '', kept = ''] = names;
+    const insert = async (runner: QueryRunner, name: string) => {
+      await runner.query('INSERT INTO items (id, name) VALUES ($1, $2)', [newId(), name]);
+    };
+    const work = async () => {
+      await items.insert(named(before));
+      {
+        await using runner = dataSource.createQueryRunner();
+        await runner.startTransaction();
+        await insert(runner, byRunner);
+      }
+      await items.insert(named(after));
+      return undone();
+    };
+    await expect(database.transaction(work)).rejects.toThrow('undone');
+    // In a nested one, which leaves what was before it.
+    await database.transaction(async () => {
+      await items.insert(named(kept));
+      await expect(database.transaction(work)).rejects.toThrow('undone');
+    });
+    expect(await items.findBy(names.map((name) => ({ name })))).toEqual([expect.objectContaining({ name: kept })]);
+  });
+
+  it('waits for what a query runner does that another one is released twice beside [transaction-late-statements]', async () => {
+    const name = newId();
+    let late: Promise<unknown> = Promise.resolve();
+    await database.transaction(async () => {
+      const runner = dataSource.createQueryRunner();
+      await runner.query('SELECT 1');
+      await runner.release();
+      await runner.release();
+      late = items.save(named(name));
+    });
+    await late;
+    expect(await items.countBy({ name })).toBe(1);
   });
 
   it('refuses an isolation level within it, which a savepoint does not have', async () => {

@@ -7,45 +7,59 @@ import {
   type NestInterceptor,
   type Type,
 } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { OperatorError } from '../errors/operator-error.js';
 import { isHidden } from '../routes/operation.js';
 
 /** Decorators that bind to a controller what `APP_GUARD` and its like bind globally, by Nest's name of the kind. */
 const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe: '@UsePipes', filter: '@UseFilters' };
 
+type Enhancer = Partial<CanActivate & NestInterceptor>;
+
 /**
  * Warns of what features bind globally, and keeps their guards and interceptors away from hidden routes, such as probes.
  *
  * @param platform - the module that is not a feature
- * @throws OperatorError for one that Nest creates for each request, which cannot be kept away, and for Nest's serializer,
- * which would run on results that are filtered, and plain objects
+ * @throws OperatorError for one that is no singleton, which cannot be kept away, and for Nest's serializer, which would run
+ * on results that are filtered, and plain objects
  */
 export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
   const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
   for (const { name: module, providers, injectables } of features) {
     for (const { token, subtype, instance } of [...providers.values(), ...injectables.values()]) {
       // The token of what is bound to a controller is its class.
-      if (!subtype || typeof token !== 'string') {
-        continue;
+      if (subtype && typeof token === 'string') {
+        confine(`${module} binds`, subtype, (instance ?? {}) as Enhancer, injectables.has(token));
       }
-      const enhancer = (instance ?? {}) as Partial<CanActivate & NestInterceptor>;
-      const bound = `${module} binds ${enhancer.constructor.name}, a global ${subtype}`;
-      const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
-      if (injectables.has(token)) {
-        throw new OperatorError(`${bound}, for each request, also of a probe: ${remedy}`);
-      }
-      if (enhancer instanceof ClassSerializerInterceptor) {
-        throw new OperatorError(`${bound}, which runs on results without the decorators of their class: ${remedy}`);
-      }
-      new Logger('Boot').warn(`${bound}, which runs on the routes of all features: ${remedy}`);
-      skipHidden(enhancer);
     }
   }
+  const config = app.get(ApplicationConfig);
+  const [useGuards, useInterceptors] = [config.useGlobalGuards.bind(config), config.useGlobalInterceptors.bind(config)];
+  config.useGlobalGuards = (...guards) => {
+    guards.forEach((guard) => confine('app.useGlobalGuards() binds', 'guard', guard));
+    useGuards(...guards);
+  };
+  config.useGlobalInterceptors = (...interceptors) => {
+    interceptors.forEach((each) => confine('app.useGlobalInterceptors() binds', 'interceptor', each));
+    useInterceptors(...interceptors);
+  };
+}
+
+function confine(binds: string, subtype: keyof typeof DECORATORS, enhancer: Enhancer, isScoped = false): void {
+  const bound = `${binds} ${enhancer.constructor.name}, a global ${subtype}`;
+  const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
+  if (isScoped) {
+    throw new OperatorError(`${bound}, which is not a singleton, also for probes: ${remedy}`);
+  }
+  if (enhancer instanceof ClassSerializerInterceptor) {
+    throw new OperatorError(`${bound}, which runs on results without the decorators of their class: ${remedy}`);
+  }
+  new Logger('Boot').warn(`${bound}, which runs on the routes of all features: ${remedy}`);
+  skipHidden(enhancer);
 }
 
 /** Makes a guard or an interceptor pass the requests of hidden routes on. */
-function skipHidden(enhancer: Partial<CanActivate & NestInterceptor>): void {
+function skipHidden(enhancer: Enhancer): void {
   const { canActivate, intercept } = enhancer;
   if (canActivate) {
     enhancer.canActivate = (context) => isOfHidden(context) || canActivate.call(enhancer, context);

@@ -60,7 +60,13 @@ export function configureExpress(
   express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
   // `set` has no effect on these once the router has middleware, which Nest has added.
   Object.assign(express.router, { caseSensitive: true, strict: true });
-  const setNotFoundHandler = () => express.use(rejectUnknown);
+  const setNotFoundHandler = (_handler: unknown, prefix?: string) => {
+    if (prefix) {
+      const remedy = 'write the prefix into @Controller() or RouterModule, or into PUBLIC_URL if a proxy removes it.';
+      throw new OperatorError(`app.setGlobalPrefix() would open what libraries map outside of it: ${remedy}`);
+    }
+    express.use(rejectUnknown);
+  };
   Object.assign(adapter, { registerParserMiddleware: () => undefined, setNotFoundHandler, beforeClose });
 }
 
@@ -71,7 +77,9 @@ export class JsonAdapter extends ExpressAdapter {
     const isPlain = Array.isArray(body) || (Object(body) === body && Object.getPrototypeOf(body) === Object.prototype);
     const mayHaveNoBody = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
-    if (!isPlain || mayHaveNoBody || isConditional) {
+    // By middleware.
+    const isReplaced = Object.hasOwn(response, 'json') || Object.hasOwn(response, 'send');
+    if (!isPlain || mayHaveNoBody || isConditional || isReplaced) {
       closeBehindUnreadBody(response);
       return super.reply(response, body, status) as unknown;
     }
