@@ -20,6 +20,36 @@ export const mutants: readonly Mutant[] = [
     replace: 'request.readableEnded && request.body === null',
   },
   {
+    guarantee: 'middleware-works',
+    file: 'src/platform/http/express.ts',
+    search: 'isConditional || isReplaced',
+    replace: 'isConditional || (isReplaced && false)',
+  },
+  {
+    guarantee: 'start-global-prefix',
+    file: 'src/platform/http/express.ts',
+    search: 'if (prefix) {',
+    replace: "if (prefix === '*') {",
+  },
+  {
+    guarantee: 'stream-left',
+    file: 'src/platform/database/stream-rows.ts',
+    search: 'if (!isFree) {',
+    replace: 'if (isFree) {',
+  },
+  {
+    guarantee: 'stream-left',
+    file: 'src/platform/database/stream-rows.ts',
+    search: "} else if (end === 'COMMIT') {",
+    replace: '} else {',
+  },
+  {
+    guarantee: 'data-source-transaction',
+    file: 'src/platform/database/late-runner.ts',
+    search: 'while (levels.transactionDepth > depth) await runner.commitTransaction();',
+    replace: 'levels.transactionDepth = 1;\n      await runner.commitTransaction();',
+  },
+  {
     guarantee: 'data-source-transaction',
     file: 'src/platform/database/app-entity-manager.ts',
     search: "typeof first === 'string'",
@@ -92,8 +122,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'start-request-scope',
     file: 'src/platform/boot/global-enhancers.ts',
-    search: 'if (injectables.has(token)) {',
-    replace: 'if (!injectables.has(token)) {',
+    search: 'if (isScoped) {',
+    replace: 'if (!isScoped) {',
     tests: ['test/nest-modules.e2e-spec.ts'],
   },
   {
