@@ -36,6 +36,7 @@ import {
   UnauthorizedException,
   UseGuards,
   UseInterceptors,
+  Version,
 } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR, Reflector } from '@nestjs/core';
 import { ExternalContextCreator } from '@nestjs/core/helpers/external-context-creator.js';
@@ -78,6 +79,7 @@ import {
   Repository,
 } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
+import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
@@ -352,6 +354,12 @@ class OpenJobs {
 @Controller('parts')
 @RequireScopes('parts')
 class PartsController {
+  @Version(['1', '2'])
+  @Get(['bins', 'crates'])
+  listBins(): string[] {
+    return ['bin'];
+  }
+
   @Get('wrapped')
   @UseInterceptors(WrapInterceptor)
   wrapped(
@@ -481,6 +489,21 @@ class WithParts {}
 const service = useService(() => startService({ RATE_LIMIT: '1000' }, undefined, WithParts));
 
 const call = <Body = ProblemBody>(method: string, path: string) => service.api.call<Body>(method, `/v1/parts/${path}`);
+
+it('documents and serves a handler of several paths and versions', async () => {
+  const paths = ['/v1/parts/bins', '/v1/parts/crates', '/v2/parts/bins', '/v2/parts/crates'];
+  const answers = await Promise.all(paths.map((path) => service.api.call<string[]>('GET', path)));
+  expect(answers.map(({ body }) => body)).toEqual(paths.map(() => ['bin']));
+  const documented = service.app.get(OpenApiDocument).get().paths;
+  const ids = paths.map((path) => documented[path]?.get?.operationId);
+  expect(ids.toSorted()).toEqual(['', '_2', '_3', '_4'].map((number) => `PartsController_listBins${number}`));
+  for (const path of paths) {
+    expect(documented[path]?.get).toMatchObject({
+      'x-required-scopes': ['parts'],
+      responses: { 401: {}, 403: {}, 429: {} },
+    });
+  }
+});
 
 it('supports interceptors, guards, headers and parameter pipes [http-exception-problem]', async () => {
   const { headers, body } = await call<object>('GET', 'wrapped');

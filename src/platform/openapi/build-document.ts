@@ -49,7 +49,9 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
-  const operationIdFactory = (controller: string, method: string) => ids.get(`${controller}.${method}`) ?? method;
+  // Numbered, if the handler has several paths.
+  const operationIdFactory = (controller: string, method: string) =>
+    ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
   const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
   const own = platformSchemas(codes);

@@ -34,28 +34,35 @@ const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as co
 const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout]);
 
 /**
- * Adds the platform's responses, the operation's own problems, and the required scopes to every operation.
+ * Adds the platform's responses, the operation's own problems, and the required scopes to every operation, and a number to
+ * the ids of a handler with several paths or versions.
  *
- * @returns the operations by handler
- * @throws OperatorError if operations share a handler or its name, which is the operation id
+ * @returns the operations by handler, of several the first
+ * @throws OperatorError if handlers share a name, which is the operation id, or one handles all methods
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Call> {
-  const byId = new Map(routes.map((route) => [operationIdOf(route), route]));
+  const byId = Map.groupBy(routes, operationIdOf);
+  const counts = new Map<string, number>();
   const described = new Map<Route['handler'], Call>();
   const calls: { scope: string; call: string }[] = [];
   const prefix = pathPrefixOf(document.servers?.[0]?.url);
   for (const found of operationsOf(document)) {
     const { call, path, operation } = found;
     const { operationId: id = '' } = operation;
-    const route = byId.get(id);
-    if (!route) {
-      const remedy = 'give each path, method and version a handler with its own name, or exclude it';
+    const [route, ...others] = byId.get(id)?.toReversed() ?? [];
+    const count = (counts.get(id) ?? 0) + 1;
+    if (!route || (count > 1 && others.length > 0)) {
+      const remedy = 'give each method a handler with its own name, rename a class of the same name, or exclude it';
       throw new OperatorError(
         `${call} cannot have the operation id ${id}: ${remedy} with @ApiExcludeEndpoint() of @nestjs/swagger.`,
       );
     }
-    byId.delete(id);
-    described.set(route.handler, found);
+    counts.set(id, count);
+    if (count === 1) {
+      described.set(route.handler, found);
+    } else {
+      operation.operationId = `${id}_${count}`;
+    }
     calls.push(...scopesOf(route).map((scope) => ({ scope, call: `\`${call}\`` })));
     const rules = bodyRulesOf(route);
     describeSecurity(operation, route);
