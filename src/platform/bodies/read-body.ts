@@ -59,7 +59,11 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
   return rules.parser === 'json' ? parseJson(text, rules, isArray) : parseForm(text, rules);
 }
 
-/** Bounds a body that an interceptor, such as Multer's, reads later: beyond the limit or its time, it gets an error. */
+/**
+ * Bounds a body that an interceptor, such as Multer's, reads later: beyond the limit or its time, it gets an error.
+ *
+ * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit, `invalid-body` if it is compressed
+ */
 export function limitUpload(request: Request, { limit }: BodyRules): void {
   expectBody(request, limit);
   let received = 0;

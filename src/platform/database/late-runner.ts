@@ -43,7 +43,7 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
   return { runner, take, connect, end };
 }
 
-/** A runner for one of its users. `await using` ends what that began: as in TypeORM, it would commit the transaction. */
+/** A runner for one of its users. `await using` ends what that began: TypeORM's would commit the transaction. */
 function shareOf(runner: QueryRunner, release: () => Promise<void>): QueryRunner {
   const levels = runner as QueryRunner & { transactionDepth: number };
   const depth = levels.transactionDepth;

@@ -70,6 +70,7 @@ export function rejecting(find: (dataSource: DataSource) => Promise<readonly Dif
   };
 }
 
+/** Compares the schema before the service is ready. @throws OperatorError with all faults */
 export const checkSchema = rejecting(findDrift);
 
 /** Compares the entities with the catalog, and the migrations with their digests. */

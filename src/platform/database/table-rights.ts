@@ -21,6 +21,7 @@ const LACKING = `
     AS missing (lacking)
   WHERE lacking IS NOT NULL`;
 
+/** Looks for missing rights before the service is ready. @throws OperatorError with all faults */
 export const checkRights = rejecting(findMissingRights);
 
 /** Rights on tables that the role lacks. Those of an entity without `@TableRights` may be of no use, except SELECT. */

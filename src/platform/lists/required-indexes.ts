@@ -15,6 +15,7 @@ const INDEXES = `
   SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
   WHERE indrelid = to_regclass($1) AND indisvalid`;
 
+/** Looks for missing indexes before the service is ready. @throws OperatorError with all faults */
 export const checkIndexes = rejecting(findMissingIndexes);
 
 /**
