@@ -25,7 +25,7 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
  * They can lock out new ones, such as renewed JWTs.
  */
 @Injectable()
-export class BearerStrategy extends PassportStrategy(Strategy) {
+export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer') {
   /** An expired entry shows that the credential was valid before. */
   private readonly accepted = new LRUCache<string, Principal>({ max: 10_000, noDeleteOnStaleGet: true, ttlResolution: 0 });
   /** Concurrent requests with one credential share one look-up. */
@@ -39,7 +39,9 @@ export class BearerStrategy extends PassportStrategy(Strategy) {
     private readonly configuration: Configuration,
   ) {
     super({ passReqToCallback: true });
-    // Passport registers strategies by name for the whole process: each application needs its own name.
+    // Passport registers strategies by name for the whole process: each application needs its own name, and that of the
+    // library, `bearer`, is left to features. Only the guard of the platform understands a verdict.
+    passport.unuse('platform-bearer');
     this.name = `bearer-${randomUUID()}`;
     passport.use(this);
     const { AUTH_FAILURE_BURST, AUTH_FAILURE_RATE, DATABASE_CONNECTION_TIMEOUT } = configuration;
