@@ -88,6 +88,7 @@ export class BearerAuthGuard extends AuthGuard() {
       currentSpan()?.setAttributes({ [`${SERVICE_NAME}.authentication.refusal`]: reason });
       throw unauthorizedProblem(reason);
     }
+    request.isVerified = true;
     this.successes.inc({ kind: verdict.principal.subject === undefined ? 'token' : 'jwt' });
     return verdict.principal;
   }

@@ -39,6 +39,8 @@ declare global {
   namespace Express {
     interface User extends Principal {}
     interface Request {
+      /** Whether the platform has verified `user`. On public routes, it can be what Passport of a feature has set. */
+      isVerified?: true;
       /** For the log. */
       refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
     }

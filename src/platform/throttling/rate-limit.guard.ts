@@ -31,7 +31,7 @@ export class RateLimitGuard extends ThrottlerGuard {
   @Inject(Configuration) declare private readonly configuration: Configuration;
 
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(context.getType() !== 'http' || context.getArgByIndex<Request>(0).user === undefined);
+    return Promise.resolve(context.getType() !== 'http' || !context.getArgByIndex<Request>(0).isVerified);
   }
 
   /**
