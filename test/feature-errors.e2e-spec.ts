@@ -1,5 +1,6 @@
 import { jest } from '@jest/globals';
 import { Body, Controller, Get, Logger, Module, Param, ParseEnumPipe, ParseUUIDPipe, Post, Put } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
@@ -12,6 +13,7 @@ import {
   newId,
   Operation,
   Problem,
+  Public,
   RequireScopes,
   SqlMigration,
   Uuid,
@@ -109,6 +111,27 @@ class DraftsController {
   }
 }
 
+/** As of `http-errors`, which a library uses, and what is thrown in their form, as the error of another service. */
+const HTTP_ERRORS: Readonly<Record<string, object>> = {
+  shown: Object.assign(new Error('Gone fishing.'), { expose: true, status: 410, statusCode: 410 }),
+  hidden: Object.assign(new Error('secret'), { expose: false, status: 404, statusCode: 404 }),
+  busy: Object.assign(new Error('secret'), { expose: false, status: 503, statusCode: 503 }),
+  object: { statusCode: 422, message: 'Too small.' },
+  broken: { statusCode: 502, message: 'secret' },
+  other: Object.assign(new Error('secret'), { statusCode: 401 }),
+  success: { statusCode: 200, message: 'secret' },
+};
+
+@ApiExcludeController()
+@Public()
+@Controller('drafts/thrown')
+class ThrowingController {
+  @Get(':kind')
+  throw(@Param('kind') kind: string): void {
+    throw HTTP_ERRORS[kind] as Error;
+  }
+}
+
 @Module({
   imports: [
     PlatformModule,
@@ -116,7 +139,7 @@ class DraftsController {
     TypeOrmModule.forFeature([Draft]),
     MigrationsModule.forFeature([CreateDrafts1767225700001]),
   ],
-  controllers: [DraftsController],
+  controllers: [DraftsController, ThrowingController],
 })
 class DraftsModule {}
 
@@ -186,4 +209,16 @@ it.each([
   const stack = expect.stringMatching(/feature-errors/);
   expect(log.mock.calls).toEqual([[{ msg: 'request failed', err: expect.objectContaining({ message, stack }) }]]);
   log.mockRestore();
+});
+
+it.each([
+  ['shown', 410, 'Gone fishing.'],
+  ['hidden', 404, 'Not found'],
+  ['busy', 503, 'The service failed.'],
+  ['object', 422, 'Too small.'],
+  ['broken', 502, 'The service failed.'],
+  ['other', 500, 'The service failed.'],
+  ['success', 500, 'The service failed.'],
+])('an error in the form of http-errors has its status, as in Nest: %s', async (kind, status, detail) => {
+  expect(await call('GET', `/thrown/${kind}`)).toMatchObject({ status, detail });
 });

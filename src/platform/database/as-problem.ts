@@ -14,12 +14,25 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
     const { detail, members } = type.status < 500 ? partsOf(error) : { detail: 'The service failed.' };
     return new Problem(type, detail, { members, cause: error });
   }
-  // Errors of Express and its packages (`http-errors`) with a message for the client.
-  if (Error.isError(error) && 'expose' in error && error.expose === true) {
-    const status = 'status' in error ? Number(error.status) : 400;
-    return new Problem(typeOfStatus(status), error.message, { cause: error });
+  const known = asHttpProblem(error) ?? asDatabaseProblem(error, entities);
+  return known ?? new Problem(internalError, 'The service failed.', { cause: error });
+}
+
+/** Of an error of `http-errors`, as of Express and its packages, or of an object that is thrown in its form, as by Nest. */
+function asHttpProblem(error: unknown): Problem | undefined {
+  const { message, expose, status, statusCode } = Object(error) as Record<string, unknown>;
+  const isOfLibrary = Error.isError(error) && typeof expose === 'boolean';
+  const code = isOfLibrary ? (status ?? (expose ? 400 : 500)) : statusCode;
+  if (!(isOfLibrary || (!Error.isError(error) && typeof message === 'string')) || !isErrorStatus(code)) {
+    return undefined;
   }
-  return asDatabaseProblem(error, entities) ?? new Problem(internalError, 'The service failed.', { cause: error });
+  const type = typeOfStatus(code);
+  const [isShown, instead] = code < 500 ? [expose !== false, type.title] : [expose === true, 'The service failed.'];
+  return new Problem(type, isShown ? String(message) : instead, { cause: error });
+}
+
+function isErrorStatus(code: unknown): code is number {
+  return Number.isInteger(code) && Number(code) >= 400 && Number(code) < 600;
 }
 
 /** The text of an exception, several messages joined, and the further members of the object that it was made with. */
