@@ -396,6 +396,16 @@ class PartsController {
     throw new BadRequestException({ message: 'Not so.', errors: { name: 'taken' } });
   }
 
+  @Get('faults')
+  faults(): void {
+    throw new BadRequestException([{ property: 'name', constraints: { isString: 'name must be a string' } }]);
+  }
+
+  @Get('fault-list')
+  faultList(): void {
+    throw new HttpException([{ property: 'name' }], HttpStatus.BAD_REQUEST);
+  }
+
   @Get('turned')
   @ApiQuery({ name: 'page', required: false, type: Number })
   turned(@Turned() page: unknown): object {
@@ -633,6 +643,9 @@ it('sends the members of the object that an exception was made with [http-except
     status: 403,
     body: { title: 'Forbidden', status: 403, detail: 'This is a custom message' },
   });
+  const message = [{ property: 'name', constraints: { isString: 'name must be a string' } }];
+  expect(await call('GET', 'faults')).toMatchObject({ status: 400, body: { detail: 'Bad Request Exception', message } });
+  expect(await call('GET', 'fault-list')).toMatchObject({ status: 400, body: { message: [{ property: 'name' }] } });
 });
 
 it('lets decorators of parameters read the query parameters that @ApiQuery() documents, and no others [query-documented]', async () => {

@@ -35,12 +35,17 @@ function isErrorStatus(code: unknown): code is number {
   return Number.isInteger(code) && Number(code) >= 400 && Number(code) < 600;
 }
 
-/** The text of an exception, several messages joined, and the further members of the object that it was made with. */
+/**
+ * The text of an exception, several messages joined, and the further members of the object that it was made with: also
+ * messages that are no text, such as the errors of class-validator.
+ */
 function partsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
   const response = exception.getResponse();
-  const given = Object(typeof response === 'string' ? { message: response } : response) as Record<string, unknown>;
+  const isWhole = typeof response === 'string' || Array.isArray(response);
+  const given = Object(isWhole ? { message: response } : response) as Record<string, unknown>;
   const { message, error, statusCode: _status, ...members } = given;
   const texts = [message ?? error].flat();
   const isText = texts.length > 0 && texts.every((text) => typeof text === 'string');
-  return { detail: isText ? texts.join('; ') : exception.message, members };
+  const rest = isText || message === undefined ? members : { ...members, message };
+  return { detail: isText ? texts.join('; ') : exception.message, members: rest };
 }
