@@ -352,7 +352,7 @@ function failing(fail: string, secret: string): string {
 it.each([
   ['thrown', 'throw error;', undefined],
   ['a rejection', 'Promise.reject(error);', { message: 'provoked', cause: expect.objectContaining({ message: 'several' }) }],
-  ['no error', 'Promise.reject({ message: error.parameters[0] });', { type: 'object', message: '[object Object]' }],
+  ['no error', 'Promise.reject({ message: `No ${secret}`, input: secret });', { type: 'object', message: 'No ***' }],
 ])(
   'an unhandled error ends the process and is reported with its causes, without other properties: %s [unhandled-rejection]',
   async (_case, fail, err) => {

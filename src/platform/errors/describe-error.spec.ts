@@ -67,9 +67,11 @@ describe('the description of an error', () => {
     [5n, 'bigint', '5'],
     [Symbol('x'), 'symbol', 'Symbol(x)'],
     [{ password: 'secret', toString: () => 'secret' }, 'object', '[object Object]'],
+    [{ status: 'error', message: `No ${token}`, row: 'secret' }, 'object', 'No ***'],
+    [{ message: ['secret'] }, 'object', '[object Object]'],
     [['secret'], 'object', '[object Array]'],
     [() => 'secret', 'function', '[object Function]'],
-  ])('of %p, which is none, has its type, and its text unless it has parts', (thrown, type, message) => {
+  ])('of %p, which is none, has its type, and its text or message unless it has parts', (thrown, type, message) => {
     expect(describeError(thrown)).toEqual({ type, message });
   });
 

@@ -14,8 +14,7 @@ export interface ErrorDescription {
 /** Omits the rest, which can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
-    const message = Object(error) === error ? Object.prototype.toString.call(error) : hideCredentials(String(error));
-    return { type: typeof error, message };
+    return { type: typeof error, message: messageOf(error) };
   }
   const { name, message, stack, cause } = error;
   const enclosing = [...above, error];
@@ -28,6 +27,15 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
     ...(cause !== undefined && !enclosing.includes(cause) && { cause: describeError(cause, enclosing) }),
     ...(errors.length > 0 && { errors: errors.map((each) => describeError(each, enclosing)) }),
   };
+}
+
+/** The message of what is thrown and no error, such as the object that a client of microservices gets from its server. */
+function messageOf(thrown: unknown): string {
+  if (Object(thrown) !== thrown) {
+    return hideCredentials(String(thrown));
+  }
+  const { message } = thrown as { message?: unknown };
+  return typeof message === 'string' ? withoutSecrets(message) : Object.prototype.toString.call(thrown);
 }
 
 /** The messages of an error and of its causes, side by side. Of several errors, such as one for each address, the first. */
