@@ -310,8 +310,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     guarantee: 'ready-behind-lock',
-    file: 'src/platform/database/database.ts',
-    search: 'readerOf(this.dataSource)?.pages.send({ text, values: [] })',
+    file: 'src/platform/database/ping.ts',
+    search: 'readerOf(dataSource)?.pages.send({ text, values: [] })',
     replace: '(undefined as ReturnType<typeof readerOf>)?.pages.send({ text, values: [] })',
     tests: ['test/postgresql/database-faults.e2e-spec.ts'],
   },

@@ -5,6 +5,7 @@ import { Item } from '../../src/items/item.entity.js';
 import { itemFilter } from '../../src/items/item.filter.js';
 import { ItemsModule } from '../../src/items/items.module.js';
 import { PlatformModule } from '../../src/platform/platform.module.js';
+import { readerOf } from '../../src/platform/database/app-data-source.js';
 import { Database, Lists } from '../../src/platform/index.js';
 import { PageReader } from '../../src/platform/lists/page-reader.js';
 import { LibraryModule } from '../fixtures/library/library.module.js';
@@ -97,6 +98,15 @@ it('lists of several tables, which all wait, leave connections to creates, look-
   expect((await observer.query(sessions)).rows.length).toBeLessThanOrEqual(10);
   await admin.query('ROLLBACK');
   expect(new Set((await Promise.all(blocked)).map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+it('large pages leave a connection to readiness', async () => {
+  const pages = readerOf(service.app.get(DataSource))?.pages;
+  let isRead = false;
+  const reads = Array.from({ length: 250 }, async () => pages?.send({ text: 'SELECT pg_sleep(0.04)', values: [] }));
+  const reading = Promise.allSettled(reads).then(() => (isRead = true));
+  expect([(await service.api.send('GET', '/readyz')).status, isRead]).toEqual([200, false]);
+  await reading;
 });
 
 it('filtered lists in transactions need no other connection than that of their transaction', async () => {

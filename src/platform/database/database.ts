@@ -4,13 +4,14 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../config/configuration.js';
 import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
-import { AppDataSource, type PostgresDataSourceOptions, readerOf } from './app-data-source.js';
+import { AppDataSource, type PostgresDataSourceOptions } from './app-data-source.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { databaseUnavailable, isUnavailable } from './database-problem.js';
 import { EmbeddedDatabase } from './embedded-database.js';
 import { type ExclusiveResult, ExclusiveWork } from './exclusive-work.js';
 import { applyMigrations } from './migrations.js';
+import { ping } from './ping.js';
 import { ReadReplica } from './read-replica.js';
 import { registeredClasses } from './registered-classes.js';
 import { checkSchema } from './schema-drift.js';
@@ -96,7 +97,7 @@ export class Database implements OnApplicationShutdown {
     if (!this.dataSource.isReady) {
       throw databaseUnavailable();
     }
-    await this.ping().catch((error: unknown) => {
+    await ping(this.dataSource).catch((error: unknown) => {
       this.warnOfOutage ??= warnOnceAMinute(this.logger);
       this.warnOfOutage('database unavailable', error);
       throw error;
@@ -105,13 +106,6 @@ export class Database implements OnApplicationShutdown {
       this.warnOfOutage = undefined;
       this.logger.log({ msg: 'database available again' });
     }
-  }
-
-  /** On a connection of pages, because all others may wait for a lock of one table; on the pool if that is too slow. */
-  private async ping(): Promise<void> {
-    const text = 'SELECT 1';
-    const sent = readerOf(this.dataSource)?.pages.send({ text, values: [] });
-    await (sent?.catch(() => this.dataSource.query(text)) ?? this.dataSource.query(text));
   }
 
   /** Connects to the embedded database, or to a server in the background with retries. */
