@@ -65,6 +65,12 @@ describe('an ordinary module', () => {
     ],
     ['PATCH', '/1', { age: 'old' }, ['/age is_int', '/age min']],
     ['GET', '?color=red&color=blue', undefined, ['color repeated']],
+    [
+      'GET',
+      '?color=red&color=blue&breed=%FF&x=1&x=2&y=1',
+      undefined,
+      ['breed encoding', 'color repeated', 'x repeated', 'y unknown'],
+    ],
   ])('reports every error of %s %s %j [all-errors] [pipe-whitelist]', async (method, path, body, faults) => {
     const { status, body: problem } = await call(method, path, body);
     const found = problem.errors?.map(({ pointer, parameter, code }) => `${pointer ?? parameter} ${code}`);

@@ -181,6 +181,20 @@ describe('a filter is refused with its position and the fix: [filter-error-posit
       'limit range',
     ]);
   });
+
+  it.each([
+    ['filter=true&filter=true&limit=0&page=2', ['filter repeated', 'limit range', 'page unknown']],
+    ['filter=%FF&limit=5&limit=5&cursor=abc', ['filter encoding', 'limit repeated']],
+    [
+      'filter=name&cursor=%FF&%FF=1&__proto__=1&__proto__=2',
+      ['%FF encoding', '__proto__ repeated', 'cursor encoding', 'filter type'],
+    ],
+    ['cursor=abc&page=%FF&page=1&%6Cimit=%', ['cursor cursor', 'limit encoding', 'page encoding']],
+  ])('is reported together with what is repeated or malformed: %s [all-errors]', async (query, faults) => {
+    const { status, body } = await service.api.call('GET', `/v1/items?${query}`);
+    const found = body.errors?.map(({ parameter, code }) => `${parameter} ${code}`);
+    expect([status, found?.toSorted()]).toEqual([400, faults]);
+  });
 });
 
 describe('paging through a filter', () => {

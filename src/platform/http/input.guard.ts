@@ -1,17 +1,12 @@
-import { parse, type ParsedUrlQuery } from 'node:querystring';
-import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import { type ArgumentMetadata, type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import { DECORATORS } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
-import { isDecodable } from '../requests/percent-encoding.js';
-import { type FaultCode, invalidRequest, UNKNOWN_NAME } from '../problems/problem.js';
 import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/read-body.js';
+import { readQuery } from './read-query.js';
 import { bodyParameterOf, declaredBodyOf, defaultRules, takesFiles } from '../bodies/use-body-parser.decorator.js';
-
-/** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
-const MAX_PARAMETERS = 50;
 
 /** Methods whose handlers rarely take a body: theirs is read only for `@Body()` or files. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
@@ -19,7 +14,7 @@ const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPT
 /** Reads query and body last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
 @Injectable()
 export class InputGuard implements CanActivate {
-  private readonly plans = new WeakMap<Route['handler'], ReturnType<typeof planOf>>();
+  private readonly plans = new WeakMap<Route['handler'], Plan>();
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (context.getType() !== 'http') {
@@ -33,11 +28,8 @@ export class InputGuard implements CanActivate {
     const request = context.getArgByIndex<Request>(0);
     const start = request.url.indexOf('?');
     if (start >= 0) {
-      const query = parseQuery(request.url.slice(start + 1));
-      const { queryNames: known } = plan;
-      rejectParameters(known ? Object.keys(query).filter((name) => !known.has(name)) : [], 'unknown', UNKNOWN_NAME);
       // Express would parse it again on each access.
-      Object.defineProperty(request, 'query', { value: query });
+      Object.defineProperty(request, 'query', { value: await readQuery(request.url.slice(start + 1), plan) });
     }
     if (plan.declared || hasBody(request)) {
       await prepareBody(request, plan);
@@ -45,6 +37,8 @@ export class InputGuard implements CanActivate {
     return true;
   }
 }
+
+type Plan = ReturnType<typeof planOf>;
 
 /** What a handler takes. */
 function planOf(controller: Type, handler: Route['handler']) {
@@ -55,8 +49,10 @@ function planOf(controller: Type, handler: Route['handler']) {
   const declared = declaredBodyOf(route);
   return {
     isHidden: isHidden(route),
-    /** Query parameters that it names or documents; undefined if a class with its own rules, or a wrapper, takes them. */
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set([...names, ...documentedQueries(handler)]),
+    queryTypes: queries
+      .filter(({ data }) => typeof data !== 'string')
+      .map(({ type: metatype, schema }) => ({ type: 'query', metatype, schema }) as ArgumentMetadata),
     takesBody: isWrapped || hasParameter(RouteParamtypes.BODY, route) || takesFiles(route),
     declared,
     isArray: declared?.items !== undefined || bodyParameterOf(route)?.type === Array,
@@ -70,7 +66,7 @@ function documentedQueries(handler: Route['handler']): string[] {
 }
 
 /** Reads the body, or leaves multipart to an interceptor. */
-async function prepareBody(request: Request, { declared, isArray, takesBody }: ReturnType<typeof planOf>): Promise<void> {
+async function prepareBody(request: Request, { declared, isArray, takesBody }: Plan): Promise<void> {
   if (declared) {
     checkMediaType(request, declared);
   }
@@ -84,23 +80,5 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: R
   } else if (rules && !(request.readableEnded && request.body !== undefined)) {
     // What middleware has read is left as it is.
     request.body = await readBody(request, rules, isArray);
-  }
-}
-
-/** @throws Problem `invalid-parameters` for too many or repeated parameters, or if they are not percent-encoded UTF-8 */
-function parseQuery(text: string): ParsedUrlQuery {
-  const pairs = text.split('&').filter((pair) => pair !== '');
-  rejectParameters(pairs.length > MAX_PARAMETERS ? [''] : [], 'too_many', `must have at most ${MAX_PARAMETERS} parameters`);
-  const malformed = pairs.filter((pair) => !isDecodable(pair)).map((pair) => pair.split('=', 1).join());
-  rejectParameters(malformed, 'encoding', 'must be percent-encoded UTF-8: write %25 for a percent sign');
-  const query = parse(text, '&', '=', { maxKeys: 0 });
-  const repeated = Object.keys(query).filter((name) => Array.isArray(query[name]));
-  rejectParameters(repeated, 'repeated', 'is given more than once: keep one');
-  return query;
-}
-
-function rejectParameters(parameters: readonly string[], code: FaultCode, detail: string): void {
-  if (parameters.length > 0) {
-    throw invalidRequest(parameters.map((parameter) => ({ parameter, code, detail })));
   }
 }

@@ -1,4 +1,4 @@
-import type { ExecutionContext, INestApplicationContext, RequestMethod, Type } from '@nestjs/common';
+import type { ArgumentMetadata, ExecutionContext, INestApplicationContext, RequestMethod, Type } from '@nestjs/common';
 import {
   METHOD_METADATA,
   MODULE_PATH,
@@ -88,7 +88,7 @@ export function metadataOf(key: string, { controller, handler }: Pick<Route, 'co
 export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'name'>) {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,
-    { index: number; data?: unknown; schema?: unknown; pipes?: readonly unknown[] }
+    { index: number; data?: unknown; schema?: ArgumentMetadata['schema']; pipes?: readonly unknown[] }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
   // Custom decorators use other keys.

@@ -1,0 +1,73 @@
+import { parse, type ParsedUrlQuery } from 'node:querystring';
+import type { ArgumentMetadata } from '@nestjs/common';
+import { type FieldError, invalidRequest, Problem, UNKNOWN_NAME, type ValueFault } from '../problems/problem.js';
+import { isDecodable } from '../requests/percent-encoding.js';
+import { RequestValidationPipe } from '../validation/request-validation.pipe.js';
+import { RefusedValue } from '../validation/rule.js';
+
+/** Maximum query parameters. Reporting thousands of errors would dominate the cost of a request. */
+const MAX_PARAMETERS = 50;
+
+const REPEATED: ValueFault = { code: 'repeated', detail: 'is given more than once: keep one' };
+const MALFORMED: ValueFault = { code: 'encoding', detail: 'must be percent-encoded UTF-8: write %25 for a percent sign' };
+const UNKNOWN: ValueFault = { code: 'unknown', detail: UNKNOWN_NAME };
+
+/** Beside the global one: it is used only for a query that is refused anyway. */
+const pipe = new RequestValidationPipe();
+
+interface QueryPlan {
+  /** Parameters that the handler names or documents; undefined if a class with its own rules, or a wrapper, takes them. */
+  readonly queryNames: ReadonlySet<string> | undefined;
+  /** Of what takes the whole query. */
+  readonly queryTypes: readonly ArgumentMetadata[];
+}
+
+/**
+ * Parses a query without repeated, malformed and unknown parameters: guards and interceptors can rely on that.
+ *
+ * @param text - what follows the question mark
+ * @throws Problem `invalid-parameters`, with the faults of the other parameters' values, too
+ */
+export async function readQuery(text: string, { queryNames, queryTypes }: QueryPlan): Promise<ParsedUrlQuery> {
+  const pairs = text.split('&').filter((pair) => pair !== '');
+  if (pairs.length > MAX_PARAMETERS) {
+    const detail = `must have at most ${MAX_PARAMETERS} parameters`;
+    throw invalidRequest([{ parameter: '', code: 'too_many', detail }]);
+  }
+  const query = parse(text, '&', '=', { maxKeys: 0 });
+  const faults = new Map<string, ValueFault>();
+  for (const pair of pairs.filter((each) => !isDecodable(each))) {
+    const [written = ''] = pair.split('=', 1);
+    // What `parse` has made of it.
+    const [name = ''] = Object.keys(parse(written));
+    Reflect.deleteProperty(query, name);
+    faults.set(isDecodable(written) ? name : written, MALFORMED);
+  }
+  for (const [name, value] of Object.entries(query)) {
+    if (Array.isArray(value)) faults.set(name, REPEATED);
+    else if (queryNames?.has(name) === false && !faults.has(name)) faults.set(name, UNKNOWN);
+  }
+  if (faults.size > 0) {
+    const found = Array.from(faults, ([parameter, fault]) => ({ parameter, ...fault }));
+    throw invalidRequest([...found, ...(await valueFaults(query, faults, queryTypes))]);
+  }
+  return query;
+}
+
+/** What the global pipe finds in the values of the other parameters. */
+async function valueFaults(
+  query: ParsedUrlQuery,
+  faults: ReadonlyMap<string, ValueFault>,
+  types: QueryPlan['queryTypes'],
+): Promise<FieldError[]> {
+  const refused = Array.from(faults, ([name, fault]) => [name, new RefusedValue(fault)] as const);
+  const values = { ...query, ...Object.fromEntries(refused) };
+  const found: FieldError[] = [];
+  for (const type of types) {
+    await pipe.transform(values, type).catch((error: unknown) => {
+      if (error instanceof Problem) found.push(...(error.errors ?? []));
+    });
+  }
+  // A fault of the whole query is one of a refused value.
+  return found.filter((fault) => 'parameter' in fault && fault.parameter !== '' && !faults.has(fault.parameter));
+}
