@@ -98,11 +98,11 @@ it('doctor names active row security, a missing schema, and a database that is n
 });
 
 it('doctor names a pg_trgm whose operators are not found, and the role to change', async () => {
-  await query(url, 'CREATE SCHEMA elsewhere; CREATE EXTENSION pg_trgm SCHEMA elsewhere');
+  await query(url, 'CREATE SCHEMA "Else-where"; CREATE EXTENSION pg_trgm SCHEMA "Else-where"');
   const fault =
-    /^warn database\.extensions: pg_trgm is in the schema elsewhere, .*run ALTER ROLE <role> SET search_path\.$/m;
+    /^warn database\.extensions: pg_trgm is in the schema Else-where, .*run ALTER ROLE <role> SET search_path\.$/m;
   expect((await doctor({ DATABASE_URL: url })).faults).toMatch(fault);
-  await query(url, `ALTER DATABASE ${name} SET search_path = public, elsewhere`);
+  await query(url, `ALTER DATABASE ${name} SET search_path = public, "Else-where"`);
   expect((await runCli(['migrate'], { DATABASE_URL: url })).code).toBe(0);
   expect((await doctor({ DATABASE_URL: url })).found).toMatchObject({
     'database.extensions': 'pg_trgm is installed',

@@ -110,8 +110,8 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
 }
 
 /** The schema of `pg_trgm` if its operators are not found without the schema's name. */
-const ELSEWHERE = `(SELECT extnamespace::regnamespace FROM pg_extension
-  WHERE extname = 'pg_trgm' AND extnamespace::regnamespace::name <> ALL (current_schemas(true)))`;
+const ELSEWHERE = `(SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
+  WHERE extname = 'pg_trgm' AND nspname <> ALL (current_schemas(true)))`;
 
 /** What the service needs to find and to store texts. */
 function textChecks(check: ReturnType<typeof selecting>): Check[] {
