@@ -179,6 +179,7 @@ describe('the body of POST /v1/items', () => {
   it.each<[code: string, headers: Record<string, string>, bodies: RequestInit['body'][]]>([
     ['media_type', { 'Content-Type': 'text/plain' }, [valid]],
     ['media_type', { 'Content-Type': 'application/merge-patch+json' }, [valid]],
+    ['media_type', { 'Content-Type': 'application/json\u00a0' }, [valid]],
     ['media_type', { 'Content-Type': 'application/x-www-form-urlencoded' }, ['name=x']],
     ['charset', { 'Content-Type': 'application/json; charset=utf-16' }, [valid]],
     ['charset', { 'Content-Type': 'application/json; charset=utf-8-x' }, [valid]],

@@ -22,7 +22,8 @@ const SLOWEST_RATE = 32;
 /** The media type of a body without its parameters, in lower case. */
 export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders): string {
   const [type = ''] = given.toLowerCase().split(';');
-  return type.trim();
+  // Not `trim`, which also removes other white space than HTTP's (RFC 9110, section 5.6.3). Node removes that in front.
+  return /^([^\t ]*)[\t ]*$/.exec(type)?.[1] ?? type;
 }
 
 /** @throws Problem `invalid-body` if the body is missing or has another media type */
