@@ -142,7 +142,8 @@ function clockCheck(dataSource: DataSource): Check {
     name: 'database.clock',
     severity: 'warn',
     advice:
-      'Synchronize both machines with NTP: rows get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused.',
+      'Synchronize both machines with NTP: rows get wrong times and, beyond 30 s, the wrong JWTs are accepted or refused. ' +
+      'Then restart instances that were ahead: ids never go back.',
     run: async () => {
       const client = await poolOf(dataSource).connect();
       const sent = Date.now();
