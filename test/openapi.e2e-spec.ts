@@ -52,7 +52,7 @@ describe('openapi.json', () => {
     const statuses = contract.operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(' ')]);
     expect(statuses).toEqual(
       expect.arrayContaining([
-        ['get /v1/items', '200 400 401 403 429 503'],
+        ['get /v1/items', '200 400 401 403 429 431 503'],
         ['post /v1/items', '201 400 401 403 408 413 422 429 503'],
       ]),
     );
@@ -63,6 +63,7 @@ describe('openapi.json', () => {
       403: [...others, 'WWW-Authenticate'],
       408: ['X-Request-Id'],
       429: [...others, 'Retry-After'],
+      431: ['X-Request-Id'],
       503: [...others, 'Retry-After'],
     };
     for (const { operation } of contract.operations.filter(({ name }) => name.endsWith(' /v1/items'))) {

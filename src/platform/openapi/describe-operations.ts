@@ -5,7 +5,13 @@ import { insufficientScopeProblem, scopesOf, tokenPolicyOf } from '../auth/scope
 import { pathPrefixOf } from '../config/origins.js';
 import { OperatorError } from '../errors/operator-error.js';
 import { conflict, databaseUnavailable } from '../database/database-problem.js';
-import { notFound, type ProblemType, problemTypeUri, requestTimeout } from '../problems/problem-types.js';
+import {
+  headerFieldsTooLarge,
+  notFound,
+  type ProblemType,
+  problemTypeUri,
+  requestTimeout,
+} from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { contentTooLargeProblem } from '../bodies/read-body.js';
 import { type BodyRules, bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
@@ -31,7 +37,7 @@ const CREDENTIAL =
 const COMMON_HEADERS = ['X-Request-Id'] as const;
 const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
 /** Types of what is sent before the rate limit, or without Express. */
-const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout]);
+const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout, headerFieldsTooLarge]);
 
 /**
  * Adds the platform's responses, the operation's own problems, and the required scopes to every operation, and a number to
@@ -119,6 +125,8 @@ function problemsOf(
     isIdempotent(route) && idempotencyKeyReusedProblem(),
     takesBody && contentTooLargeProblem(rules?.limit),
     takesBody && exampleProblem(requestTimeout),
+    // A filter of 2,000 characters is longer, percent-encoded, than the parser allows.
+    hasFilter && exampleProblem(headerFieldsTooLarge),
     !isPublic && unauthorizedProblem(),
     // Slow filters are limited without a token, too.
     (!isPublic || hasFilter) && rateLimitedProblem(100, 60, 12),

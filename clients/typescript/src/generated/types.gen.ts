@@ -159,6 +159,10 @@ export type ListItemsErrors = {
      */
     429: Problem;
     /**
+     * Request header fields too large (`/docs/problems#header-fields-too-large`)
+     */
+    431: Problem;
+    /**
      * Service unavailable (`/docs/problems#service-unavailable`)
      */
     503: Problem;
