@@ -170,7 +170,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'cause-hidden',
     file: 'src/platform/database/as-problem.ts',
-    search: "type.status < 500 ? partsOf(error) : { detail: 'The service failed.' }",
+    search: 'type.status < 500 ? partsOf(error) : { detail: FAILED }',
     replace: 'partsOf(error)',
     tests: ['test/problems.e2e-spec.ts'],
   },

@@ -4,6 +4,9 @@ import { internalError, typeOfStatus } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { asDatabaseProblem } from './database-problem.js';
 
+/** Detail of what clients are not told more about. */
+const FAILED = 'The service failed.';
+
 /** The problem that clients get for an error: of Nest, of Express, of the database, or of anything else, which is 500. */
 export function asProblem(error: unknown, entities: readonly EntityMetadata[] = []): Problem {
   if (error instanceof Problem) {
@@ -11,24 +14,29 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
   }
   if (error instanceof HttpException) {
     const type = typeOfStatus(error.getStatus());
-    const { detail, members } = type.status < 500 ? partsOf(error) : { detail: 'The service failed.' };
+    const { detail, members } = type.status < 500 ? partsOf(error) : { detail: FAILED };
     return new Problem(type, detail, { members, cause: error });
   }
   const known = asHttpProblem(error) ?? asDatabaseProblem(error, entities);
-  return known ?? new Problem(internalError, 'The service failed.', { cause: error });
+  return known ?? new Problem(internalError, FAILED, { cause: error });
 }
 
-/** Of an error of `http-errors`, as of Express and its packages, or of an object that is thrown in its form, as by Nest. */
+/** Of an error of `http-errors`, as Express and its packages throw, or of an object in its form, which Nest takes, too. */
 function asHttpProblem(error: unknown): Problem | undefined {
   const { message, expose, status, statusCode } = Object(error) as Record<string, unknown>;
-  const isOfLibrary = Error.isError(error) && typeof expose === 'boolean';
-  const code = isOfLibrary ? (status ?? (expose ? 400 : 500)) : statusCode;
-  if (!(isOfLibrary || (!Error.isError(error) && typeof message === 'string')) || !isErrorStatus(code)) {
+  let code: unknown;
+  if (!Error.isError(error)) {
+    code = typeof message === 'string' ? statusCode : undefined;
+  } else if (typeof expose === 'boolean') {
+    code = status ?? (expose ? 400 : 500);
+  }
+  if (!isErrorStatus(code)) {
     return undefined;
   }
   const type = typeOfStatus(code);
-  const [isShown, instead] = code < 500 ? [expose !== false, type.title] : [expose === true, 'The service failed.'];
-  return new Problem(type, isShown ? String(message) : instead, { cause: error });
+  const isShown = typeof expose === 'boolean' ? expose : code < 500;
+  const hidden = code < 500 ? type.title : FAILED;
+  return new Problem(type, isShown ? String(message) : hidden, { cause: error });
 }
 
 function isErrorStatus(code: unknown): code is number {
