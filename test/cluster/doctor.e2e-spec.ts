@@ -1,5 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { parseRedisUrl } from '../../src/platform/config/redis-url.js';
+import { createRedis, RedisWindow } from '../../src/platform/throttling/redis-window.js';
 import { doctor, examined, preload } from '../support/doctor.js';
+import { eventually } from '../support/eventually.js';
 import { startPgBouncer } from '../support/pgbouncer.js';
 import { PostgresServer } from '../support/postgres-server.js';
 import { runCli } from '../support/process.js';
@@ -156,7 +159,7 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   [
     'Redis away',
     () => ({ REDIS_URL: `redis://${AWAY}` }),
-    /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, or correct REDIS_URL.*$/,
+    /^fail limiter\.connection: .*ECONNREFUSED.*→ Start Redis, correct REDIS_URL, or .*$/,
   ],
   [
     'a database that Redis lacks',
@@ -198,6 +201,24 @@ it.each<[string, () => Promise<NodeJS.ProcessEnv> | NodeJS.ProcessEnv, RegExp]>(
   const { faults } = await examined({ DATABASE_URL: primary.url, ...(await environment()) });
   expect(faults).toMatch(expected);
   expect(faults).not.toContain('canary');
+});
+
+it('names the rights that a user of Redis needs', async () => {
+  await redis.command('ACL', 'SETUSER', 'least', 'reset', 'on', '>canary');
+  const REDIS_URL = `${redis.url.replace('//', '//least:canary@')}/1`;
+  const environment = { DATABASE_URL: primary.url, REDIS_URL, REDIS_KEY_PREFIX: 'least:' };
+  const [, rights = ''] = / run ACL SETUSER <user> (.*): until then/.exec((await doctor(environment)).faults) ?? [];
+  await redis.command('ACL', 'SETUSER', 'least', ...rights.split(' '));
+  expect((await doctor(environment)).faults).not.toContain('limiter');
+  const location = parseRedisUrl(REDIS_URL);
+  if (!location) throw new Error('It is no URL of Redis.');
+  const connection = createRedis(location);
+  await connection.connect();
+  const limit = new RedisWindow(connection, environment.REDIS_KEY_PREFIX);
+  const hit = async () => (await limit.hit('token', 1, 200)).admitted;
+  expect([await hit(), await hit()]).toEqual([true, false]);
+  await eventually(hit);
+  connection.disconnect();
 });
 
 it('finds a clock that is ahead', async () => {

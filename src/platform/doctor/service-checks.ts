@@ -53,6 +53,9 @@ function timeoutsCheck(settings: Configuration): Check {
   return { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found }) };
 }
 
+/** What the user of Redis must be allowed to do: the script is `SCRIPT` of `redis-window.ts`. */
+const COMMANDS = '+info +select +eval +evalsha +time +lindex +llen +lpop +rpush +pexpire +del';
+
 function redisCheck({
   RATE_LIMIT_REPLICAS: instances,
   REDIS_URL = '',
@@ -60,11 +63,11 @@ function redisCheck({
   REDIS_KEY_PREFIX,
 }: Configuration): Check {
   const redis = parseRedisUrl(REDIS_URL);
+  const commands = `${redis?.kind === 'cluster' ? '+cluster|slots ' : ''}${COMMANDS}`;
+  const remedy = `Start Redis, correct REDIS_URL, or run ACL SETUSER <user> ~${REDIS_KEY_PREFIX}* ${commands}`;
   return {
     name: 'limiter.connection',
-    advice:
-      `${redis ? 'Start Redis, or correct REDIS_URL' : 'Set REDIS_URL'}: until then, each instance counts only its own ` +
-      'requests.',
+    advice: `${redis ? remedy : 'Set REDIS_URL'}: until then, each instance counts only its own requests.`,
     severity: redis ? 'fail' : 'warn',
     run: async () => {
       if (!redis) {
