@@ -66,7 +66,7 @@ class Root {}
 
 const service = useService(() => startService({ RATE_LIMIT: '10' }, undefined, Root));
 
-it('a strategy of a feature for bearer tokens checks its own, beside that of the platform', async () => {
+it('a strategy of a feature for bearer tokens checks its own, beside that of the platform [passport-apart]', async () => {
   const send = (token?: string) =>
     service.api.send('GET', '/v1/partners', token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } });
   expect(await send('partner-key')).toMatchObject({ status: 200, body: { partner: 'Acme' } });
@@ -76,7 +76,7 @@ it('a strategy of a feature for bearer tokens checks its own, beside that of the
   expect((await service.api.list()).status).toBe(200);
 });
 
-it('users whom middleware of a feature finds share no rate limit on a public route', async () => {
+it('users whom middleware of a feature finds share no rate limit on a public route [passport-apart]', async () => {
   for (let sent = 0; sent < 11; sent += 1) {
     const { status, body, headers } = await service.api.send('GET', '/v1/visits', { headers: { 'X-User-Id': '7' } });
     expect([status, body, headers.get('ratelimit')]).toEqual([200, { userId: 7 }, null]);

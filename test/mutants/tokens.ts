@@ -85,6 +85,18 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/authentication.e2e-spec.ts'],
   },
   {
+    guarantee: 'passport-apart',
+    file: 'src/platform/auth/bearer.strategy.ts',
+    search: "PassportStrategy(Strategy, 'platform-bearer')",
+    replace: 'PassportStrategy(Strategy)',
+  },
+  {
+    guarantee: 'passport-apart',
+    file: 'src/platform/throttling/rate-limit.guard.ts',
+    search: '!context.getArgByIndex<Request>(0).isVerified',
+    replace: 'context.getArgByIndex<Request>(0).user === undefined',
+  },
+  {
     guarantee: 'token-header-only',
     file: 'src/platform/auth/bearer.strategy.ts',
     search: "request.headersDistinct['authorization'] ?? []",
