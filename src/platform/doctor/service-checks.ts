@@ -3,7 +3,7 @@ import { readTokensFile, FILE_REMEDY } from '../auth/static/static-tokens.js';
 import { fetchKeySet } from '../auth/jwt/jwt-verifier.js';
 import { type Configuration, CUT_OFF } from '../config/configuration.js';
 import { parseRedisUrl } from '../config/redis-url.js';
-import { createRedis, RedisWindow } from '../throttling/redis-window.js';
+import { createRedis, neededRights, RedisWindow } from '../throttling/redis-window.js';
 import type { Check } from './check.js';
 
 /** Checks the timeouts, the tokens file, the keys of the issuer, and Redis. */
@@ -53,9 +53,6 @@ function timeoutsCheck(settings: Configuration): Check {
   return { name: 'timeouts', advice: advice.join(' '), severity: 'warn', run: () => ({ fine: advice.length === 0, found }) };
 }
 
-/** What the user of Redis must be allowed to do: the script is `SCRIPT` of `redis-window.ts`. */
-const COMMANDS = '+info +select +eval +evalsha +time +lindex +llen +lpop +rpush +pexpire +del';
-
 function redisCheck({
   RATE_LIMIT_REPLICAS: instances,
   REDIS_URL = '',
@@ -63,11 +60,12 @@ function redisCheck({
   REDIS_KEY_PREFIX,
 }: Configuration): Check {
   const redis = parseRedisUrl(REDIS_URL);
-  const commands = `${redis?.kind === 'cluster' ? '+cluster|slots ' : ''}${COMMANDS}`;
-  const remedy = `Start Redis, correct REDIS_URL, or run ACL SETUSER <user> ~${REDIS_KEY_PREFIX}* ${commands}`;
+  const remedy = redis
+    ? `Start Redis, correct REDIS_URL, or run ACL SETUSER <user> ${neededRights(redis, REDIS_KEY_PREFIX)}`
+    : 'Set REDIS_URL';
   return {
     name: 'limiter.connection',
-    advice: `${redis ? remedy : 'Set REDIS_URL'}: until then, each instance counts only its own requests.`,
+    advice: `${remedy}: until then, each instance counts only its own requests.`,
     severity: redis ? 'fail' : 'warn',
     run: async () => {
       if (!redis) {

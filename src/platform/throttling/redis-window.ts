@@ -133,6 +133,13 @@ local leaving = redis.call('LINDEX', key, math.max(count - limit, 0)) or now
 return { admitted and 1 or 0, math.max(limit - count, 0), leaving + length - now }
 `;
 
+/** What a user of Redis must be allowed to do, as rules of `ACL SETUSER`. */
+export function neededRights({ kind }: RedisLocation, keyPrefix: string): string {
+  const ofScript = Array.from(SCRIPT.matchAll(/redis\.call\('(\w+)'/g), ([, command = '']) => command.toLowerCase());
+  const ofClient = ['info', 'select', 'eval', 'evalsha', ...(kind === 'cluster' ? ['cluster|slots'] : [])];
+  return [`~${keyPrefix}*`, ...new Set([...ofClient, ...ofScript].map((command) => `+${command}`))].join(' ');
+}
+
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     slidingWindow(key: string, limit: number, length: number): Result<[number, number, number], Context>;
