@@ -81,3 +81,28 @@ it('starts without Redis, is ready, counts alone, and shares once Redis is avail
   expect(await admittedOfBurst(new HttpClient(service.origin, fresh, true), shared.limit + 10)).toBe(shared.limit);
   expect(await service.end('SIGTERM')).toBe(0);
 });
+
+it('logs each cause of an outage of Redis once, also a later one, and again in the next outage [outage-logged-once]', async () => {
+  const own = await RedisServer.start(settings);
+  const service = await ServiceProcess.startReady({ ...shared.environment, PORT: '0', REDIS_URL: own.url });
+  const causes = () =>
+    service
+      .linesOf('Redis unavailable, counting per process')
+      .map(({ level, reason }) => `${String(level)} ${String(reason)}`);
+  const hasCause = (text: string) => eventually(() => causes().some((cause) => cause.includes(text)));
+  await own.kill();
+  await hasCause('ECONNREFUSED');
+  await own.restart({ requirepass: 'other' });
+  await hasCause('WRONGPASS');
+  await own.kill();
+  await own.restart({ ...settings, maxmemory: '1' });
+  await hasCause('OOM');
+  await own.command('CONFIG', 'SET', 'maxmemory', '0');
+  await eventually(() => service.linesOf('Redis available again').length === 1);
+  for (const text of ['ECONNREFUSED', 'WRONGPASS', 'OOM']) {
+    expect(causes().filter((cause) => cause.startsWith('warn ') && cause.includes(text))).toHaveLength(1);
+  }
+  await own.kill();
+  await eventually(() => causes().filter((cause) => cause.includes('ECONNREFUSED')).length === 2);
+  expect(await service.end('SIGTERM')).toBe(0);
+});

@@ -1,6 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { Configuration } from '../config/configuration.js';
+import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import type { Metrics } from '../observability/metrics.js';
 import { parseRedisUrl, type RedisLocation } from '../config/redis-url.js';
 import type { createRedis, RedisConnection, RedisWindow } from './redis-window.js';
@@ -25,6 +26,8 @@ const TIMES = {
 };
 
 const SLOW_RESPONSES = 5;
+
+const UNAVAILABLE = 'Redis unavailable, counting per process';
 
 /**
  * Options of the throttler. Without a block duration, a refused token waits only for the next free slot. The limit, which
@@ -52,6 +55,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   private redis: RedisWindow | undefined;
   /** While Redis is away: the key of the failure, to probe the same node of a cluster. */
   private failedKey: string | undefined;
+  /** Logs the causes of the latest outage. */
+  private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
   /** Starts of the slow responses in a row, by `performance.now()`. */
   private slow: number[] = [];
   /** `Infinity` while Redis is not used. */
@@ -76,7 +81,9 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     // Loaded only when used.
     const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
     const connection = this.createConnection(createRedis, location)
-      .on('error', (error: unknown) => this.leave(error))
+      .on('error', (error: unknown) =>
+        this.failedKey === undefined ? this.leave(error) : this.warnOfOutage?.(UNAVAILABLE, error),
+      )
       .on('close', () => this.leave(new Error('The connection to Redis ended.')));
     keepConnected(connection, location, this.shutdown.signal);
     this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
@@ -160,12 +167,13 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     }
   }
 
-  private readonly leave = (err: unknown, key = ''): undefined => {
+  private readonly leave = (reason: unknown, key = ''): undefined => {
     if (this.failedKey === undefined) {
       this.failedKey = key;
       this.backSince = Infinity;
       this.metrics.changes.inc({ to: 'process' });
-      this.logger.warn({ msg: 'Redis unavailable, counting per process', err });
+      this.warnOfOutage = warnOnceAMinute(this.logger);
+      this.warnOfOutage(UNAVAILABLE, reason);
     }
   };
 
@@ -174,7 +182,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     if (!redis || failedKey === undefined) {
       return;
     }
-    const isBack = await withTimeout(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch(() => undefined);
+    const isBack = await withTimeout(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch((error: unknown) =>
+      // Without a connection, the cause is that of the connection.
+      redis.isConnected ? this.warnOfOutage?.(UNAVAILABLE, error) : undefined,
+    );
     // Probes of a busy process can overlap.
     if (isBack && this.failedKey !== undefined) {
       this.failedKey = undefined;

@@ -155,6 +155,10 @@ export class RedisWindow {
     connection.defineCommand('slidingWindow', { numberOfKeys: 1, lua: SCRIPT });
   }
 
+  get isConnected(): boolean {
+    return this.connection.status === 'ready';
+  }
+
   /**
    * @param length - in milliseconds
    * @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix
