@@ -31,13 +31,13 @@ import { messageHandlersOf, routesOf } from './platform/routes/route.js';
  * or `app.listen()`.
  *
  * @param app - with the platform and the features
- * @throws OperatorError if modules are invalid, with all errors
+ * @throws OperatorError with all errors if modules are invalid
  */
 export function configureApp(app: NestExpressApplication): NestExpressApplication {
   const configuration = app.get(Configuration);
   configureHttp(app, configuration);
   if (!configuration.API_DOCS) {
-    // Before Nest maps the routes, so that nothing tells their paths from unknown ones.
+    // Removes the routes before Nest maps them: their paths then respond exactly as unknown paths do.
     app.get(ModulesContainer).forEach(({ controllers }) => controllers.delete(DocsController));
   }
   const routes = routesOf(app);
@@ -59,7 +59,7 @@ export function configureApp(app: NestExpressApplication): NestExpressApplicatio
   return app;
 }
 
-/** The server, what each request passes before its route, and how routes are found. */
+/** Configures the HTTP server, the middleware in front of all routes, and how Nest matches routes. */
 function configureHttp(app: NestExpressApplication, configuration: Configuration): void {
   const metrics = app.get(Metrics);
   const drain = app.get(Drain);
@@ -78,7 +78,7 @@ function configureHttp(app: NestExpressApplication, configuration: Configuration
  *
  * @param root - the module with the platform and the features
  * @param logger - by default, one that writes to standard output
- * @throws OperatorError if modules are invalid, with all errors, or there is another default data source
+ * @throws OperatorError with all errors if modules are invalid, or if a feature has another default data source
  */
 export async function createApp(
   configuration: Configuration,

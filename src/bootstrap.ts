@@ -42,14 +42,14 @@ export async function startApp(configuration: Configuration, root: Type = AppMod
     const metricsPort = await listenOn('METRICS_PORT', configuration.METRICS_PORT, (port) =>
       app.get(MetricsServer).listen(port),
     );
-    // If the port is taken, fail before the embedded database is created. Not with `DATABASE_URL`: a proxy could send
-    // requests to the port that is tried.
+    // Fails on a port in use before the embedded database is created. With `DATABASE_URL`, the port is not tried: a proxy
+    // could send requests to it during the attempt, which would be lost.
     const { DATABASE_URL, HOST, PORT } = configuration;
     if (DATABASE_URL === undefined) {
       await listenOn('PORT', PORT, (port) => tryToListen(port, HOST));
     }
     await app.init();
-    // A signal came during `init()`.
+    // A signal during `init()` has begun the shutdown.
     if (app.get(Drain).hasBegun) {
       return app;
     }

@@ -1,4 +1,4 @@
 import './platform/config/prepare-process.js';
 
-// Imported dynamically, after the preparation.
+// Imported dynamically: Node would load a static import before the preparation has run.
 await import('./commands.js');

@@ -12,12 +12,12 @@ import { OperatorError, reportFailure } from './platform/errors/operator-error.j
 import { makeDoctorCommand } from './platform/doctor/doctor-command.js';
 import { reasonOf } from './platform/errors/describe-error.js';
 
-/** Loads the application. Help and messages about arguments do without it: it takes most of the time of a command. */
+/** Loads the application. Only commands that need it call this: loading takes most of the time of a command. */
 const application = () => import('./app.js');
 
 const [, file = '', command] = process.argv;
 
-// For usage lines that can be pasted: npm scripts have the names of commands, and need two dashes before arguments.
+// Makes usage lines that can be pasted: npm scripts have the names of commands, and need two dashes before arguments.
 const isScript = command !== undefined && process.env['npm_lifecycle_event'] === command;
 const program = new Command(isScript ? 'npm run --silent' : `node ${relative('', file)}`)
   .configureHelp({ commandUsage: (of) => new Help().commandUsage(of).replace(/^npm run --silent \w+/, '$& --') })
@@ -67,7 +67,7 @@ await program.parseAsync().catch(reportFailure);
  */
 async function withContext<T>(run: (app: INestApplicationContext) => Promise<T>): Promise<T> {
   const environment = { ...loadEnvironment(), MIGRATE_ON_START: 'false', AUTH_TOKENS_FILE: undefined };
-  // First, because it registers the variables of features.
+  // Loaded before the configuration is read: features register their environment variables when they are imported.
   const { createContext } = await application();
   const app = await createContext(readConfiguration(environment));
   try {

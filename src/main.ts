@@ -1,5 +1,5 @@
 import './platform/config/prepare-process.js';
 
-// Imported dynamically, after the preparation.
+// Imported dynamically: Node would load a static import before the preparation has run.
 const { bootstrap } = await import('./bootstrap.js');
 await bootstrap();

@@ -1,6 +1,6 @@
 import { IndexMigration } from '../../platform/index.js';
 
-/** For `.contains`, `.icontains` and `.endsWith` on `name`. */
+/** Index for filters with `.contains`, `.icontains` and `.endsWith` on `name`. */
 export class IndexItemNameTrigrams1767225600003 extends IndexMigration {
   readonly index = 'items_name_trigrams_idx';
   // With `fastupdate`, every search also scans a list of pending entries, which grows until the next vacuum.

@@ -1,9 +1,9 @@
 import type { FaultCode } from '../problems/problem.js';
 
-/** Maximum nesting: validation is recursive. */
+/** Maximum nesting of JSON, because validation is recursive. */
 const MAXIMUM_DEPTH = 32;
 
-/** Of characters; any other belongs to a number, a word or a colon. */
+/** Kinds of characters. OTHER is a colon, or belongs to a number or to `true`, `false` or `null`. */
 const [OTHER, SPACE, START, END, COMMA, QUOTE, ESCAPE] = [0, 1, 2, 3, 4, 5, 6];
 
 const KINDS = new Uint8Array(2 ** 16);
@@ -12,10 +12,10 @@ const KINDS = new Uint8Array(2 ** 16);
 });
 
 /**
- * The limit that a JSON text exceeds, found without parsing it: that alone takes longer than a create for thousands of
- * names. One number or text can fill a body: they are skipped in loops of their own (`bench/hostile-input.ts`).
+ * Finds the limit that a JSON text exceeds. Does not parse it: parsing thousands of names takes longer than a create. Inner
+ * loops skip numbers and strings, because a single one can fill a body (`bench/hostile-input.ts`).
  *
- * @param maximumMembers - names and elements over all levels
+ * @param maximumMembers - maximum names and array elements over all levels
  */
 export function findExcess(json: string, maximumMembers: number): [code: FaultCode, detail: string] | undefined {
   let [members, depth, isNext] = [0, 0, false];
@@ -39,10 +39,10 @@ export function findExcess(json: string, maximumMembers: number): [code: FaultCo
   return members > maximumMembers ? ['too_many', detail] : undefined;
 }
 
-/** @param at - within the text: one look beyond its end, and V8 makes each later one five times as slow */
+/** @param at - must be within the text: after one read beyond its end, V8 makes all later reads five times as slow */
 const kindAt = (json: string, at: number) => KINDS[json.charCodeAt(at)];
 
-/** @param start - of its first quotation mark */
+/** Finds the end of a JSON string. @param start - index of its first quotation mark. @returns that of its last one */
 function endOfText(json: string, start: number): number {
   let end = start + 1;
   while (end < json.length) {

@@ -13,16 +13,16 @@ import { hasBody, invalidBodyProblem, missingBody } from '../requests/request.js
 
 /** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
 export const BODY_TIME = 15_000;
-/** Requests whose time for the body depends on its limit, instead of Node's `requestTimeout`. */
+/** Requests with a body limit above 64 KiB: a timer that depends on the limit replaces Node's `requestTimeout`. */
 export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 
-/** Bytes per millisecond of the slowest client of a larger body: 256 kbit/s. */
+/** Bytes per millisecond at which the slowest client may send a larger body: 256 kbit/s. */
 const SLOWEST_RATE = 32;
 
 /** The media type of a body without its parameters, in lower case. */
 export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders): string {
   const [type = ''] = given.toLowerCase().split(';');
-  // Not `trim`, which also removes other white space than HTTP's (RFC 9110, section 5.6.3). Node removes that in front.
+  // `trim` would also remove white space that HTTP does not allow here (RFC 9110, section 5.6.3). Node trims the start.
   return /^([^\t ]*)[\t ]*$/.exec(type)?.[1] ?? type;
 }
 
@@ -36,7 +36,7 @@ export function checkMediaType(request: Request, { mediaTypes }: BodyRules): voi
 }
 
 /**
- * Unlike Express' parsers, stops at the limit and rejects invalid UTF-8.
+ * Reads and parses a body. Unlike Express' parsers, it stops reading at the limit and rejects invalid UTF-8.
  *
  * @param isArray - whether JSON must be an array, instead of an object
  * @throws Problem `invalid-body` or `content-too-large`
@@ -61,14 +61,14 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
 }
 
 /**
- * Bounds a body that an interceptor, such as Multer's, reads later: beyond the limit or its time, it gets an error.
+ * Limits a body that an interceptor, such as Multer's, reads later: beyond the size or time limit, its stream fails.
  *
  * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit, `invalid-body` if it is compressed
  */
 export function limitUpload(request: Request, { limit }: BodyRules): void {
   expectBody(request, limit);
   let received = 0;
-  // Paused, because the interceptor is to begin.
+  // Paused, so that `on('data')` does not start the stream before the interceptor listens.
   request.pause().on('data', ({ length: size }: Buffer) => {
     received += size;
     if (received > limit) {
@@ -77,7 +77,7 @@ export function limitUpload(request: Request, { limit }: BodyRules): void {
   });
 }
 
-/** Lets the client send a body within the limit. The reader of a large one fails after the time that a slow client needs. */
+/** Checks headers, and lets the client send the body. A limit above 64 KiB has its own timeout, for the slowest client. */
 function expectBody(request: Request, limit: number): void {
   const { httpVersion, headers, res: response } = request;
   if (isCompressed(headers)) {
@@ -98,7 +98,7 @@ function expectBody(request: Request, limit: number): void {
   }
 }
 
-/** Whether a body has a coding, of the content or of the transfer, that changes it. */
+/** Whether `Content-Encoding` or `Transfer-Encoding` changes the bytes of a body, apart from chunks. */
 function isCompressed(headers: IncomingHttpHeaders): boolean {
   const { 'content-encoding': content = '', 'transfer-encoding': transfer = 'chunked' } = headers;
   return !/^\s*(?:identity\s*)?$/i.test(content) || !/^\s*chunked\s*$/i.test(transfer);
@@ -107,18 +107,18 @@ function isCompressed(headers: IncomingHttpHeaders): boolean {
 /** The charset that a media type names, by default UTF-8; empty if the type is not valid. */
 function charsetOf(mediaType: string): string {
   try {
-    // Most name none, and need not be parsed.
+    // Most media types name no charset, and need not be parsed.
     return (/charset/i.test(mediaType) && new MIMEType(mediaType).params.get('charset')) || 'utf-8';
   } catch {
     return '';
   }
 }
 
-/** Reads no further, and gives the error to who reads. */
+/** Stops reading a request. The reader of its body gets the problem as the error of the stream. */
 function fail(request: Request, problem: Problem): void {
-  // Node would also destroy the socket, which is to carry the response.
+  // Node's own `_destroy` would also destroy the socket, on which the response is still to be sent.
   Object.assign(request, { _destroy: (error: Error, done: (error: Error) => void) => done(error) });
-  // In case that no reader has an error listener.
+  // Without any listener, the error would be an uncaught exception.
   request.on('error', () => undefined).destroy(problem);
 }
 
@@ -131,7 +131,7 @@ async function readBytes(request: Request, { limit }: BodyRules): Promise<Buffer
       throw error;
     }
     const isTooLarge = Error.isError(error) && 'type' in error && error.type === 'entity.too.large';
-    // Any other error means that the client has gone and does not read the response.
+    // Any other error means that the client has disconnected, and does not read the response.
     throw isTooLarge ? contentTooLargeProblem(limit) : new Problem(badRequest, 'The request ended before its body did.');
   }
 }

@@ -21,11 +21,11 @@ type BodyParser = keyof typeof MEDIA_TYPES;
 export interface BodyParserOptions {
   /** Maximum size in bytes: 64 KiB by default, and 1 MiB for `multipart`. */
   limit?: number;
-  /** Media types, such as `text/csv` or `image/*`. By default those of the parser, and any for `raw`. */
+  /** Accepted media types, such as `text/csv` or `image/*`. By default that of the parser, and any for `raw`. */
   type?: string | readonly string[];
   /** Maximum names and elements of JSON or of a form, over all levels: by default 400 for each 64 KiB of the limit. */
   maximumMembers?: number;
-  /** Class of the elements of a JSON array, with rules. */
+  /** Class of the elements, if the body is a JSON array. The class must have validation rules. */
   items?: Type<object>;
   /** `false` if the handler takes any JSON or form, and checks it itself. */
   validate?: boolean;
@@ -33,35 +33,35 @@ export interface BodyParserOptions {
   rawBody?: boolean;
 }
 
-/** How a route takes its body. */
+/** The parser of a route's body, and its options with their defaults. */
 export type BodyRules = Readonly<ReturnType<typeof rulesFor>>;
 
-/** Maximum size in bytes of a body that its route does not declare, and of one that an interceptor reads. */
+/** Default maximum sizes of bodies in bytes, the second of multipart bodies, which interceptors read. */
 export const BODY_LIMIT = 64 * 1024;
 const MULTIPART_LIMIT = 1024 * 1024;
 
-/** Converting and validating each name and element takes microseconds. */
+/** Completes options. `maximumMembers` is limited because converting and validating each member takes microseconds. */
 function rulesFor(parser: BodyParser, options: BodyParserOptions = {}) {
   const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT } = options;
   const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = options;
   return { ...options, parser, mediaTypes: [type].flat(), limit, maximumMembers };
 }
 
-/** Of a route that declares none. Refusing 400 unknown names takes as long as nine creates (`bench/hostile-input.ts`). */
+/** For routes without declared body. Refusing 400 unknown names takes as long as nine creates (`bench/hostile-input.ts`). */
 const DEFAULT_BODY: BodyRules = rulesFor('json', { maximumMembers: 100 });
 const DEFAULT_UPLOAD: BodyRules = rulesFor('multipart');
 
 /**
  * Lets a route take another body than a JSON object of at most 64 KiB and 100 names and elements. The parsers are those of
- * Nest's `app.useBodyParser()`, and `multipart` for its file interceptors, such as `FileInterceptor`. Other media types are
- * a 400, and larger bodies a 413. An `@ApiBody` below it documents another schema.
+ * Nest's `app.useBodyParser()`, and `multipart` for its file interceptors, such as `FileInterceptor`. Other media types get
+ * 400, and larger bodies 413. To document another schema, write `@ApiBody` below this decorator.
  *
- * @param parser - `@Body()` is then an object or array for `json`, an object for `urlencoded`, a string for `text`, a
- * `Buffer` for `raw`
+ * @param parser - decides what `@Body()` is: an object or array for `json`, an object for `urlencoded`, a string for `text`,
+ * a `Buffer` for `raw`
  */
 export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {}): MethodDecorator {
   const { items, validate } = options;
-  // Otherwise the class of `@Body()` documents it.
+  // Whether the body has no class, by which @nestjs/swagger would document it.
   const isOpen = !items && (parser === 'raw' || parser === 'text' || validate === false);
   return applyDecorators(
     SetHandlerMetadata(BODY_PARSER, rulesFor(parser, options), '@UseBodyParser()'),
@@ -74,12 +74,12 @@ export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): Bo
   return metadataOf(BODY_PARSER, route) as BodyRules | undefined;
 }
 
-/** For a body that its route does not declare. */
+/** The rules for a body of a route without `@UseBodyParser()`; undefined for media types that are not read. */
 export function defaultRules(mediaType: string): BodyRules | undefined {
   return mediaType === 'application/json' ? DEFAULT_BODY : mediaType.startsWith('multipart/') ? DEFAULT_UPLOAD : undefined;
 }
 
-/** How a route takes a body that is declared or has files. */
+/** The rules of a route with `@UseBodyParser()` or with file parameters; undefined for other routes. */
 export function bodyRulesOf(route: Route): BodyRules | undefined {
   return declaredBodyOf(route) ?? (takesFiles(route) ? DEFAULT_UPLOAD : undefined);
 }
@@ -93,7 +93,7 @@ export function bodyParameterOf(route: Pick<Route, 'controller' | 'name'>) {
   return parametersOf(route).find(({ kind, data }) => kind === RouteParamtypes.BODY && data === undefined);
 }
 
-/** Whether the body of a route needs no class with rules, because of what the route declares. */
+/** Whether a route may do without a class with rules for its body, because its declaration says how to validate it. */
 export function isBodyDeclared(route: Route): boolean {
   const { parser, validate, items } = declaredBodyOf(route) ?? {};
   const { type, hasPipes } = bodyParameterOf(route) ?? {};

@@ -5,7 +5,7 @@ import { onceAMinute } from '../time/once-a-minute.js';
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
-/** @returns whether a connection is within the limit of its client: an IPv4 address or IPv6 /64, but no trusted proxy */
+/** Limits connections per client (IPv4 address or IPv6 /64), but not of trusted proxies. @returns whether one is allowed */
 export function addressLimit(limit: number, trustedProxies: readonly string[]): (socket: Socket) => boolean {
   const connections = new Map<string, Set<Socket>>();
   const mayReport = onceAMinute(10_000);

@@ -6,11 +6,11 @@ import { Configuration, CUT_OFF } from '../config/configuration.js';
 import { Metrics } from '../observability/metrics.js';
 import type { HttpConnections } from './http-connections.js';
 
-/** Milliseconds without a new connection before the port closes, and how often they are waited for until it does anyway. */
+/** The port closes after a pause of so many milliseconds without a new connection, at the latest after so many pauses. */
 const ACCEPT_PAUSE = 50;
 const MAX_PAUSES = 10;
 
-/** Milliseconds after the port has closed: between searches for event streams, and until idle connections are closed. */
+/** After the port has closed, milliseconds between searches for event streams, and until idle connections are closed. */
 const STREAMS_PAUSE = 100;
 const LINGER = 1000;
 
@@ -25,7 +25,7 @@ export class Drain {
   http: HttpConnections | undefined;
   private readonly logger = new Logger('Drain');
   private readonly beginning = new AbortController();
-  /** Aborts when the shutdown begins. Responses that would never end must end then; those of `@Sse()` do so without it. */
+  /** Aborts when the shutdown begins. Endless responses must then end, except those of `@Sse()`, which this class ends. */
   readonly signal: AbortSignal = this.beginning.signal;
   private delay = 0;
 
@@ -40,7 +40,7 @@ export class Drain {
     return this.signal.aborted;
   }
 
-  /** Called at the signal. @param signal - undefined if the application is closed by code */
+  /** Begins the shutdown, once. @param signal - of the operating system; undefined if code closes the application */
   begin(signal?: string): void {
     const { http } = this;
     if (!http || this.hasBegun) {
@@ -59,11 +59,11 @@ export class Drain {
       server.closeAllConnections();
     }, timeout * CUT_OFF).unref();
     server.once('close', () => clearTimeout(deadline));
-    // SIGINT comes from a terminal, without a load balancer.
+    // SIGINT comes from a terminal, where no load balancer has to notice the shutdown.
     this.delay = signal === 'SIGTERM' && server.listening ? this.configuration.SHUTDOWN_DELAY * 1000 : 0;
     if (signal !== undefined) {
       this.logger.log({ msg: 'shutting down', signal });
-      // In case a module hangs.
+      // Ends the process even if a module hangs while Nest destroys it.
       setTimeout(() => process.exit(0), timeout).unref();
     }
   }
@@ -92,7 +92,7 @@ async function closeServer(http: HttpConnections): Promise<void> {
   if (http.server.listening) {
     await acceptAll(http);
   }
-  // That of HTTP servers also cuts responses that are in transfer.
+  // `close()` of an HTTP server would also cut responses that are in transfer.
   const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(http.server, () => resolve()));
   const { held = [] } = http;
   http.held = undefined;
@@ -105,8 +105,8 @@ async function closeServer(http: HttpConnections): Promise<void> {
 }
 
 /**
- * The operating system resets connections that it has not handed over when the port closes. Holds requests until no client
- * opens another connection, because those that wait for a response do not.
+ * Accepts all connections before the port closes, when the operating system would reset those that wait to be accepted.
+ * Holds requests until no new connection arrives: clients that wait for a response open no further ones.
  */
 async function acceptAll(http: HttpConnections): Promise<void> {
   http.held = [];
@@ -116,7 +116,7 @@ async function acceptAll(http: HttpConnections): Promise<void> {
   }
 }
 
-/** Closes connections without a request, or with half of one, and those whose client does not read an event stream. */
+/** Closes connections that are idle, have sent incomplete headers, or do not read the end of an event stream. */
 function closeIdle({ connections }: HttpConnections): void {
   for (const [socket, pending] of connections) {
     if (pending.every(isEventStream)) socket.destroy();
@@ -127,7 +127,7 @@ function closeIdle({ connections }: HttpConnections): void {
 function endEventStreams({ connections }: HttpConnections): void {
   for (const response of [...connections.values()].flat()) {
     if (!response.writableEnded && isEventStream(response)) {
-      // An event that comes now is not sent.
+      // A later event of the handler is an error, a write after the end, and is ignored.
       response.on('error', () => undefined).end(() => response.socket?.destroySoon());
     }
   }

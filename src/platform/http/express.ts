@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/** Maximum bytes of the body of a refused request that are discarded. */
+/** Maximum bytes of an unread body that are received and discarded after the response. */
 const MAX_DISCARDED = 16 * 2 ** 20;
 
 const logger = new Logger('Http');
@@ -37,7 +37,7 @@ export function beginRequest(request: Request, response: Response, next: NextFun
 /** A host and port (RFC 9110, section 7.2), or nothing. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i;
 
-/** HTTP/1.1 requires one valid `Host` header (RFC 9112, section 3.2); several are joined with a comma and a space. */
+/** HTTP/1.1 requires one valid `Host` header (RFC 9112, section 3.2). Node joins several with `, `, which is invalid. */
 export function requireHost({ headers, httpVersion }: Request, _response: Response, next: NextFunction): void {
   if (headers.host === undefined ? httpVersion === '1.1' : !HOST.test(headers.host)) {
     throw new Problem(badRequest, 'The Host header is missing, repeated or invalid: send one that is valid.');
@@ -45,7 +45,7 @@ export function requireHost({ headers, httpVersion }: Request, _response: Respon
   next();
 }
 
-/** Makes paths case-sensitive and strict, and turns off Nest's body parser: `InputGuard` reads bodies after the others. */
+/** Makes paths case-sensitive and strict. Turns off Nest's body parser: `InputGuard` reads bodies after other guards. */
 export function configureExpress(
   app: NestExpressApplication,
   trustedProxies: readonly string[],
@@ -58,7 +58,7 @@ export function configureExpress(
     throw new OperatorError('A module maps a path in a constructor, before all guards: map it in onModuleInit().');
   }
   express.disable('x-powered-by').disable('etag').set('trust proxy', trustedProxies);
-  // `set` has no effect on these once the router has middleware, which Nest has added.
+  // `set` would have no effect: Express has made its router with these settings, because Nest has added middleware.
   Object.assign(express.router, { caseSensitive: true, strict: true });
   const setNotFoundHandler = (_handler: unknown, prefix?: string) => {
     if (prefix) {
@@ -73,11 +73,11 @@ export function configureExpress(
 /** Express with a faster JSON response: `response.json` takes 6 % more CPU time for a first page, 8 % for a create. */
 export class JsonAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): unknown {
-    // What Nest and Express give no special treatment.
+    // Nest and Express give these no special treatment, unlike texts and files.
     const isPlain = Array.isArray(body) || (Object(body) === body && Object.getPrototypeOf(body) === Object.prototype);
     const mayHaveNoBody = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
-    // By middleware.
+    // Middleware may replace these methods, for example to change bodies.
     const isReplaced = Object.hasOwn(response, 'json') || Object.hasOwn(response, 'send');
     if (!isPlain || mayHaveNoBody || isConditional || isReplaced) {
       closeBehindUnreadBody(response);
@@ -102,13 +102,13 @@ export function sendJson(response: Response, json: string): Response {
 }
 
 /**
- * If a request's body is not read, Node would read the rest, of any length, to reuse the connection. This closes it, and
- * discards what arrives until then (RFC 9112, section 9.6): some clients and proxies read only after they have sent all.
+ * Closes the connection after the response if the request's body is not read: to reuse the connection, Node would read the
+ * rest, of any length. Discards what arrives until then (RFC 9112, section 9.6): some clients read only after sending all.
  */
 function closeBehindUnreadBody(response: ServerResponse): void {
   const { req: request } = response;
   const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-  // For a short body in the same packet, Node sets `complete` only after the response.
+  // If a short body arrives with the headers, Node sets `complete` only after the response: compare the lengths.
   if (request.complete || (coding === undefined && request.readableLength === Number(length))) {
     return;
   }
@@ -122,7 +122,7 @@ function closeBehindUnreadBody(response: ServerResponse): void {
 
 const ending: Parameters<typeof endLater>[] = [];
 
-/** Joins the responses of an event loop turn, so that their reader wakes up once: refusals take 0.65 of the CPU time. */
+/** Sends the responses of an event loop turn together, to wake their reader once: refusals take 0.65 of the CPU time. */
 function endLater(...given: [response: Response, text: string, encoding: BufferEncoding]): void {
   if (ending.push(given) === 1) {
     setImmediate(() => {
@@ -139,9 +139,9 @@ function endLater(...given: [response: Response, text: string, encoding: BufferE
 }
 
 /**
- * Express would respond before the guards to a target without a path (`http://host`, `*`) or with a path that it cannot
- * decode. With encoded percent signs, such a path is not found. And it would find another path in a target with a fragment
- * or a space, which none may have (RFC 9112, section 3.2).
+ * Rewrites request targets to which Express would respond before the guards: those without a path (`http://host`, `*`), and
+ * those with a path that it cannot decode, whose percent signs are encoded, so that it is not found. Also encodes fragments
+ * and spaces, which a target may not have (RFC 9112, section 3.2), because Express would find another path.
  */
 export function normalizeTarget(request: IncomingMessage): void {
   const { url = '' } = request;

@@ -13,7 +13,7 @@ import { rejectUnreadable } from './unreadable-requests.js';
 /** Maximum pipelined requests of one connection. Real clients pipeline only a few. */
 const MAX_PENDING = 16;
 
-/** Milliseconds without progress until a client that does not read is disconnected, and between searches for them. */
+/** Milliseconds without progress after which a client that does not read is disconnected, and between checks of all. */
 const STALL = 30_000;
 const PAUSE = 5000;
 
@@ -21,11 +21,11 @@ const PAUSE = 5000;
 export class HttpConnections {
   /** Open connections with their responses that are not complete, the oldest first. */
   readonly connections = new Map<Socket, Response[]>();
-  /** Connections until now. */
+  /** Number of connections since the start. */
   accepted = 0;
-  /** Requests that wait until the port is closed; undefined if they need not. */
+  /** Held requests, which continue when the port is closed; undefined while none has to wait. */
   held: NextFunction[] | undefined;
-  /** Whether each connection is closed after its response. */
+  /** Whether the shutdown has begun, in which each connection is closed after its response. */
   isDraining = false;
   private readonly cut;
   private readonly addUnread = unreadLimit(() => this.cut.inc({ limit: 'unread' }));
@@ -75,8 +75,8 @@ export class HttpConnections {
   }
 
   /**
-   * First middleware. Closes a connection with too many requests, and ignores further ones, as behind a discarded body.
-   * Pipelined requests wait for the response before them: only one response of a connection is in memory.
+   * First middleware. Closes a connection with too many pending requests, and ignores requests of a connection that is being
+   * closed. Pipelined requests wait for the response before them: only one response of a connection is in memory.
    */
   readonly track: RequestHandler = ({ socket }, response, next) => {
     const pending = this.connections.get(socket);
@@ -118,7 +118,7 @@ export class HttpConnections {
     previous.once('close', () => (socket.writable ? bound() : undefined));
   };
 
-  /** Stops reading from clients that do not read: data that they send would count as progress. */
+  /** Stops reading from clients that do not read their responses: data that they send would count as progress. */
   private readonly pauseUnread = (): void => {
     for (const socket of this.connections.keys()) {
       if (socket.writableNeedDrain && !socket.isPaused()) {
@@ -127,7 +127,7 @@ export class HttpConnections {
     }
   };
 
-  /** New connections are subject to `headersTimeout`; a response that is not ready is not the client's fault. */
+  /** Closes stalled and idle connections. `headersTimeout` limits new ones; those that wait for a response stay open. */
   private readonly endSilent = (socket: Socket): void => {
     const isStalled = socket.writableLength > 0;
     if (isStalled) {
@@ -139,10 +139,10 @@ export class HttpConnections {
   };
 }
 
-/** Replaces what Node would do itself, before any middleware, with responses without a problem. */
+/** Turns off what Node would do itself before any middleware, such as to send responses that are no problems. */
 function replaceDefaults(server: Server): void {
   // Node would respond to a missing Host and to an unknown expectation, and drop a second Host. `100 Continue` is sent only
-  // when the body is read, so that refused clients do not send it. Offers of HTTP/2 are ignored, also beside gateways.
+  // when the body is read, so that refused clients do not send one. Upgrades to HTTP/2 are ignored, also beside gateways.
   Object.assign(server, {
     requireHostHeader: false,
     joinDuplicateHeaders: true,

@@ -8,10 +8,10 @@ import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/re
 import { readQuery } from './read-query.js';
 import { bodyParameterOf, declaredBodyOf, defaultRules, takesFiles } from '../bodies/use-body-parser.decorator.js';
 
-/** Methods whose handlers rarely take a body: theirs is read only for `@Body()` or files. */
+/** Methods whose requests rarely have a body: it is read only if the handler takes `@Body()` or files. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
 
-/** Reads query and body last, so that refused requests cost nothing. Hidden routes, such as probes, take any input. */
+/** Last global guard: refused requests cost no parsing of query and body. Hidden routes, such as probes, take any input. */
 @Injectable()
 export class InputGuard implements CanActivate {
   private readonly plans = new WeakMap<Route['handler'], Plan>();
@@ -28,7 +28,7 @@ export class InputGuard implements CanActivate {
     const request = context.getArgByIndex<Request>(0);
     const start = request.url.indexOf('?');
     if (start >= 0) {
-      // Express would parse it again on each access.
+      // The getter of Express would parse the query again on each access.
       Object.defineProperty(request, 'query', { value: await readQuery(request.url.slice(start + 1), plan) });
     }
     if (plan.declared || hasBody(request)) {
@@ -40,7 +40,7 @@ export class InputGuard implements CanActivate {
 
 type Plan = ReturnType<typeof planOf>;
 
-/** What a handler takes. */
+/** What a handler takes of query and body, read from its metadata once. */
 function planOf(controller: Type, handler: Route['handler']) {
   const route = { controller, handler, name: handler.name };
   const isWrapped = (controller.prototype as Record<string, unknown>)[handler.name] !== handler;
@@ -59,7 +59,7 @@ function planOf(controller: Type, handler: Route['handler']) {
   };
 }
 
-/** What a parameter decorator of a feature or a library takes from the request itself. */
+/** Query parameters that only `@ApiQuery()` names, because custom parameter decorators take them from the request. */
 function documentedQueries(handler: Route['handler']): string[] {
   const documented = Reflect.getMetadata(DECORATORS.API_PARAMETERS, handler) as { in: string; name?: string }[] | undefined;
   return (documented ?? []).flatMap(({ in: place, name }) => (place === 'query' && name !== undefined ? name : []));
@@ -78,7 +78,7 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: P
   if (rules?.parser === 'multipart') {
     limitUpload(request, rules);
   } else if (rules && !(request.readableEnded && request.body !== undefined)) {
-    // What middleware has read is left as it is.
+    // A body that middleware has read is left as it is.
     request.body = await readBody(request, rules, isArray);
   }
 }

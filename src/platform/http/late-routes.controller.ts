@@ -7,8 +7,8 @@ import { methodNotAllowed, notFound } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 
 /**
- * Last of all controllers, except another one for all paths. Passes guarded requests on to what libraries have mapped after
- * the controllers, and to {@link rejectUnknown}: without a token, clients cannot find out which paths exist.
+ * Last controller to match, except another one for all paths. Passes requests that the guards accept on to what libraries
+ * have mapped, and then to {@link rejectUnknown}: without a token, clients cannot find out which paths exist.
  */
 @RequireScopes()
 @Hidden()
@@ -29,7 +29,7 @@ interface Layer {
 /** Last middleware, for requests that match no route. @throws Problem 405 with the methods of the path, or 404 */
 export function rejectUnknown({ app, method, path }: Request): never {
   const layers = (app as Express).router.stack as unknown as Layer[];
-  // A route with this method has passed the request on: it is middleware.
+  // A matching route of this method has passed the request on: it is middleware, and proves no path.
   const others = layers.filter(({ route }) => route && !route.methods[method.toLowerCase()]);
   const found = others.filter((layer) => layer.match(path)).flatMap(({ route }) => Object.keys(route?.methods ?? {}));
   const methods = new Set(found.map((name) => name.toUpperCase()));

@@ -14,16 +14,16 @@ export async function tryToListen(port: number, host: string | undefined): Promi
   await once(server.close(), 'close');
 }
 
-/** By code of Node's errors, with the fix. */
+/** Why a port cannot be used, and the start of the fix, by the code of Node's error. */
 const PORT_FAULTS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use. Stop the process that listens on it,',
   EACCES: `needs a privilege that user ${process.getuid?.()} does not have. Grant it,`,
 };
 
-/** Codes for an address of another machine, of a version of IP that is off, and of a network that it does not name. */
+/** Error codes for an address of another machine, of an IP version that is off, and a link-local one without its zone. */
 const HOST_FAULTS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
-/** @param variable - of the environment, that has the port. @throws OperatorError if the port or address cannot be used */
+/** @param variable - environment variable of the port. @throws OperatorError if the port or address cannot be used */
 export async function listenOn<T>(variable: string, port: number, listen: (port: number) => Promise<T>): Promise<T> {
   try {
     return await listen(port);

@@ -6,8 +6,8 @@ import { serviceUnavailable } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 
 /**
- * Rejects requests, before their authentication, if a turn of the event loop has served others for `MAX_EVENT_LOOP_DELAY`:
- * all that it found waiting would wait longer in each later turn. Hidden routes, such as probes, are served.
+ * Rejects requests, before authentication, once a turn of the event loop has served others for `MAX_EVENT_LOOP_DELAY`. If
+ * turns served all that wait, each later turn would take longer (ADR 33). Hidden routes, such as probes, are served.
  */
 @Injectable()
 export class OverloadGuard implements CanActivate {

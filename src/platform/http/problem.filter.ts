@@ -28,7 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.prefix = pathPrefixOf(PUBLIC_URL);
   }
 
-  /** @returns what Nest sends for a microservice; undefined leaves errors of its protocols (like `RpcException`) to Nest */
+  /** @returns what Nest sends for a microservice, else undefined. Errors like `RpcException` are left to Nest */
   catch(error: unknown, host: ArgumentsHost): Observable<never> | undefined {
     const type = host.getType<string>();
     if (type !== 'http' && ('getError' in Object(error) || 'extensions' in Object(error))) {
@@ -48,7 +48,7 @@ export class ProblemFilter implements ExceptionFilter {
     } else {
       const { name, title } = problem.type;
       const code = (name === 'about:blank' ? title : name).toUpperCase().replaceAll(/[^A-Z]+/g, '_');
-      // What GraphQL sends beside the message.
+      // GraphQL sends the `extensions` of an error beside its message.
       throw Object.assign(problem, { extensions: { code, ...(JSON.parse(json) as object) } });
     }
     return undefined;
@@ -64,11 +64,11 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** For handlers of messages, where Nest runs no global filter. Leaves other errors to Nest, which sends no cause either. */
+/** For handlers of messages, on which Nest runs no global filter. Leaves other errors to Nest, which hides their cause. */
 @Catch(Problem, HttpException)
 class MessageFilter extends ProblemFilter {}
 
-/** Adds the filter for problems to the classes of handlers of messages, after the filters of their own. */
+/** Adds the filter for problems to the classes of message handlers. It runs only if no filter of their own matches. */
 export function addMessageFilter(handlers: readonly Pick<Route, 'controller'>[], configuration: Configuration): void {
   const filter = new MessageFilter(configuration);
   for (const { controller } of handlers) {
@@ -87,14 +87,14 @@ function sendResponse(problem: Problem, prefix: string, request: Request, respon
   }
   response.statusCode = problem.type.status;
   if (problem.type.status === 401) {
-    // Of a guard of a feature, too (RFC 9110, section 11.6.1).
+    // Required in every 401 (RFC 9110, section 11.6.1), also in that of a feature's guard.
     response.setHeader('WWW-Authenticate', challenge());
   }
   response.set(problem.headers).setHeader('Content-Type', `${PROBLEM_MEDIA_TYPE}; charset=utf-8`);
   sendJson(response, problemJson(problem, request.path, request.id, prefix));
 }
 
-/** Sends what Nest sends for a `WsException`, to a client of `ws` or of Socket.IO. */
+/** Sends a problem in the form of Nest's `WsException`, to a client of `ws` or of Socket.IO. */
 function sendMessage(json: string, client: { send(text: string): void; emit(event: string, data: unknown): void }): void {
   if ('readyState' in client) {
     client.send(`{"event":"exception","data":${json}}`);

@@ -12,21 +12,21 @@ const REPEATED: ValueFault = { code: 'repeated', detail: 'is given more than onc
 const MALFORMED: ValueFault = { code: 'encoding', detail: 'must be percent-encoded UTF-8: write %25 for a percent sign' };
 const UNKNOWN: ValueFault = { code: 'unknown', detail: UNKNOWN_NAME };
 
-/** Beside the global one: it is used only for a query that is refused anyway. */
+/** Not the global pipe: this one only completes the faults of a query that is refused anyway. */
 const pipe = new RequestValidationPipe();
 
 interface QueryPlan {
-  /** Parameters that the handler names or documents; undefined if a class with its own rules, or a wrapper, takes them. */
+  /** Names that the handler takes or documents; undefined if a class rejects others, or a decorator wraps the handler. */
   readonly queryNames: ReadonlySet<string> | undefined;
-  /** Of what takes the whole query. */
+  /** Parameters of the handler that take the whole query, as metadata for the pipe. */
   readonly queryTypes: readonly ArgumentMetadata[];
 }
 
 /**
- * Parses a query without repeated, malformed and unknown parameters: guards and interceptors can rely on that.
+ * Parses a query, and rejects repeated, malformed and unknown parameters, so that guards of routes can rely on it.
  *
  * @param text - what follows the question mark
- * @throws Problem `invalid-parameters`, with the faults of the other parameters' values, too
+ * @throws Problem `invalid-parameters` with these faults, and those in the values of the other parameters
  */
 export async function readQuery(text: string, { queryNames, queryTypes }: QueryPlan): Promise<ParsedUrlQuery> {
   const pairs = text.split('&').filter((pair) => pair !== '');
@@ -38,7 +38,7 @@ export async function readQuery(text: string, { queryNames, queryTypes }: QueryP
   const faults = new Map<string, ValueFault>();
   for (const pair of pairs.filter((each) => !isDecodable(each))) {
     const [written = ''] = pair.split('=', 1);
-    // What `parse` has made of it.
+    // The name under which `parse` has stored the malformed parameter.
     const [name = ''] = Object.keys(parse(written));
     Reflect.deleteProperty(query, name);
     faults.set(isDecodable(written) ? name : written, MALFORMED);
@@ -54,7 +54,7 @@ export async function readQuery(text: string, { queryNames, queryTypes }: QueryP
   return query;
 }
 
-/** What the global pipe finds in the values of the other parameters. */
+/** The faults that the global pipe would find in the values of the other parameters. */
 async function valueFaults(
   query: ParsedUrlQuery,
   faults: ReadonlyMap<string, ValueFault>,
@@ -68,6 +68,6 @@ async function valueFaults(
       if (error instanceof Problem) found.push(...(error.errors ?? []));
     });
   }
-  // A fault of the whole query is one of a refused value.
+  // A fault without a name, of the whole query, can only come from a refused value, which is reported already.
   return found.filter((fault) => 'parameter' in fault && fault.parameter !== '' && !faults.has(fault.parameter));
 }

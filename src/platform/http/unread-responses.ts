@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 
-/** Maximum of what clients have not read of complete responses, without the buffers of the system, in characters. */
+/** Maximum characters of complete responses that wait in this process, because clients do not read them. */
 const MAX_UNREAD = 32 * 2 ** 20;
 
-/** @returns adds a complete response. If too much is unread then, the connections of the oldest others are closed */
+/** @returns a function that adds a complete response, and closes the connections of the oldest others beyond the limit */
 export function unreadLimit(onCut: () => void): (response: ServerResponse) => void {
-  /** Complete responses that are not sent to the end, the oldest first, with the length of their rest at first. */
+  /** Complete responses that are not entirely sent, the oldest first, with the characters unsent when each was added. */
   const unread = new Map<ServerResponse, number>();
   let total = 0;
   const remove = (response: ServerResponse) => {
@@ -17,7 +17,7 @@ export function unreadLimit(onCut: () => void): (response: ServerResponse) => vo
     total += response.writableLength;
     response.once('close', () => remove(response));
     for (const oldest of unread.keys()) {
-      // One alone can be larger.
+      // The new response stays, even if it alone exceeds the limit.
       if (total <= MAX_UNREAD || oldest === response) {
         return;
       }

@@ -12,7 +12,7 @@ import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js
 /** Milliseconds for the client to read a response whose request is not read to its end. */
 const LINGER = 1000;
 
-/** By code of Node's errors. */
+/** Problem types by the code of Node's error; all other codes are a bad request. */
 const UNREADABLE: Readonly<Record<string, ProblemType>> = {
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
   HPE_HEADER_OVERFLOW: headerFieldsTooLarge,
@@ -43,7 +43,7 @@ export function rejectUnreadable(
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
     const type = UNREADABLE[code] ?? badRequest;
     if (code === 'HPE_INVALID_EOF_STATE') {
-      // The client has gone.
+      // The client has disconnected within a request.
       socket.destroy();
     } else if (type !== requestTimeout || !pending.get(socket)?.some(({ req }) => requestsWithOwnTime.has(req))) {
       reject(socket, type);
@@ -54,14 +54,14 @@ export function rejectUnreadable(
   });
 }
 
-/** Behind other requests, closes the connection: after their responses if they are complete. @returns whether it does */
+/** Closes a connection, if possible after its responses, where a problem would be taken for one. @returns whether it does */
 function closeBehind(pending: readonly ServerResponse[], socket: Socket): boolean {
   const latest = pending.at(-1);
   if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
     closeAfter(latest, socket);
     return true;
   }
-  // A request without its end follows others, or its response is partly sent.
+  // A problem would be taken for another response: a broken request follows others, or its response is partly sent.
   const isUnexpected = !socket.writable || pending.some(({ headersSent, req }) => headersSent || req.complete);
   if (isUnexpected) {
     socket.destroy();

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Request } from 'express';
 import ipaddr from 'ipaddr.js';
 
-/** Address of the client by `TRUSTED_PROXIES`, normalized, IPv4-mapped as IPv4; empty after the connection has closed. */
+/** Normalized address of the client behind `TRUSTED_PROXIES`, IPv4-mapped ones as IPv4; empty once it has disconnected. */
 export function clientAddress({ ip = '', socket: { remoteAddress = '' } }: Pick<Request, 'ip' | 'socket'>): string {
   const address = (ip === remoteAddress || isIP(ip) > 0 ? ip : remoteAddress).replace(/^::ffff:(?=\d+\.)/, '');
   return address.includes(':') ? ipaddr.process(address.replace(/%.*/s, '')).toString() : address;

@@ -10,11 +10,11 @@ declare global {
     interface Request {
       /** Identifies the request in its response (`X-Request-Id`, `requestId`) and in the log. */
       id: string;
-      /** Whether its success is logged at the level `debug`: orchestrators send many such. */
+      /** Whether success is logged only at the level `debug`, because orchestrators send many probes. */
       isProbe?: boolean;
-      /** Whether only pipes of its handler check its body. */
+      /** Whether the global pipe does not validate the body, as with `@UseBodyParser()` and `validate: false`. */
       isBodyUnchecked?: boolean;
-      /** What was sent instead of a result. */
+      /** The problem that was sent instead of a result. */
       problem?: Problem;
     }
   }
@@ -23,7 +23,7 @@ declare global {
 /** Accepted request ids: short, and safe in log lines and headers. */
 const SANE = /^[A-Za-z0-9._~+/=:@-]{1,128}$/;
 
-/** Runs code on behalf of a request. */
+/** Holds the current request for all code that runs on its behalf. */
 export const requestStorage = new AsyncLocalStorage<Request>();
 
 /** A safe `X-Request-Id` of the client, or a new one. */
@@ -37,7 +37,7 @@ export function currentRequest(): Request | undefined {
   return requestStorage.getStore();
 }
 
-/** RFC 9112, section 6.3. */
+/** Whether a request has a body (RFC 9112, section 6.3). */
 export function hasBody({ headers }: Request): boolean {
   return Number(headers['content-length'] ?? 0) !== 0 || headers['transfer-encoding'] !== undefined;
 }

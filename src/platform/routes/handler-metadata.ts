@@ -2,13 +2,13 @@ import { faultsOfRoute, type Route } from './route.js';
 
 const STATED = 'stated-metadata';
 
-/** By key of the metadata. */
+/** What the platform's decorators set on a handler, by metadata key. */
 type Stated = Readonly<Record<string, { readonly value: unknown; readonly decorator: string }>>;
 
 /**
- * Sets metadata of a handler, and notes it for the name of the method: a decorator above can replace the handler.
+ * Sets metadata of a handler, and records it by method name: {@link replacementFaults} finds handlers that are replaced.
  *
- * @param decorator - of the platform, for messages
+ * @param decorator - name of the platform's decorator, for messages
  */
 export function SetHandlerMetadata(key: string, value: unknown, decorator: string): MethodDecorator {
   return (target, name, descriptor) => {

@@ -6,8 +6,8 @@ import { metadataOf, type Route } from './route.js';
 const HIDDEN = 'hidden';
 
 /**
- * For operators and browsers: a controller that is not in the OpenAPI document, takes any query and body, is served during
- * overload, and is skipped by global guards and interceptors of features.
+ * Marks a controller for operators or browsers: it is not in the OpenAPI document, takes any query and body, is served
+ * during overload, and is skipped by global guards and interceptors of features.
  */
 export function Hidden(): ClassDecorator {
   return applyDecorators(ApiExcludeController(), SetMetadata(HIDDEN, true));
@@ -34,8 +34,8 @@ export interface OperationOptions {
   /** In Markdown. */
   description?: string;
   /**
-   * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it for
-   * no body.
+   * Class of the successful response, or `[LoanDto]` for an array. Clients get only its documented properties. Omit it if
+   * there is no body.
    */
   response?: Type<object> | [Type<object>];
   /** By default the name of the status, such as `Created`. */

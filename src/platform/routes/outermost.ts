@@ -5,12 +5,12 @@ type Interceptor = Type<NestInterceptor>;
 
 const interceptorsOf = (target: object) => (Reflect.getMetadata(INTERCEPTORS_METADATA, target) ?? []) as readonly unknown[];
 
-/** Adds an interceptor outside those of the method's other decorators, in any order. @param outer - stay outside of it */
+/** {@link addOutside} as a decorator of methods, at any position. @param outer - interceptors that stay outside of it */
 export function useOutermost(interceptor: Interceptor, ...outer: readonly Interceptor[]): MethodDecorator {
   return (_target, _name, { value }) => addOutside(Object(value) as object, interceptor, outer);
 }
 
-/** Adds an interceptor to a method or controller, outside of its others. @param outer - stay outside of it */
+/** Adds an interceptor to a method or controller, outside of its others. @param outer - those that stay outside of it */
 export function addOutside(target: object, interceptor: Interceptor | NestInterceptor, outer: readonly unknown[]): void {
   const others = interceptorsOf(target).filter((each) => each !== interceptor);
   const outside = others.filter((each) => outer.includes(each));
@@ -18,7 +18,7 @@ export function addOutside(target: object, interceptor: Interceptor | NestInterc
   Reflect.defineMetadata(INTERCEPTORS_METADATA, [...outside, interceptor, ...inside], target);
 }
 
-/** Whether a method or controller has interceptors. @param known - except these */
+/** Whether a method or controller has other interceptors than the known ones. */
 export function hasInterceptors(target: object, known: readonly unknown[]): boolean {
   return interceptorsOf(target).some((each) => !known.includes(each));
 }

@@ -16,7 +16,7 @@ declare global {
  */
 export function publicPath(request: Request, _response: Response, next: NextFunction): void {
   const [path = ''] = request.originalUrl.split('?', 1);
-  // Libraries such as `send` decode and normalize a path, which then can be another one.
+  // Paths with `..` stay closed: libraries such as `send` normalize them, and would serve another path.
   if (!/(?:^|[\\/])\.\.(?:[\\/]|$)/.test(decodeURIComponent(path))) {
     request.isOnPublicPath = true;
   }

@@ -49,7 +49,7 @@ export function messageHandlersOf(app: INestApplicationContext): Route[] {
 
 /**
  * @param controller - a class, or a function that makes a provider
- * @param isOfHandler - whether a method with this metadata is one
+ * @param isOfHandler - whether a method with this metadata key is a handler
  */
 function handlersOf(controller: Type, isOfHandler: (key: string) => boolean): Route[] {
   const methods = (controller.prototype ?? {}) as Record<string, Route['handler']>;
@@ -65,7 +65,7 @@ export function nameOf({ controller, name }: Route): string {
   return `${controller.name}.${name}`;
 }
 
-/** The sentences that apply, each after the name of the route. @param faults - false for what it does right */
+/** Messages: the name of the route and each fault. @param faults - sentences without subject; false if a check passed */
 export function faultsOfRoute(route: Route, faults: readonly (string | false)[]): string[] {
   return faults.flatMap((fault) => (fault === false ? [] : `${nameOf(route)} ${fault}`));
 }
@@ -74,7 +74,7 @@ export function methodOf({ handler }: Pick<Route, 'handler'>): RequestMethod {
   return Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod;
 }
 
-/** Metadata of a route, or else of its controller class, without the classes that it extends. */
+/** Metadata of a handler, or else of its controller, but not of classes that the controller extends. */
 export function metadataOf(key: string, { controller, handler }: Pick<Route, 'controller' | 'handler'>): unknown {
   return Reflect.getMetadata(key, handler) ?? Reflect.getOwnMetadata(key, controller);
 }
@@ -91,7 +91,7 @@ export function parametersOf({ controller, name }: Pick<Route, 'controller' | 'n
     { index: number; data?: unknown; schema?: ArgumentMetadata['schema']; pipes?: readonly unknown[] }
   >;
   const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, name) ?? []) as Type<object>[];
-  // Custom decorators use other keys.
+  // Keys of custom decorators do not begin with a number.
   const own = Object.entries(parameters).filter(([key]) => /^\d+:/.test(key));
   return own.map(([key, { index, data, schema, pipes = [] }]) => ({
     kind: Number.parseInt(key, 10) as RouteParamtypes,
@@ -111,7 +111,7 @@ export function hasParameter(kind: RouteParamtypes, route: Pick<Route, 'controll
   return parametersOf(route).some((parameter) => parameter.kind === kind);
 }
 
-/** Whether Nest makes the response of the result of a handler: events, a redirection or a page. */
+/** Whether Nest does not send the result of a handler, but converts it to events, a redirection or a page. */
 export function isResultConverted({ handler }: Pick<Route, 'handler'>): boolean {
   return [SSE_METADATA, REDIRECT_METADATA, RENDER_METADATA].some((key) => Reflect.hasMetadata(key, handler));
 }
