@@ -49,7 +49,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
-  // Numbered, if the handler has several paths.
+  // If a handler has several paths, @nestjs/swagger appends a number in brackets to the method.
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
@@ -62,7 +62,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   app.get(OpenApiDocument).set(document, calls);
 }
 
-/** Gives handlers that decorators have wrapped the name of their method, of which @nestjs/swagger makes the operation id. */
+/** Gives handlers that decorators have wrapped the name of their method: @nestjs/swagger makes operation ids of names. */
 function nameHandlers(routes: readonly Route[]): void {
   for (const [handler, [first, ...others]] of Map.groupBy(routes, (route) => route.handler)) {
     if (first && others.every(({ name }) => name === first.name)) {
@@ -80,7 +80,7 @@ function bodiesOf(route: Route): unknown[] {
   return [...bodies, ...declared].map(({ type }) => type);
 }
 
-/** Closes inputs, because validation rejects unknown properties, and makes examples of bodies of those of properties. */
+/** Closes inputs, because validation rejects unknown properties. Makes examples of bodies from those of their properties. */
 function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]): void {
   const schemas = document.components?.schemas ?? {};
   const operations = operationsOf(document).map(({ operation }) => operation);
@@ -99,7 +99,7 @@ function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]
 }
 
 /**
- * An example with a value for each required property; undefined if one has none.
+ * An example with a value for each required property; undefined if a required property has no example.
  *
  * @param above - schemas that contain this one, to stop at recursive classes
  */

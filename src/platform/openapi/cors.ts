@@ -6,28 +6,27 @@ import { isHidden } from '../routes/operation.js';
 import { methodOf, type Route } from '../routes/route.js';
 import { OpenApiDocument, operationsOf } from './openapi-document.js';
 
-/** Seconds; Chromium keeps the response to a preflight request no longer. */
+/** Seconds for which browsers keep the response to a preflight request; Chromium keeps none longer. */
 const MAX_AGE = 7200;
 
-/** What `@All()` serves. */
+/** Methods that `@All()` serves. */
 const METHODS = ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'];
 
 /** Headers that any route takes. */
 const REQUEST_HEADERS = ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-Request-Id'];
 const TRACE_HEADERS = ['traceparent', 'tracestate'];
 
-/** Headers of any response, beyond those that browsers show to every page. */
+/** Headers that any response may have, beyond those that browsers let every page read. */
 const RESPONSE_HEADERS = ['Allow', 'ETag', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'WWW-Authenticate'];
 const MORE_RESPONSE_HEADERS = ['Content-Disposition', 'Deprecation', 'Idempotent-Replayed', 'Link', 'Location', 'Sunset'];
 
 /**
  * Lets the pages of other origins send requests with a token, and read all responses: with the methods of the routes, and
  * the headers that every route has or an operation documents, but without cookies and other credentials of browsers.
- * Preflight requests get 204 before the guards; those of an origin that is not listed, without a header that allows
- * anything.
+ * Preflight requests get 204 before the guards; those of other origins get no header that allows anything.
  *
- * @param origins - exact; without any, nothing is added to a request
- * @param routes - all of the application, whose document is built
+ * @param origins - exact origins; if there are none, nothing is changed
+ * @param routes - all routes of the application, whose OpenAPI document must be built
  */
 export function enableCors(app: NestExpressApplication, origins: readonly string[], routes: readonly Route[]): void {
   if (origins.length === 0) {
@@ -46,7 +45,7 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
     maxAge: MAX_AGE,
     preflightContinue: true,
   };
-  // An empty list of headers would allow those that the request asks for.
+  // Without `allowedHeaders`, `cors` would allow the headers that the request asks for.
   const refused = { origin: [], methods: [], allowedHeaders: [''], preflightContinue: true };
   app.enableCors(({ headers: { origin = '' } }: Request, respond) => {
     respond(null, origins.includes(origin) ? allowed : refused);
@@ -63,7 +62,7 @@ function methodsOf(routes: readonly Route[]): string[] {
   return methods.has('ALL') ? METHODS : METHODS.filter((each) => methods.has(each === 'HEAD' ? 'GET' : each));
 }
 
-/** Requests with a body are none: it would be read to its end. */
+/** A request with a body does not count as a preflight request: Node would read the body to its end. */
 function isPreflight(request: Request): boolean {
   const { origin, 'access-control-request-method': method } = request.headers;
   return request.method === 'OPTIONS' && origin !== undefined && method !== undefined && !hasBody(request);

@@ -68,7 +68,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   Link: 'What to use instead (RFC 8288).',
 };
 
-/** Adds the deprecation of a route, if any, to its operation and to all responses that this documents. */
+/** Documents the deprecation of a route, if any, in its operation and in the headers of all documented responses. */
 export function describeDeprecation(operation: DocumentedOperation, route: Route, prefix: string): void {
   const { deprecated } = operationOf(route) ?? {};
   if (!deprecated) return;
@@ -87,10 +87,10 @@ export function describeDeprecation(operation: DocumentedOperation, route: Route
 }
 
 /**
- * Sends the deprecation of operations with all of their responses, also with those of the other guards, and counts their
+ * Sends the deprecation of operations in the headers of all their responses, also of refusals by guards, and counts their
  * requests.
  *
- * @param routes - of the document, which must be built
+ * @param routes - all routes of the application, whose OpenAPI document must be built
  * @throws OperatorError if a deprecated operation is not documented
  */
 export function announceDeprecations(app: INestApplicationContext, routes: readonly Route[]): void {
@@ -116,7 +116,7 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
     if (found && context.getType() === 'http') {
       const [request, response] = context.getArgs<[Request, Response]>();
       announce(found.deprecated, prefix, request, response);
-      // The caller is not known before.
+      // Guards that run after this one authenticate the caller.
       response.once('close', () => counter.inc({ ...found.labels, caller: callerOf(request.user) }));
     }
     return true;

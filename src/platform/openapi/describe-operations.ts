@@ -36,14 +36,14 @@ const CREDENTIAL =
 /** Headers of every response, and of those after the rate limit check. */
 const COMMON_HEADERS = ['X-Request-Id'] as const;
 const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
-/** Types of what is sent before the rate limit, or without Express. */
+/** Types of problems without rate limit headers, because they are sent before the rate limit check or without Express. */
 const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout, headerFieldsTooLarge]);
 
 /**
- * Adds the platform's responses, the operation's own problems, and the required scopes to every operation, and a number to
- * the ids of a handler with several paths or versions.
+ * Adds the platform's responses, the operation's own problems, and the required scopes to every operation. Numbers the
+ * operation ids of a handler with several paths or versions.
  *
- * @returns the operations by handler, of several the first
+ * @returns the first operation of each handler
  * @throws OperatorError if handlers share a name, which is the operation id, or one handles all methods
  */
 export function describeOperations(document: OpenAPIObject, routes: readonly Route[]): Map<Route['handler'], Call> {
@@ -87,7 +87,7 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
 /** Adds the scopes to the description as well, because Swagger UI does not show extensions. */
 function describeSecurity(operation: DocumentedOperation, route: Route): void {
   const scopes = scopesOf(route);
-  // Undefined for the scheme of the document, which is not the one of `@ApiBearerAuth()`.
+  // Undefined means the scheme of the document, and replaces the other one that `@ApiBearerAuth()` names.
   Object.assign(operation, { security: tokenPolicyOf(route) === 'public' ? [] : undefined });
   if (scopes.length > 0) {
     const note = `A token that is restricted to scopes needs ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`;
@@ -106,7 +106,7 @@ function describeBody(operation: DocumentedOperation, rules: BodyRules | undefin
   }
 }
 
-/** The problems that an operation responds with, each with the headers of its own. */
+/** Examples of the problems that an operation responds with, each with the headers that it adds. */
 function problemsOf(
   operation: DocumentedOperation,
   path: string,
@@ -118,17 +118,17 @@ function problemsOf(
   const isPublic = tokenPolicyOf(route) === 'public';
   const takesBody = rules !== undefined || hasParameter(RouteParamtypes.BODY, route);
   const hasFilter = operation.parameters?.some(({ name }) => name === 'filter');
-  // A route without `@Operation` cannot declare the database's problems.
+  // A route without `@Operation()` cannot declare a conflict: assume one if it takes a body.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const found = [
     ...exampleRefusals(operation, schemas),
     isIdempotent(route) && idempotencyKeyReusedProblem(),
     takesBody && contentTooLargeProblem(rules?.limit),
     takesBody && exampleProblem(requestTimeout),
-    // A filter of 2,000 characters is longer, percent-encoded, than the parser allows.
+    // A filter of 2,000 characters, the maximum, can be longer when percent-encoded than the HTTP parser allows.
     hasFilter && exampleProblem(headerFieldsTooLarge),
     !isPublic && unauthorizedProblem(),
-    // Slow filters are limited without a token, too.
+    // On public routes, slow filters are limited, too.
     (!isPublic || hasFilter) && rateLimitedProblem(100, 60, 12),
     scopes.length > 0 && insufficientScopeProblem(scopes),
     databaseUnavailable(),
@@ -154,7 +154,7 @@ function describeResponses(
     new Map(problems.map((problem) => [problem.type, problem])).values(),
     ({ type }) => type.status,
   );
-  // Of `@ApiNotFoundResponse()` and the like, whose body is a problem, also if they declare another.
+  // Statuses of `@ApiNotFoundResponse()` and the like. Their body is a problem, even if they declare another one.
   const declared = Object.keys(operation.responses).filter((status) => /^[45]\d\d$/.test(status));
   for (const status of new Set([...byStatus.keys(), ...declared.map(Number)])) {
     const alike = byStatus.get(status) ?? [];

@@ -14,7 +14,7 @@ export function documentedProperties({ prototype }: Type<object>): Record<string
   return Object.fromEntries(names.map((name) => [name, optionsOf(name) as ApiPropertyOptions]));
 }
 
-/** Adds a class and those of its properties. @param type - as in `@ApiProperty`: a class, a list of one, or a function */
+/** Adds a class and the classes of its properties. @param type - as in `@ApiProperty`: `Pet`, `[Pet]` or `() => Pet` */
 function collectClasses(type: unknown, found: Set<Type<object>>): void {
   const [part] = [type].flat() as (Type<object> | string | undefined)[];
   if (typeof part === 'function' && (part.prototype as unknown) === undefined) {
@@ -29,12 +29,12 @@ export function schemaNameOf(type: Type<object>): string {
   return (Reflect.getOwnMetadata(DECORATORS.API_SCHEMA, type) as { name?: string }[] | undefined)?.at(-1)?.name ?? type.name;
 }
 
-/** Classes that a library makes of one Standard Schema, one at each use, are the same. */
+/** What identifies a class: its Standard Schema, if a library makes a new class of it at each use, otherwise the class. */
 function definitionOf(type: Type<object> & { readonly schema?: unknown }): unknown {
   return isObject(type.schema) ? type.schema : type;
 }
 
-/** @throws OperatorError if classes, or enums, of one name are different ones in the OpenAPI document */
+/** @throws OperatorError if different classes or enums have the same name in the OpenAPI document */
 export function checkClassNames(types: readonly unknown[]): void {
   const classes = new Set<Type<object>>();
   types.forEach((type) => collectClasses(type, classes));
@@ -77,17 +77,17 @@ const TYPES: Readonly<Record<string, ApiPropertyOptions>> = {
   isDateString: { type: 'string', format: 'date-time' },
 };
 
-/** The values of `@IsEnum()` and `@IsIn()`, which are the last of what is given to them. */
+/** The values of `@IsEnum()` and `@IsIn()`, which are the last constraint of the rule. */
 function valuesOf({ name = '', constraints }: ClassRule): readonly unknown[] {
   return ['isEnum', 'isIn'].includes(name) ? [constraints.at(-1) as unknown].flat() : [];
 }
 
-/** What the rules of a value, or of each element of an array, imply. */
+/** The schema that the rules of a value, or of each element of an array, imply. */
 function impliedSchema(rules: readonly ClassRule[]): object | undefined {
   const known = rules.map(({ name = '' }) => TYPES[name]).find((schema) => schema !== undefined);
   const values = rules.map(valuesOf).find(({ length }) => length > 0);
   const [type, ...others] = new Set(values?.map((value) => typeof value));
-  // @nestjs/swagger gives an `enum` one type, but not below `anyOf`.
+  // For values of several types: @nestjs/swagger gives an `enum` a single type, but not below `anyOf`.
   const listed =
     others.length > 0 || type === 'object' ? { type: 'object', anyOf: [{ enum: values }] } : { type, enum: values };
   return values ? { ...listed, ...known } : known;
@@ -111,13 +111,13 @@ function schemaOf(type: Type<object>, property: string, rules: readonly ClassRul
 /** Whether the plugin of the Nest CLI documents the properties of a class, all except those with `@ApiHideProperty()`. */
 function isCompiled(type: unknown): boolean {
   const factory = Object.getOwnPropertyDescriptor(type, '_OPENAPI_METADATA_FACTORY');
-  // Without the plugin, `PartialType()` and the like assign one that is empty.
+  // Without the plugin, `PartialType()` and the like assign a factory that returns no properties.
   return factory !== undefined && (!factory.enumerable || Object.keys((factory.value as () => object)()).length > 0);
 }
 
 /** Documents the properties of inputs that have rules, except those that `@ApiProperty` or the plugin documents. */
 export function documentRules(classes: ReadonlyMap<Type<object>, readonly ClassRule[]>): void {
-  // Found before any is added, because a subclass inherits them.
+  // Read from all classes before any is changed, because a subclass inherits what is added to its superclass.
   const found = [...classes].map(([type, rules]) => ({ type, rules, documented: documentedProperties(type) }));
   for (const { type, rules: all, documented } of found) {
     for (const [name, rules] of Map.groupBy(all, ({ propertyName }) => propertyName)) {

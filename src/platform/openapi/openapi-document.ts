@@ -5,7 +5,7 @@ import type { Route } from '../routes/route.js';
 type Operation = NonNullable<OpenAPIObject['paths'][string]['get']>;
 type Inline<Part> = Exclude<Part, { $ref: string }>;
 
-/** One operation of an OpenAPI document. Nest's documents refer only to schemas, and only the platform to headers. */
+/** One operation of an OpenAPI document. Nest's documents refer only to schemas; the platform adds references to headers. */
 export type DocumentedOperation = Omit<Operation, 'parameters' | 'requestBody' | 'responses'> & {
   parameters?: Inline<NonNullable<Operation['parameters']>[number]>[];
   requestBody?: Inline<NonNullable<Operation['requestBody']>>;
@@ -26,7 +26,7 @@ export type Schema = Schemas[string];
 
 /** Every operation of a document. */
 export function operationsOf({ paths }: OpenAPIObject): Call[] {
-  // Nest's documents have only operations in a path.
+  // In Nest's documents, a path has no other members than operations.
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as Record<string, DocumentedOperation>).map(([name, operation]) => {
       const method = name.toUpperCase();
@@ -35,17 +35,17 @@ export function operationsOf({ paths }: OpenAPIObject): Call[] {
   );
 }
 
-/** The contents of a body. @param body - of a request or a response; none has no contents */
+/** The contents of a request or response body by media type; none if there is no body. */
 export function mediaTypesOf(body: Pick<DocumentedOperation['responses'][string], 'content'> | undefined) {
   return Object.values(body?.content ?? {});
 }
 
-/** The name of the schema that a reference is to. */
+/** The name of the schema to which a reference points. */
 export function nameIn({ $ref }: { readonly $ref: string }): string {
   return $ref.split('/').at(-1) ?? '';
 }
 
-/** Follows a reference; empty without a schema. */
+/** Resolves a reference; an empty schema if there is none. */
 export function resolveSchema(schema: Schema | undefined, schemas: Schemas): Inline<Schema> {
   const resolved = schema && '$ref' in schema ? schemas[nameIn(schema)] : schema;
   return resolved && !('$ref' in resolved) ? resolved : {};
@@ -57,7 +57,7 @@ export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
   private calls: ReadonlyMap<Route['handler'], Call> = new Map();
 
-  /** @param calls - of the document, by handler */
+  /** @param calls - the operations of the document by handler */
   set(document: OpenAPIObject, calls: ReadonlyMap<Route['handler'], Call>): void {
     this.document = document;
     this.calls = calls;
@@ -70,7 +70,7 @@ export class OpenApiDocument {
     return this.document;
   }
 
-  /** The operation of a handler; undefined if it is hidden. */
+  /** The operation of a handler; undefined if the document does not have it. */
   find(handler: Route['handler']): Call | undefined {
     return this.calls.get(handler);
   }

@@ -11,7 +11,7 @@ const header = (description: string, example?: string) => ({
   ...(example !== undefined && { example }),
 });
 
-/** Schemas of the platform's responses. @param codes - of errors, as examples: a new code must not break clients */
+/** Schemas of the platform's responses. @param codes - listed as examples, not as an enum: a new code breaks no client */
 export const platformSchemas = (codes: readonly string[]): NonNullable<Components['schemas']> => ({
   Problem: {
     type: 'object',

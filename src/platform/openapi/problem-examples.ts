@@ -6,7 +6,7 @@ import { type DocumentedOperation, mediaTypesOf, operationsOf, resolveSchema, ty
 
 const REQUEST_ID = '4f2b1c9e-7d7a-4d0b-9a53-0c2f6f6f3b1e';
 
-/** One example, or one of each type by name. */
+/** The `example` of a single problem, or `examples` by type name. */
 export function examplesOf(alike: readonly Problem[], path: string, prefix: string) {
   const named = alike.map((problem) => {
     return [problem.type.name, { summary: problem.type.title, value: exampleBody(problem, path, prefix) }] as const;
@@ -14,13 +14,13 @@ export function examplesOf(alike: readonly Problem[], path: string, prefix: stri
   return named.length > 1 ? { examples: Object.fromEntries(named) } : { example: named[0]?.[1].value };
 }
 
-/** A problem as documents show it. */
+/** A problem of a type, as the documentation shows it. */
 export function exampleProblem(type: ProblemType): Problem {
   // The detail of a constraint's problem is its remedy.
   return new Problem(type, type.example ?? (type.constraint === undefined ? `${type.title}.` : type.remedy));
 }
 
-/** @param path - of an operation; braces are not allowed in a URI */
+/** @param path - path of an operation. Its braces are removed, because a URI does not allow them */
 function exampleBody(problem: Problem, path: string, prefix: string) {
   return problemBody(problem, path.replaceAll(/[{}]/g, ''), REQUEST_ID, prefix);
 }
@@ -38,7 +38,7 @@ export function problemExamples(document: OpenAPIObject): Map<string, unknown> {
   return new Map(problemTypes().map((type) => [type.name, exampleOf(type)]));
 }
 
-/** Examples of invalid requests: of the body, if there is one, without a required property or with an unknown one. */
+/** Examples of 400: an unknown parameter and, if there is a body, its missing required property or an unknown one. */
 export function exampleRefusals({ requestBody }: DocumentedOperation, schemas: Schemas): Problem[] {
   const unknown = { code: 'unknown', detail: UNKNOWN_NAME };
   const ofParameters = invalidRequest([{ parameter: 'color', ...unknown }]);

@@ -6,7 +6,7 @@ import { mediaTypesOf, operationsOf } from './openapi-document.js';
  * path.
  *
  * @param origin - such as `http://localhost:3000`
- * @returns nothing if no operation without path parameters takes a JSON object
+ * @returns an empty object if every POST with a JSON object has path parameters
  */
 export function sampleCalls(document: OpenAPIObject, origin: string, token: string): { create?: string; list?: string } {
   const operations = operationsOf(document).filter(({ path }) => !path.includes('{'));

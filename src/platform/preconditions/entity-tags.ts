@@ -16,7 +16,7 @@ export const CONDITION = new RegExp(`^(?:\\*|${ELEMENT}(?:,${ELEMENT})*)$`);
 /** The tags of a condition; `*` matches every row. */
 export type EntityTags = '*' | readonly string[];
 
-/** Undefined for a value that is not a {@link CONDITION}. */
+/** Parses the value of `If-Match` or `If-None-Match`; undefined if it is not a {@link CONDITION}. */
 export function parseCondition(value: string): EntityTags | undefined {
   const tags = value === '*' ? value : (value.match(new RegExp(TAG, 'g')) ?? []);
   return CONDITION.test(value) ? tags : undefined;
@@ -27,7 +27,7 @@ export function etagOf({ id, version }: Versioned): string {
   return `"${version}-${hash('sha256', id.toLowerCase(), 'base64url').slice(0, 16)}"`;
 }
 
-/** Strong comparison (section 8.8.3.2), for `If-Match`. @param tag - of a representation that exists; strong */
+/** Strong comparison (section 8.8.3.2), for `If-Match`. @param tag - strong tag of a resource that exists */
 export function matches(tags: EntityTags, tag: string): boolean {
   return tags === '*' || tags.includes(tag);
 }
@@ -37,7 +37,7 @@ export function weakly(tags: EntityTags): EntityTags {
   return tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, ''));
 }
 
-/** The versions that the tags of a row stand for, as text: a client can send numbers that no column takes. */
+/** The versions of a row for which the tags stand, as text: a client can send numbers that no column can hold. */
 export function versionsOf(tags: EntityTags, id: string): string[] {
   const versions = [tags].flat().map((tag) => [tag, /^"(\d+)-/.exec(tag)?.[1] ?? ''] as const);
   return versions.flatMap(([tag, version]) => (etagOf({ id, version: Number(version) }) === tag ? version : []));

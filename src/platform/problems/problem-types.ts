@@ -23,7 +23,7 @@ export const PROBLEMS_PATH = '/docs/problems';
 
 /**
  * Declares a problem type, which `/docs/problems` documents. Call it once at module level, next to the code that throws the
- * problem, and list it in the `problems` of each `@Operation` that does.
+ * problem, and list it in the `problems` of each `@Operation` whose handler throws it.
  *
  * @throws Error if the name is taken
  */
@@ -132,10 +132,10 @@ export const serviceUnavailable = defineProblemType({
     'have been made: retry it with the same `Idempotency-Key`.',
 });
 
-/** The types that stand for their status. */
+/** The types for errors of which only the status is known. */
 const GENERAL_TYPES = [badRequest, notFound, methodNotAllowed, contentTooLarge, internalError, serviceUnavailable];
 
-/** The type of an error of which only the status is known: `about:blank` (RFC 9457, section 4.2.1) if there is no other. */
+/** The type for a status: one of {@link GENERAL_TYPES}, or else `about:blank` (RFC 9457, section 4.2.1). */
 export function typeOfStatus(status: number): ProblemType {
   const unknown = { name: 'about:blank', status, title: STATUS_CODES[status] ?? 'Error', remedy: '' };
   return GENERAL_TYPES.find((type) => type.status === status) ?? unknown;

@@ -79,7 +79,7 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** An error that clients get as `application/problem+json` (RFC 9457), and exception filters as one of Nest's. */
+/** An error that is sent as `application/problem+json` (RFC 9457). Exception filters see one of Nest's HTTP exceptions. */
 export class Problem extends HttpException {
   override readonly name = 'Problem';
   readonly headers;
@@ -93,7 +93,7 @@ export class Problem extends HttpException {
     { headers = {}, errors, members, cause }: ProblemOptions = {},
   ) {
     const { stackTraceLimit } = Error;
-    // The stack is used for a status of 500 alone, and takes as long as the rest of a refusal.
+    // Only a 500 logs its stack. For others, capturing it would take as long as the rest of a refusal.
     if (type.status !== internalError.status) Error.stackTraceLimit = 0;
     super(detail, type.status, { cause });
     Error.stackTraceLimit = stackTraceLimit;
@@ -102,7 +102,7 @@ export class Problem extends HttpException {
     this.members = members;
   }
 
-  /** The members that Nest's exceptions have, and `errors`. */
+  /** The members that Nest's exceptions have, `errors`, and the further members of the problem. */
   override getResponse() {
     const { status: statusCode, title: error } = this.type;
     return { ...this.members, statusCode, error, message: this.message, ...(this.errors && { errors: this.errors }) };
@@ -135,9 +135,9 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 /**
  * The members of a problem (RFC 9457, section 3.1).
  *
- * @param path - without the query, which can contain secrets; none for a message
- * @param requestId - a text, unless a package gives requests another, as `pino-http` declares
- * @param prefix - of all paths, which a proxy strips
+ * @param path - path of the request without the query, which can contain secrets; undefined for a message
+ * @param requestId - a string, unless a package such as `pino-http` sets an id of another type
+ * @param prefix - start of all public paths, which a proxy strips
  */
 export function problemBody(
   { type, message, errors, members }: Problem,

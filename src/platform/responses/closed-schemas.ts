@@ -2,9 +2,9 @@ import { resolveSchema, type Schema, type Schemas } from '../openapi/openapi-doc
 import { othersOf, type Part, partsOf } from './whitelist.js';
 
 /**
- * Schemas that reject undocumented properties, for {@link closeSchema}.
+ * Makes the components to which the schemas of {@link closeSchema} refer, and which reject undocumented properties.
  *
- * @returns `schemas` with those that are parts of others, and `closed` with those of whole objects
+ * @returns `closed` for whole values; `schemas` for parts of composed objects, closed only in what they contain
  */
 export function closeSchemas(schemas: Schemas): { schemas: Schemas; closed: Schemas } {
   const names = Object.keys(schemas);
@@ -20,7 +20,7 @@ export function closeSchema(schema: Schema, schemas: Schemas): Schema {
     : close(closeContents(schema, schemas), schemas);
 }
 
-/** Closes what an object or a list contains. Not the parts of a composed object: each has only some of its properties. */
+/** Closes the values in an object or a list, but not parts of a composed object: each has only some of its properties. */
 function closeContents(schema: Part, schemas: Schemas): Part {
   const { properties, items, additionalProperties: others, allOf, anyOf, oneOf } = schema;
   const closeValue = (value: Schema) => closeSchema(value, schemas);

@@ -4,7 +4,7 @@ import { isOpen, othersOf, responseSchemas } from './whitelist.js';
 
 /**
  * Finds objects and lists that a route's responses document without what they contain, such as a property whose type is an
- * interface: the whitelist keeps all of them.
+ * interface: the whitelist would keep all that they contain.
  *
  * @returns names such as `Cat.owner` and `Cat.toys[]`
  */
@@ -23,7 +23,7 @@ function openPartsWithin(reference: Schema, schemas: Schemas, name: string, seen
     return isSeen ? [] : openPartsWithin(resolveSchema(reference, schemas), schemas, className, seen.add(className));
   }
   const { properties = {}, items = [], additionalProperties, allOf = [], anyOf = [], oneOf = [] } = reference;
-  // This says that all of it is to be sent.
+  // `additionalProperties: true` says that everything is to be sent.
   const isMeant = additionalProperties === true;
   const within = (part: Schema, partName: string) => openPartsWithin(part, schemas, partName, seen);
   if (isOpen(reference) && !isMeant) return [name];

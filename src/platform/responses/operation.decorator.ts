@@ -23,7 +23,7 @@ export function Operation(options: OperationOptions): MethodDecorator {
   );
 }
 
-/** Documents the response, or leaves what decorators below say of it. */
+/** Documents the successful response, unless there is no `response` and decorators below have documented this status. */
 function documentResponse(status: HttpStatus, { response, responseDescription }: OperationOptions): MethodDecorator {
   const description = responseDescription ?? STATUS_CODES[status] ?? '';
   return (target, name, descriptor) => {

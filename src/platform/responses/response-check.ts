@@ -10,7 +10,7 @@ import { isFile } from './whitelist.js';
 
 const NO_BODY: Schema = { type: 'null' };
 
-/** All undocumented responses of this process, for tests. */
+/** Messages about all undocumented responses of this process, for tests. */
 export const wrongResponses = new Set<string>();
 
 const validators = new WeakMap<Schema, Promise<ValidateFunction>>();
@@ -38,11 +38,11 @@ export function checkResponse(document: OpenApiDocument, context: ExecutionConte
   return isChecked ? next.handle().pipe(mergeMap(check)) : next.handle();
 }
 
-/** For all schemas: each new one would compile the schema of schemas first. */
+/** Shared by all schemas: each new instance would first compile the meta-schema of JSON Schema. */
 let ajv: Promise<Ajv> | undefined;
 
 async function loadAjv(): Promise<Ajv> {
-  // Imported here, so that production does not load them.
+  // Imported dynamically, so that production does not load them.
   const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
   return formats.default(new Ajv2020({ strict: false, allErrors: true, logger: false }));
 }
@@ -54,7 +54,7 @@ async function compile(schema: Schema, document: OpenApiDocument): Promise<Valid
 }
 
 function mismatchesOf({ errors }: ValidateFunction): ReadonlySet<string> {
-  // After another error, none of the properties of a composed object counts as documented.
+  // After any other error, Ajv also reports the documented properties of a composed object as unevaluated.
   const all = errors ?? [];
   const certain = all.filter(({ keyword }) => keyword !== 'unevaluatedProperties');
   return new Set((certain.length > 0 ? certain : all).map(describeMismatch));

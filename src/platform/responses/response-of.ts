@@ -17,7 +17,7 @@ type RowOf<Body> = { readonly id: string } & {
   readonly [Name in keyof Body]: Body[Name] | (object extends Pick<Body, Name> ? null | undefined : never);
 };
 
-/** The class that {@link ResponseOf} makes. `Tag` is what it has beyond the body, and `Source` what that is made of. */
+/** The class that {@link ResponseOf} makes. `Tag` has its further properties, and `Source` the columns for these. */
 interface ResponseClass<Body, Tag = unknown, Source = unknown> extends Type<ResponseBody<Body> & Tag> {
   /** Maps a row to a response. Columns that the request body does not have are left out. */
   from(this: void, row: RowOf<Body> & Source): ResponseBody<Body> & Tag;
@@ -65,7 +65,7 @@ export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass
 type Tagged = { readonly etag: string };
 
 /**
- * As `ResponseOf`, with `etag`, for an entity with `@VersionColumn() declare version: number`. Responses that have this
+ * Like `ResponseOf`, with `etag`, for an entity with `@VersionColumn() declare version: number`. Responses that have this
  * class send `ETag`, and a `GET` honors `If-None-Match`.
  */
 export function VersionedResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body, Tagged, Versioned> {

@@ -10,13 +10,13 @@ import { type Copy, whitelistFor } from './whitelist.js';
 
 type Handler = (...given: unknown[]) => unknown;
 
-/** By a handler that `whitelistResult` has wrapped. */
+/** Every handler that `whitelistResult` has wrapped, and how it copies its result; undefined if it does not. */
 const copies = new WeakMap<Route['handler'], Copy | undefined>();
 
-/** By a handler of which interceptors make the response. */
+/** How the interceptor below copies the results of handlers that do not copy them. */
 const intercepted = new WeakMap<Route['handler'], Copy | undefined>();
 
-/** They store or tag what is sent. */
+/** Interceptors outside of the whitelist, because they store or tag what is sent. */
 const OUTER: readonly unknown[] = [IdempotencyInterceptor, EtagInterceptor];
 
 const interceptor: NestInterceptor = {
@@ -29,7 +29,7 @@ const interceptor: NestInterceptor = {
 /** Wraps a handler, so that `whitelistResults` can do without an interceptor. Another decorator may wrap it again. */
 export function whitelistResult(_target: object, name: string | symbol, descriptor: PropertyDescriptor): void {
   const original = descriptor.value as Handler;
-  // Under the same name, which Nest and the log use.
+  // A method of the same name, which Nest and the log use.
   const handler = {
     [name](this: unknown, ...given: unknown[]): unknown {
       const result = original.apply(this, given);
@@ -45,15 +45,15 @@ export function whitelistResult(_target: object, name: string | symbol, descript
 }
 
 /**
- * Removes undocumented properties from what wrapped handlers and their interceptors make, so that no column is sent by
- * accident: in the handler, because an interceptor takes 15 to 22 % of the CPU time of a first page; in an interceptor where
- * the method or its controller has some.
+ * Removes undocumented properties from results, so that no column is sent by accident. The wrapped handler does so, because
+ * an interceptor takes 15 to 22 % of the CPU time of a first page; but if the method or its controller has other
+ * interceptors, whose results need the same, an interceptor does.
  *
- * @param isChecked - undocumented properties must reach the check
+ * @param isChecked - whether `checkResponse` runs, which undocumented properties must reach
  */
 export function whitelistResults(routes: readonly Route[], document: OpenApiDocument, isChecked: boolean): void {
   const operations = routes.filter(operationOf);
-  // Of a handler that several controllers inherit, each has its interceptor, or none.
+  // If several controllers inherit a handler, and one of them needs the interceptor, all get it.
   const needing = new Set(operations.filter(besideOf).map(({ handler }) => handler));
   for (const route of operations) {
     const { controller, handler } = route;
@@ -70,12 +70,12 @@ export function whitelistResults(routes: readonly Route[], document: OpenApiDocu
   }
 }
 
-/** Which of the controller and the handler of a route has interceptors of a feature. */
+/** The controller of a route, or else its handler, if it has interceptors of a feature. */
 function besideOf({ controller, handler }: Route): object | undefined {
   return [controller, handler].find((target) => hasInterceptors(target, [...OUTER, interceptor]));
 }
 
-/** Copies a result that may come later. */
+/** Copies a result, which may be an observable or a promise. */
 function copyOf(result: unknown, copy: Copy): unknown {
   if (isObservable(result)) {
     return result.pipe(map(copy));

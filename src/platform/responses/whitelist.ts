@@ -19,7 +19,7 @@ export function responseSchemas(handler: Route['handler'], document: OpenApiDocu
   return responses.flatMap(([, response]) => mediaTypesOf(response).flatMap(({ schema = [] }) => schema));
 }
 
-/** Copies what the successful responses of a handler document, which may be nothing. @returns undefined if it is hidden */
+/** Copies what successful responses document, if anything. @returns undefined for hidden handlers and converted results */
 export function whitelistFor({ handler }: Pick<Route, 'handler'>, document: OpenApiDocument): Copy | undefined {
   const documented = responseSchemas(handler, document);
   const copy = whitelistOf(documented, document.get().components?.schemas ?? {});
@@ -28,7 +28,7 @@ export function whitelistFor({ handler }: Pick<Route, 'handler'>, document: Open
   return isLimited ? (value) => (isFile(value) ? value : copyBody(value)) : undefined;
 }
 
-/** Copies the properties that any of the schemas documents, and what they leave open. */
+/** Makes the function that copies the properties that any of the schemas documents, and all that they leave open. */
 export function whitelistOf(alternatives: readonly Schema[], schemas: Schemas): Copy {
   // Compiled at first use, because a class may contain itself.
   const copyOf = (found: readonly Schema[]): Copy => {
@@ -82,7 +82,7 @@ export function othersOf({ additionalProperties = false }: Part): Schema[] {
   return typeof additionalProperties === 'object' ? [additionalProperties] : additionalProperties ? [anything] : [];
 }
 
-/** What says what an object or a list contains, or which values there are. */
+/** Keywords that say what an object or a list contains, or which values are allowed. */
 const CONTENTS = ['properties', 'items', 'allOf', 'anyOf', 'oneOf', 'enum', 'const'];
 
 /** Whether a schema documents objects or lists without what they contain. */
