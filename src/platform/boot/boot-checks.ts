@@ -68,7 +68,7 @@ export function checkDocument(routes: readonly Route[], document: OpenApiDocumen
   ]);
 }
 
-/** Rejects a response that the document would limit, if the document does not have it. */
+/** Rejects an operation with `response` that is not in the document, by which the response would be limited. */
 function hiddenResponses(route: Route, document: OpenApiDocument): string[] {
   const isUnlimited = operationOf(route)?.response !== undefined && document.find(route.handler) === undefined;
   const remedy = 'leave `response` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
@@ -89,7 +89,7 @@ function missingSchemas({ paths, components }: OpenAPIObject): string[] {
   return missing.map((name) => `The OpenAPI document refers to ${name}, but lacks it: add @ApiExtraModels(${name}).`);
 }
 
-/** @param given - a fault of a class that several routes use occurs several times */
+/** @param given - may contain duplicates, because several routes can use the same class */
 function throwFaults(given: readonly string[]): void {
   if (given.length > 0) {
     const faults = [...new Set(given)].map((fault) => `- ${fault}`);
@@ -132,7 +132,7 @@ function inputFaults(route: Route): string[] {
   });
 }
 
-/** Rejects fields without a rule: each instance has them, as undefined, and is rejected for a name that was not sent. */
+/** Rejects fields without a rule or `declare`: every instance has them, as undefined, so that no input passes validation. */
 function fieldFaults(type: Type<object>, names: ReadonlySet<string>): string[] {
   const fields = Object.keys(new type()).filter((name) => !names.has(name));
   const remedy = 'add one, such as @IsOptional(), or declare the field with `declare`.';

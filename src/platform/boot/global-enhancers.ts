@@ -19,15 +19,15 @@ type Enhancer = Partial<CanActivate & NestInterceptor>;
 /**
  * Warns of what features bind globally, and keeps their guards and interceptors away from hidden routes, such as probes.
  *
- * @param platform - the module that is not a feature
- * @throws OperatorError for one that is no singleton, which cannot be kept away, and for Nest's serializer, which would run
- * on results that are filtered, and plain objects
+ * @param platform - module of the platform, whose own enhancers stay as they are
+ * @throws OperatorError for an enhancer that is not a singleton, which cannot be kept away, and for Nest's serializer, which
+ * would get filtered, plain objects without the decorators of their class
  */
 export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
   const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
   for (const { name: module, providers, injectables } of features) {
     for (const { token, subtype, instance } of [...providers.values(), ...injectables.values()]) {
-      // The token of what is bound to a controller is its class.
+      // Only global enhancers have a string as token: those of a controller have their class.
       if (subtype && typeof token === 'string') {
         confine(`${module} binds`, subtype, (instance ?? {}) as Enhancer, injectables.has(token));
       }

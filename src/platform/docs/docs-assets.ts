@@ -15,7 +15,7 @@ const NAMES = ['console.css', 'console.js', 'icon.svg', 'landing.js', 'pages.css
 const { resolve } = createRequire(import.meta.url);
 const compress = promisify(gzip);
 
-/** Serves the scripts and styles of the pages from memory: `express.static` leaks files when clients disconnect. */
+/** Serves scripts and styles of the pages from memory: `express.static` leaks file descriptors when clients disconnect. */
 export function docsAssets() {
   const assets = new Map(NAMES.map((name) => [name, readAsset(name)]));
   return async (request: Request<{ name: string }>, response: Response): Promise<void> => {

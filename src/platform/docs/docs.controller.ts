@@ -7,8 +7,8 @@ import { OpenApiDocument } from '../openapi/openapi-document.js';
 import { consolePage, ICON, landingPage, problemsPage } from './pages.js';
 
 /**
- * Documentation: pages for people, and the OpenAPI document for programs. Only with `API_DOCS`. What takes long to make is
- * made once: it is served without a token, during overload, too.
+ * Documentation: pages for people, and the OpenAPI document for programs. Exists only with `API_DOCS`. Texts that take long
+ * to make are made once, because they are served without a token, and during overload.
  */
 @Public()
 @Hidden()
@@ -40,7 +40,7 @@ export class DocsController {
     return (this.documentText ??= JSON.stringify(this.document.get()));
   }
 
-  /** Redirects a trailing slash to the routes above. */
+  /** Redirects paths with a trailing slash to those without. */
   @Get(['docs{/}', `${PROBLEMS_PATH}{/}`, 'openapi.json{/}'])
   @Redirect('', HttpStatus.PERMANENT_REDIRECT)
   withoutSlash(@Req() { path }: Request): { url: string } {

@@ -72,7 +72,7 @@ function errorCodes({ components }: OpenAPIObject): string[] {
 }
 
 /**
- * A page of files from this origin, because the Content-Security-Policy allows no inline code or style.
+ * Fills the layout of a page. Scripts and styles are files, because the Content-Security-Policy allows no inline ones.
  *
  * @param root - relative path of `/`: all links are relative, because a proxy may add a path prefix
  */
@@ -81,7 +81,7 @@ function page(service: string, name: string, root: './' | '../', body: string): 
   return fill('layout', { title, service, root, body, [`current:${name}`]: ' aria-current="page"' });
 }
 
-/** Replaces `{{names}}` by text and `{{{names}}}` by HTML. */
+/** Replaces `{{name}}` by escaped text, and `{{{name}}}` by HTML. */
 function fill(template: keyof typeof TEMPLATES, values: Readonly<Record<string, string>>): string {
   const replace = (_match: string, raw: string | undefined, name = '') =>
     raw === undefined ? html(values[name] ?? '') : (values[name] ?? '');

@@ -11,7 +11,7 @@ export interface ErrorDescription {
   errors?: ErrorDescription[];
 }
 
-/** Omits the rest, which can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
+/** Omits properties that can hold rows, parameters or Redis arguments. @param above - outer errors, to stop at cycles */
 export function describeError(error: unknown, above: readonly unknown[] = []): ErrorDescription {
   if (!Error.isError(error)) {
     return { type: typeof error, message: messageOf(error) };
@@ -29,7 +29,7 @@ export function describeError(error: unknown, above: readonly unknown[] = []): E
   };
 }
 
-/** The message of what is thrown and no error, such as the object that a client of microservices gets from its server. */
+/** The message of a thrown value that is no `Error`, such as the object that a microservice client gets from its server. */
 function messageOf(thrown: unknown): string {
   if (Object(thrown) !== thrown) {
     return hideCredentials(String(thrown));
@@ -38,7 +38,7 @@ function messageOf(thrown: unknown): string {
   return typeof message === 'string' ? withoutSecrets(message) : Object.prototype.toString.call(thrown);
 }
 
-/** The messages of an error and of its causes, side by side. Of several errors, such as one for each address, the first. */
+/** The messages of an error and of its causes, joined with spaces. Of an `AggregateError`, only the first error counts. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
   for (let each: ErrorDescription | undefined = describeError(error); each; each = each.cause ?? each.errors?.[0]) {
@@ -47,8 +47,8 @@ export function reasonOf(error: unknown): string {
   return messages.filter((message) => message !== '').join(' ');
 }
 
-/** Redis errors quote the arguments of unknown commands: the password, if AUTH is renamed or missing. */
+/** Masks secrets. Redis quotes the arguments of an unknown command: the password, if AUTH is renamed or missing. */
 export function withoutSecrets(text: unknown): string {
-  // An error of JavaScript can have a message of any type.
+  // JavaScript allows an error's message to have any type.
   return hideCredentials(String(text)).replaceAll(/(?<=with args beginning with: ).*/g, '***');
 }

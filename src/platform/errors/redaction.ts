@@ -5,7 +5,7 @@ const ACCESS_TOKEN = new RegExp(String.raw`${SERVICE_NAME}(?:[_.~-]|%[0-9A-F]{2}
 
 /**
  * A signed or encrypted JWT (RFC 7519, section 3), also percent-encoded (which leaves its dots), and text joined to it. The
- * look-behind keeps this linear.
+ * look-behind keeps the time of a search linear.
  */
 const COMPACT = /(?<![\w%-])[\w%-]+(?:\.[\w%-]*){2,}/g;
 
@@ -21,7 +21,7 @@ export function hideCredentials(text: string): string {
 /** Maximum characters of a path in the log and in problems. */
 const PATH_LIMIT = 256;
 
-/** What may be the first part of a percent-encoded character or of a surrogate pair. */
+/** The end of a cut text that may be an incomplete percent-encoded character or surrogate pair. */
 const CUT_CHARACTER = /(?:%[c-f].(?:%[89ab].)*)?(?:%.?|[\ud800-\udbff])?$/is;
 
 /** A path as it is logged and sent back: without credentials, and cut after {@link PATH_LIMIT} characters. */

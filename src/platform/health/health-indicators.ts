@@ -5,7 +5,7 @@ import { Metrics } from '../observability/metrics.js';
 
 const CHECK_TIMEOUT = 3000;
 
-/** A readiness check. The signal aborts at its end, at the latest when its time limit is reached. */
+/** A readiness check. Its signal aborts when the check ends, at the latest at the time limit. */
 export type HealthCheck = (options: { signal: AbortSignal }) => PromiseLike<unknown>;
 
 /** Modules register the dependencies of their requests here, in their constructors. */
@@ -30,7 +30,7 @@ export class HealthIndicators {
   /** Adds a check that must succeed within 3 seconds for `/readyz`. @param check - rejects, or is a Terminus indicator */
   add(name: string, check: HealthCheck): void {
     const attempt = this.indicators.check(name).attempt(async (options) => {
-      // A Terminus indicator does not fail when it is down.
+      // A Terminus indicator does not reject when it is down, but returns that status.
       const result = Object(await check(options)) as Record<string, { status?: unknown } | undefined>;
       if (Object.values(result).some((indicator) => indicator?.status === 'down')) throw new Error(`${name} is down`);
     });

@@ -6,7 +6,7 @@ export function parseDuration(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * UNITS[unit as keyof typeof UNITS];
 }
 
-/** The time after so many milliseconds from now; null for `Infinity`. */
+/** The time so many milliseconds from now; null for `Infinity`. */
 export function dateIn(milliseconds: number): Date | null {
   return milliseconds === Infinity ? null : new Date(Date.now() + milliseconds);
 }
@@ -15,7 +15,7 @@ export function dateIn(milliseconds: number): Date | null {
 export function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // The event loop runs timers first, then I/O, and this last.
+      // The event loop runs timers before I/O, and `setImmediate` after it: a result that has arrived is first.
       setImmediate(() => reject(new Error(`No response within ${milliseconds} ms.`)));
     }, milliseconds);
     work.then(resolve, reject).finally(() => clearTimeout(timer));

@@ -7,7 +7,7 @@ export interface InputFault extends ValueFault {
   path: readonly string[];
 }
 
-/** @param isReported - whether faults of the list that has these elements name those that are no objects */
+/** @param isReported - whether faults of the list around these elements already report elements that are no objects */
 export function faultsOf(
   errors: readonly ValidationError[],
   parents: readonly string[] = [],
@@ -26,7 +26,7 @@ export function faultsOf(
     if (value === undefined && error.constraints) {
       return [{ path, code: 'required', detail: 'is required' }];
     }
-    // A rule of our own says more, except of a class that only an input reveals.
+    // `collectRules` adds a rule that says more, except to a class that `@Type()` chooses by the input.
     const broken = Object.entries(constraints).filter(([name]) => name !== ValidationTypes.NESTED_VALIDATION);
     if (broken.length === 0 && error.constraints) {
       return isReported ? [] : [{ path, code: 'type', detail: 'must be an object' }];
@@ -42,7 +42,7 @@ export function faultsOf(
   });
 }
 
-/** class-validator's own messages start with the property, and one names a class of JavaScript. */
+/** Removes the property from the start of class-validator's messages, and the JavaScript class `Date` from one of them. */
 function detailOf(message: string, property: string): string {
   const starts = [`each value in ${property} `, `${property} `];
   const rest = starts.flatMap((start) => (message.startsWith(start) ? message.slice(start.length) : []));
@@ -57,7 +57,7 @@ function codeOf(constraint: string): string {
 
 /** The codes of the faults that a rule finds. */
 export function codesOf(rule: ClassRule): string[] {
-  // As class-validator names the error of a constraint without a name.
+  // For a constraint without a name, class-validator names the error after the type of its rule.
   return constraintsOf(rule).map(({ name }) => codeOf(name || rule.type));
 }
 
@@ -68,13 +68,13 @@ function wrongElements({ target = {}, property, value }: ValidationError, constr
   const rules = Array.isArray(value) ? rulesByClass.getOrInsertComputed(target.constructor, rulesOf) : [];
   const rule = rules.find((each) => each.propertyName === property && constraintsOf(each)[0]?.name === constraint);
   const [found] = rule ? constraintsOf(rule) : [];
-  // An asynchronous constraint may ask a database, which is not repeated here.
+  // An asynchronous constraint, which may query a database, is not run again for each element.
   if (!rule?.each || !Array.isArray(value) || found?.async === true) {
     return [[]];
   }
   const context = { targetName: '', property, object: target, value, constraints: rule.constraints };
   const results: unknown[] = value.map((element: unknown) => found?.instance.validate(element, context));
-  // A rule that is not marked as async may return promises, too, and what is truthy is valid.
+  // A rule that is not marked as async may return promises, too. Results that are truthy are valid.
   const promises = results.filter((result) => result instanceof Promise);
   for (const promise of promises) promise.catch(() => undefined);
   const wrong = promises.length > 0 ? [] : results.flatMap((result, index) => (result ? [] : [[String(index)]]));

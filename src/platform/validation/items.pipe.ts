@@ -10,7 +10,7 @@ export class ItemsPipe extends RequestValidationPipe {
     super();
   }
 
-  /** Stops after the first faults. */
+  /** Stops at the first element after which `faults` has as many as a response reports. */
   protected override async transformInput(
     value: unknown,
     metadata: ArgumentMetadata,

@@ -16,7 +16,7 @@ export interface PropertyOptions<Example> {
 
 type ValueRule<Value> = readonly [code: FaultCode, detail: string, test: (value: Value) => boolean];
 
-/** Validates and documents a property. A value that is missing or of another type gets only that error, `detail`. */
+/** Validates and documents a property. A missing value gets only the error `required`, one of another type only `type`. */
 function Property<Value>(
   { description, example, optional = false }: PropertyOptions<unknown>,
   schema: ApiPropertyOptions,
@@ -33,7 +33,7 @@ function Property<Value>(
   );
 }
 
-/** A code point has one or two units. */
+/** Limits code points. Counts them only if the length in UTF-16 units does not decide: each has one or two. */
 const isAtMost = (maximum: number) => (text: string) =>
   text.length <= maximum || (text.length <= 2 * maximum && Array.from(text).length <= maximum);
 

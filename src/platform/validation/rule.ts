@@ -20,7 +20,7 @@ export function Rule(code: string, detail: string, test: (value: unknown, siblin
   });
 }
 
-/** Replaces an input value that could not be parsed. */
+/** Replaces an input value that could not be parsed, and has the fault to report. */
 export class RefusedValue {
   constructor(readonly fault: ValueFault) {}
 }
@@ -61,15 +61,15 @@ export function rulesOf(type: object) {
 
 export type ClassRule = ReturnType<typeof rulesOf>[number];
 
-/** What a rule tests. Errors have the `name` of a constraint: a rule of `@Validate()` has no name of its own. */
+/** The constraints of a rule. Errors have their `name`, because a rule of `@Validate()` has no name of its own. */
 export function constraintsOf({ constraintCls }: ClassRule) {
   return getMetadataStorage().getTargetValidatorConstraints(constraintCls);
 }
 
-/** Classes whose `@ValidateNested()` is complete. */
+/** Classes whose properties with `@ValidateNested()` have the rule of {@link requireObjects}. */
 const completed = new WeakSet<new () => object>();
 
-/** Adds the rules of a class and of those that it nests with `@ValidateNested()`, by class, and completes that decorator. */
+/** Collects rules by class, also of classes nested by `@ValidateNested()`, and adds {@link requireObjects} beside that. */
 export function collectRules(type: new () => object, found = new Map<new () => object, ClassRule[]>()) {
   if (!found.has(type)) {
     const rules = rulesOf(type);
@@ -85,7 +85,7 @@ export function collectRules(type: new () => object, found = new Map<new () => o
   return found;
 }
 
-/** Rejects what `@ValidateNested()` accepts: a missing value, an array for an object, and an object for an array. */
+/** Adds a rule against what `@ValidateNested()` accepts: no value, an array for an object, or an object for an array. */
 function requireObjects({ prototype }: new () => object, property: string, each: boolean): void {
   const declared: unknown = Reflect.getMetadata('design:type', prototype as object, property);
   const isList = declared === Array || (each && declared !== Map && declared !== Set);
@@ -103,7 +103,7 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Only class-transformer knows the class that `@Type()` names, so it converts an empty object. */
+/** The classes that `@Type()` names. Only class-transformer knows them, so it is given an empty object to convert. */
 export function nestedClasses(type: new () => object, property: string): (new () => object)[] {
   try {
     const { [property]: nested } = plainToInstance(type, { [property]: [{}] }) as Record<string, unknown>;

@@ -24,7 +24,7 @@ const OwnDocument = ({ React: { createElement, Fragment }, getComponent }) => ({
     },
   },
   wrapComponents: {
-    // There is one server.
+    // Hides the choice of a server: there is only one.
     ServersContainer: () => () => null,
     Models: (Models) => (properties) => {
       const text = createElement(getComponent('Markdown', true), { source: notes });
@@ -106,7 +106,7 @@ const ResponseFirst = ({ React: { createElement, useEffect, useRef } }) => ({
           seen.add(id);
           element.current.scrollIntoView({ block: 'nearest' });
         }
-        // The keyboard must reach what scrolls.
+        // Texts that scroll must be reachable by keyboard.
         element.current.querySelectorAll('pre').forEach((text) => (text.tabIndex = 0));
       }, [id]);
       const request = specSelectors.requestFor(path, method);
