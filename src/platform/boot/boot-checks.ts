@@ -101,13 +101,13 @@ function throwFaults(given: readonly string[]): void {
 function responseFaults(route: Route): string[] {
   const passesOn = Reflect.getMetadata(RESPONSE_PASSTHROUGH_METADATA, route.controller, route.name) === true;
   const sendsItself = hasParameter(RouteParamtypes.RESPONSE, route) && !passesOn;
-  const calls = hasParameter(RouteParamtypes.NEXT, route) && !isHidden(route);
+  const takesNext = hasParameter(RouteParamtypes.NEXT, route) && !isHidden(route);
   const isConverted = isResultConverted(route) && operationOf(route)?.response !== undefined;
   const resultRemedy = 'its result is not the response, so leave `response` out of @Operation().';
   return faultsOfRoute(route, [
     isConverted && `is an @Sse(), @Redirect() or @Render() route: ${resultRemedy}`,
     sendsItself && 'sends its own response: return the body, and set headers with @Res({ passthrough: true }).',
-    calls && 'passes the request on with @Next(), so that it may get no response: return the body.',
+    takesNext && 'passes the request on with @Next(), so that it may get no response: return the body.',
   ]);
 }
 

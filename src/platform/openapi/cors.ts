@@ -46,7 +46,7 @@ export function enableCors(app: NestExpressApplication, origins: readonly string
     preflightContinue: true,
   };
   // Without `allowedHeaders`, `cors` would allow the headers that the request asks for.
-  const refused = { origin: [], methods: [], allowedHeaders: [''], preflightContinue: true };
+  const refused = { origin: [], methods: [], allowedHeaders: [], preflightContinue: true };
   app.enableCors(({ headers: { origin = '' } }: Request, respond) => {
     respond(null, origins.includes(origin) ? allowed : refused);
   });

@@ -28,8 +28,8 @@ export function replacementFaults(route: Route): string[] {
   const stated = (Reflect.getOwnMetadata(STATED, owner, name) ?? {}) as Stated;
   const faults = Object.entries(stated).map(([key, { value, decorator }]) => {
     const remedy = `write ${decorator} above that decorator.`;
-    const isHidden = Reflect.getMetadata(key, handler) !== value;
-    return isHidden && `has a decorator that replaces the handler and hides ${decorator}: ${remedy}`;
+    const isLost = Reflect.getMetadata(key, handler) !== value;
+    return isLost && `has a decorator that replaces the handler and hides ${decorator}: ${remedy}`;
   });
   return faultsOfRoute(route, faults);
 }
