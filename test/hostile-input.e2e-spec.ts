@@ -243,6 +243,12 @@ describe('hostile input', () => {
     ['another request after one that closes', [withHeaders(CLOSE), post('{"name":"lost"}')], [200]],
     ['an unreadable request', [post('{"name":"x"}'), 'GET /v1/items HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n'], [201]],
     ['TLS after three requests', [{}, {}, {}, '\u0016\u0003\u0001'], [200, 200, 200]],
+    [
+      'a request without its end',
+      [post('{"name":"x"}'), framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', '1', '{', 'not a size')],
+      [201],
+    ],
+    ['a request with an unknown coding', [{}, framed(JSON_TYPE, 'Transfer-Encoding: gzip', '', 'zz')], [200]],
     ['CONNECT', [{}, 'CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n'], [200]],
   ])(
     'leaves the responses of complete requests before it: %s [unreadable-after-complete]',
@@ -252,11 +258,6 @@ describe('hostile input', () => {
       expect(text.match(/Connection: close/g)).toHaveLength(1);
     },
   );
-
-  it('after a request that is not complete ends the connection, with no response in the wrong position', async () => {
-    const text = await allOf({}, framed(JSON_TYPE, 'Transfer-Encoding: chunked', '', '1', '{', 'not a size'));
-    expect(text).not.toMatch(/HTTP\/1\.1 4/);
-  });
 
   it.each<[string, string[]]>([
     ['names', Array.from({ length: 51 }, (_, index) => `a${index}`)],

@@ -29,8 +29,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unreadable-after-complete',
     file: 'src/platform/http/unreadable-requests.ts',
-    search: 'pending.every(({ req }) => req.complete)',
-    replace: 'pending.every(({ req }) => !req.complete)',
+    search: 'closeAfter(latest, socket);',
+    replace: 'socket.destroy();',
     tests: ['test/hostile-input.e2e-spec.ts'],
   },
   {

@@ -54,15 +54,15 @@ export function rejectUnreadable(
   });
 }
 
-/** Closes a connection, if possible after its responses, where a problem would be taken for one. @returns whether it does */
+/** Closes a connection after the responses of complete requests, for which a problem would be taken. @returns if it does */
 function closeBehind(pending: readonly ServerResponse[], socket: Socket): boolean {
-  const latest = pending.at(-1);
-  if (socket.writable && latest && pending.every(({ req }) => req.complete)) {
+  const latest = pending.findLast(({ req }) => req.complete);
+  if (socket.writable && latest) {
     closeAfter(latest, socket);
     return true;
   }
-  // A problem would be taken for another response: a broken request follows others, or its response is partly sent.
-  const isUnexpected = !socket.writable || pending.some(({ headersSent, req }) => headersSent || req.complete);
+  // A problem would be taken for the rest of a response that is partly sent.
+  const isUnexpected = !socket.writable || pending.some(({ headersSent }) => headersSent);
   if (isUnexpected) {
     socket.destroy();
   }
@@ -89,7 +89,8 @@ function closeAfter(latest: ServerResponse, socket: Socket): void {
   // Node calls this after a response that closes the connection.
   socket.destroySoon = () => closeLater(socket.pause());
   if (latest.headersSent) {
-    latest.once('close', () => closeLater(socket.pause()));
+    // Before a request without its end, which waits for this, begins.
+    latest.prependOnceListener('close', () => closeLater(socket.pause()));
   } else {
     latest.shouldKeepAlive = false;
   }
