@@ -9,9 +9,9 @@ export interface Names {
 /** PostgreSQL cuts names off at 63 bytes, and names of indexes begin with that of their table. */
 const SPELLING = /^(?=.{1,40}$)[a-z][a-z\d]*(?:-[a-z][a-z\d]*)*$/;
 
-/** Names that mean something else in the folder of a feature, or in the files that are generated. */
+/** Names that mean something else in the folder of a feature, in the files that are generated, or in the database. */
 const TAKEN =
-  /^(?:platform|migrations|lists|arguments|body|column|controller|database|delete|entity|get|if-match|implements|module|operation|page|param|patch|post|precondition|problem|query|repository|row|section|text|uuid)$/;
+  /^(?:platform|migrations|lists|access-token|arguments|body|column|controller|database|delete|entity|get|idempotency-key|if-match|implements|module|operation|page|page-query|param|patch|post|precondition|problem|query|repository|row|section|text|uuid)$/;
 
 /**
  * @param plural - as it was typed
