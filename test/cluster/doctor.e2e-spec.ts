@@ -255,6 +255,13 @@ it('finds nothing wrong where nothing is, changes nothing, and its checks are th
   expect(documented.toSorted()).toEqual([...names].toSorted());
 });
 
+it('needs one connection, which is all that a full server may have', async () => {
+  await primary.query('CREATE ROLE single LOGIN CONNECTION LIMIT 1 IN ROLE pg_read_all_data, pg_write_all_data');
+  const { href: DATABASE_URL } = Object.assign(new URL(primary.url), { username: 'single' });
+  const { outcome, faults } = await doctor({ DATABASE_URL });
+  expect([outcome, faults]).toEqual([[0, 'ok', ''], '']);
+});
+
 it('ends though no server responds [doctor-check-time]', async () => {
   const silent = `user:canary@127.0.0.1:${await silentServer()}`;
   const urls = {

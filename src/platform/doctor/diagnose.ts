@@ -32,7 +32,8 @@ export async function diagnose(createContext: CreateContext, environmentOf: () =
     const settings = readConfiguration(environmentOf());
     app = await createContext(settings);
     const database = app.get(Database);
-    const open = async (url?: string) => new DataSource(await database.options(url)).initialize();
+    // One connection, because the server may have no other left: the checks take turns.
+    const open = async (url?: string) => new DataSource({ ...(await database.options(url)), poolSize: 1 }).initialize();
     const misspelled = misspelledVariables(settings);
     const names: Check = {
       name: 'configuration.names',
