@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
 import { join } from 'node:path';
 import { runCommand } from './support/commands.js';
 import { doctor, examined, preload } from './support/doctor.js';
 import { freePort } from './support/free-port.js';
 import { IdentityProvider } from './support/identity-provider.js';
+import { listen } from './support/listen.js';
 import { runCli, ServiceProcess } from './support/process.js';
 import { redisOfVersion, refusingPostgres } from './support/refusing-servers.js';
 import { createEmbedded, testDirectory } from './support/test-database.js';
@@ -161,4 +163,21 @@ it("fetches the issuer's keys", async () => {
   expect(unnamed?.faults).toMatch(/^fail auth\.issuer-keys: https:\/\/a\.invalid\/.* getaddrinfo E\w+ a\.invalid .*$/);
   expect(plain?.faults).toMatch(/^fail auth\.issuer-keys: https:\/\/localhost:.* fetch failed .*SSL routines.*$/);
   expect(failing.faults).toMatch(/^fail auth\.issuer-keys: .*The status is 500\..*$/);
+});
+
+it("fetches the issuer's keys through a proxy, as its advice says", async () => {
+  const provider = await IdentityProvider.start();
+  // An address that only the proxy reaches.
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  provider.metadata = { issuer, jwks_uri: `${issuer}/keys` };
+  const proxy = createServer(({ url = '', headers }, response) => {
+    const target = new URL(new URL(url).pathname, provider.issuer);
+    request(target, { headers: { accept: headers.accept } }, (answer) => answer.pipe(response)).end();
+  });
+  const proxies = { HTTP_PROXY: `http://127.0.0.1:${await listen(proxy)}`, NO_PROXY: '' };
+  const environment = { DATA_DIR, ...provider.environment, AUTH_JWT_ISSUER: issuer, ...proxies };
+  const { faults } = await doctor(environment);
+  expect(faults).toMatch(/^fail auth\.issuer-keys: .*ECONNREFUSED.* set HTTPS_PROXY and NODE_USE_ENV_PROXY=1\.$/m);
+  const { found } = await doctor({ ...environment, NODE_USE_ENV_PROXY: '1' });
+  expect(found['auth.issuer-keys']).toBe(`3 keys of ${issuer}`);
 });

@@ -24,7 +24,9 @@ export function serviceChecks(settings: Configuration): Check[] {
     },
     {
       name: 'auth.issuer-keys',
-      advice: 'Check AUTH_JWT_ISSUER, AUTH_JWT_JWKS_URL and the issuer: without its keys, JWTs are refused.',
+      advice:
+        'Check AUTH_JWT_ISSUER, AUTH_JWT_JWKS_URL and the issuer: without its keys, JWTs are refused. If only a proxy ' +
+        'reaches it, set HTTPS_PROXY and NODE_USE_ENV_PROXY=1.',
       run: async () => {
         if (issuer === undefined) {
           return { fine: true, found: 'AUTH_JWT_ISSUER is unset' };
