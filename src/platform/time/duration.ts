@@ -16,7 +16,7 @@ export function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // The event loop runs timers before I/O, and `setImmediate` after it: a result that has arrived is first.
-      setImmediate(() => reject(new Error(`No response within ${milliseconds} ms.`)));
+      setImmediate(() => reject(new Error(`No response within ${Math.round(milliseconds)} ms.`)));
     }, milliseconds);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
