@@ -34,12 +34,12 @@ const [FIRST_PAUSE, LONGEST_PAUSE] = [100, 5000];
 
 export type PostgresDataSourceOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 
-/** The database lacks migrations that this process cannot apply now, or may not read which it has. Retried at the start. */
+/** Migrations are pending that this process cannot apply now, or the role may not read which are. The start retries. */
 export class MigrationsPendingError extends OperatorError {
   override readonly name = 'MigrationsPendingError';
 }
 
-/** TypeORM takes a table on which the role has no right for missing. */
+/** Finds a table `migrations` that the role may not read: TypeORM would treat it as missing. */
 const UNREADABLE = `SELECT format('%I may not read the table migrations: as %s, run GRANT SELECT ON migrations TO %1$I.',
     current_user, relowner::regrole) AS fault
   FROM pg_class WHERE oid = to_regclass('migrations') AND NOT has_table_privilege(oid, 'SELECT')`;
@@ -68,30 +68,30 @@ export function poolOf({ driver }: DataSource): Pool {
   return master;
 }
 
-/** The connections for lists; undefined if they use those of the pool. */
+/** The connections on which lists are read; undefined if lists use TypeORM's pool. */
 export function readerOf(dataSource: DataSource): Reader | undefined {
   return dataSource instanceof AppDataSource ? dataSource.reader : undefined;
 }
 
 function notReady() {
   const hint = 'register a callback with database.onReady(), or in a script, await app.get(Database).connect().';
-  // A request is not at fault.
+  // The hint is for code that runs before the start, not for early requests.
   const cause = currentRequest() ? undefined : new Error(`The database connects after the modules are initialized: ${hint}`);
   return databaseUnavailable(cause);
 }
 
-/** Nest injects it unconnected. TypeORM takes a query runner per statement, so all join the current transaction. */
+/** Nest injects it before it connects. TypeORM asks it for a query runner per statement: this joins the transaction. */
 export class AppDataSource extends DataSource {
   declare readonly options: PostgresDataSourceOptions;
   declare readonly driver: DataSource['driver'] & Driver;
   /** Whether requests may use it: it is connected, has all migrations and passed the checks. */
   isReady = false;
-  /** Run after the migrations, and may use repositories. One that fails keeps the database from becoming ready. */
+  /** Run after the migrations, and may use repositories. If one fails, the database does not become ready. */
   readonly checks: ((dataSource: DataSource) => Promise<void>)[] = [];
   reader: Reader | undefined;
   private readonly preparation = new AsyncLocalStorage<boolean>();
 
-  /** Opens with retries until ready or the signal aborts. @throws what no retry fixes, and all of the embedded database */
+  /** Opens with retries until ready or the signal aborts. @throws if no retry fixes it, or it is embedded */
   async openWithRetries(signal: AbortSignal, isEmbedded: boolean, migrate?: () => Promise<unknown>): Promise<void> {
     const isOver = () => signal.aborted;
     for (let pause = FIRST_PAUSE; !this.isReady && !isOver(); pause = Math.min(pause * 2, LONGEST_PAUSE)) {
@@ -117,7 +117,7 @@ export class AppDataSource extends DataSource {
   async open(signal: AbortSignal, migrate?: () => Promise<unknown>): Promise<void> {
     const { subscribers } = this;
     try {
-      // Nest's subscribers add themselves in constructors, and `initialize` starts with an empty list, even if it fails.
+      // Keeps subscribers that have added themselves in constructors: `initialize` replaces the list, even if it fails.
       await this.initialize().finally(() => Object.assign(this, { subscribers }));
       const options = readOptionsOf(this);
       this.reader = options?.shares && new Reader(poolOf(this).options, options.timeout, options.shares);
@@ -127,11 +127,11 @@ export class AppDataSource extends DataSource {
       }
       await (pending && migrate?.());
       for (const { target, versionColumn } of this.entityMetadatas) {
-        // The data source of the migrations has taken over the entities with TypeORM's Active Record.
+        // Active Record entities use the data source that was initialized last, which can be that of the migrations.
         if (typeof target === 'function' && target.prototype instanceof BaseEntity) {
           (target as typeof BaseEntity).useDataSource(this);
         }
-        // An entity that was read before another change would write its older version back: two states with one `ETag`.
+        // Otherwise, `save()` of an entity that has changed since writes the old version back: two states with one `ETag`.
         Object.assign(versionColumn ?? {}, { isUpdate: false });
       }
       await this.preparation.run(true, async () => {
@@ -173,7 +173,7 @@ export class AppDataSource extends DataSource {
     return super.query<T>(...statement);
   }
 
-  /** Of trees as well: Nest, which chooses by the metadata, asks before there is any. */
+  /** Chooses tree repositories, too: Nest would do that by metadata, but asks before it exists. */
   override getRepository<Entity extends ObjectLiteral>(target: EntityTarget<Entity>): Repository<Entity> {
     const isTree = getMetadataArgsStorage().trees.some((tree) => tree.target === target);
     return isTree ? this.getTreeRepository(target) : super.getRepository(target);

@@ -4,12 +4,12 @@ import { runSavepoint, transactionOf } from './transactions.js';
 
 type Work<T> = (manager: EntityManager) => Promise<T>;
 
-/** Runs transactions within the current one as savepoints in turn: side by side, TypeORM would end those of others. */
+/** Runs transactions within the current one as savepoints, in turn: TypeORM would mix up concurrent savepoints. */
 export class AppEntityManager extends EntityManager {
   override transaction<T>(work: Work<T>): Promise<T>;
   override transaction<T>(level: IsolationLevel, work: Work<T>): Promise<T>;
   override async transaction<T>(...given: [IsolationLevel | Work<T> | undefined, Work<T>?]): Promise<T> {
-    // A manager with a query runner is of one connection, and of a savepoint here.
+    // A manager with a query runner, such as that of a savepoint, nests transactions itself, on its own connection.
     const outer = this.queryRunner ? undefined : transactionOf(this.dataSource);
     if (!outer) {
       return super.transaction(...(given as [IsolationLevel, Work<T>]));

@@ -4,7 +4,7 @@ import { internalError, typeOfStatus } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 import { asDatabaseProblem } from './database-problem.js';
 
-/** Detail of what clients are not told more about. */
+/** Detail of a problem whose cause clients must not see. */
 const FAILED = 'The service failed.';
 
 /** The problem that clients get for an error: of Nest, of Express, of the database, or of anything else, which is 500. */
@@ -21,7 +21,7 @@ export function asProblem(error: unknown, entities: readonly EntityMetadata[] = 
   return known ?? new Problem(internalError, FAILED, { cause: error });
 }
 
-/** Of an error of `http-errors`, as Express and its packages throw, or of an object in its form, which Nest takes, too. */
+/** The problem of an error of `http-errors`, which Express throws, or of an object in that form, which Nest accepts, too. */
 function asHttpProblem(error: unknown): Problem | undefined {
   const { message, expose, status, statusCode } = Object(error) as Record<string, unknown>;
   let code: unknown;
@@ -44,8 +44,8 @@ function isErrorStatus(code: unknown): code is number {
 }
 
 /**
- * The text of an exception, several messages joined, and the further members of the object that it was made with: also
- * messages that are no text, such as the errors of class-validator.
+ * The text of an exception, with several messages joined, and the other members of its response object. Messages that are
+ * no texts, such as the errors of class-validator, stay a member.
  */
 function partsOf(exception: HttpException): { detail: string; members?: Readonly<Record<string, unknown>> } {
   const response = exception.getResponse();

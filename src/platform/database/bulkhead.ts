@@ -18,7 +18,7 @@ interface Tasks {
 /** Limits concurrent tasks, so that slow ones never use up a resource. Keys of equal rank take turns, one task each. */
 export class Bulkhead {
   running = 0;
-  /** By key, in the order of their turns. */
+  /** Tasks by key. The keys are in the order of their turns. */
   private readonly queues = new Map<string, Tasks>();
 
   constructor(private readonly limits: BulkheadLimits) {}
@@ -68,7 +68,7 @@ export class Bulkhead {
       next.tasks.waiting.delete(start);
       next.tasks.running += 1;
       this.running += 1;
-      // To the end.
+      // Moves the key to the end: the others have their turns first.
       this.queues.delete(next.key);
       this.queues.set(next.key, next.tasks);
       start();

@@ -15,7 +15,7 @@ type DatabaseLocation = { readonly url: string; readonly isPooled?: boolean } | 
 /** Share of the connection timeout for a replica, so that time is left to read from the primary. */
 const REPLICA_SHARE = 0.2;
 
-/** Fewest connections of which lists get some of their own. */
+/** The smallest pool size with which lists get connections of their own. */
 const FEWEST = 5;
 
 /** Seconds after which a connection is replaced, so that none outlives its password for long. */
@@ -69,15 +69,15 @@ function serverOptions(configuration: Configuration, isPooled = false): PoolConf
   return {
     keepAlive: true,
     maxLifetimeSeconds: LIFETIME,
-    // One for each server: a read replica takes a new password later than the primary, and must not speak for it.
+    // Each server needs its own: a read replica accepts a new password later than the primary, and must not decide for it.
     ...(path !== undefined && { passwords: new PasswordFile('DATABASE_PASSWORD_FILE', path) }),
-    // For a server that is gone: otherwise the server itself ends the statement earlier.
+    // Detects a server that is gone: any other ends the statement earlier itself.
     query_timeout: (timeout + 1) * 1000,
-    // For a `SharedConnections`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
+    // For `SharedConnections`. It also makes `pg` close the connection at `query_timeout`; otherwise the next statement
     // would wait behind the one without a response.
     pipeline: true,
     reads: readOptions(configuration),
-    // Poolers reject startup parameters: set them on the role there.
+    // Startup parameters, which poolers reject: with one, operators set them on the role.
     ...(!isPooled && { hasSession: true, ...sessionLimits(timeout) }),
   };
 }

@@ -13,24 +13,24 @@ const IGNORED =
 
 interface ClientMetrics {
   countFailedConnection(error: Error): void;
-  /** @returns called when the statement ends */
+  /** @returns a function to call when the statement ends */
   observe(text: string): (error: Error | undefined) => void;
 }
 
 /** Pool options that `pg` passes on to its clients. */
 export interface DatabaseClientConfig extends ClientConfig {
   metrics?: ClientMetrics;
-  /** Instead of the password of the URL. */
+  /** Replaces the password of the URL. */
   passwords?: PasswordFile;
-  /** For the embedded database, which has one connection. */
+  /** Whether it is the embedded database, which has only one connection. */
   isEmbedded?: boolean;
-  /** Whether it keeps prepared statements: it is a session on a server, without a pooler. */
+  /** Whether the connection keeps prepared statements: it is a session of a server, not of a pooler. */
   hasSession?: boolean;
 }
 
 const TIMES: ReadonlySet<number> = new Set([types.builtins.DATE, types.builtins.TIMESTAMP, types.builtins.TIMESTAMPTZ]);
 
-/** Those of `pg`, which reads a time in another `DateStyle` as null: an expired or revoked token would be valid. */
+/** As in `pg`, but rejects a time in another `DateStyle`, which `pg` reads as null: an expired token would be valid. */
 const PARSERS: ClientConfig['types'] = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     const parse = types.getTypeParser(oid, format) as (text: string) => unknown;
@@ -53,11 +53,11 @@ export class DatabaseClient extends Client {
     this.unreadable = unreadable;
     this.config = config;
     if (config.passwords) {
-      // Among the options, the URL would override it.
+      // Not among the options, where the URL would override it.
       Object.assign(this, { password: config.passwords.read });
     }
     const { getStartupConf } = this as unknown as { getStartupConf: () => object };
-    // Instead of the style of the role or the database. Poolers keep it for each of their clients.
+    // Overrides the `DateStyle` of the role or the database. Poolers keep this parameter for each of their clients.
     Object.assign(this, { getStartupConf: () => ({ ...getStartupConf.call(this), DateStyle: 'ISO' }) });
     // An error while the pool hands the connection to TypeORM has no other listener. The next statement fails anyway.
     this.on('error', () => undefined);
@@ -66,7 +66,7 @@ export class DatabaseClient extends Client {
   /** Marks connection errors as the database's: `ECONNREFUSED` alone could come from any server. */
   override connect(...[callback]: never[]): never {
     const report = (error: Error | null) => {
-      // `pg` replaces the function by what it returned, once the server has asked for it.
+      // `pg` replaces the function by the password that it returned, once the server has asked for one.
       const { password } = this as { password?: unknown };
       if (typeof password === 'string' && (!error || isPasswordRefused(error))) {
         this.config.passwords?.note(password, Boolean(error));
@@ -112,7 +112,7 @@ export class DatabaseClient extends Client {
   }
 }
 
-/** Why a certificate that the URL names cannot be read: pools expect errors of `connect` alone. */
+/** The error of an unreadable certificate in the URL. `connect` reports it: pools expect no error of a constructor. */
 function unreadableOf(config: ClientConfig): unknown {
   try {
     return void new Client(config);
@@ -121,7 +121,7 @@ function unreadableOf(config: ClientConfig): unknown {
   }
 }
 
-/** Whether what `Client.query` was given is a stream or cursor. */
+/** Whether the argument of `Client.query` is a stream or cursor. */
 function isSubmittable(statement: unknown): statement is LongSubmittable {
   return typeof statement === 'object' && statement !== null && 'submit' in statement && !(statement instanceof Query);
 }
@@ -132,7 +132,7 @@ export interface Statement {
   readonly values: unknown[];
   /** Name of a prepared statement; undefined to plan the statement for its values. */
   readonly name?: string | undefined;
-  /** Whether `pg` returns all its columns as text. */
+  /** Whether all its columns are texts, which `pg` need not convert. */
   readonly isText?: boolean;
 }
 
@@ -145,7 +145,7 @@ export function quotedTable({ tablePath, dataSource: { driver } }: EntityMetadat
   return names.join('.');
 }
 
-/** The same without its name, for connections on which a prepared statement is of no use. */
+/** The statement without its name, which PostgreSQL then does not keep as a prepared statement. */
 export function unnamed(statement: Statement): Statement {
   return { ...statement, name: undefined };
 }
@@ -178,7 +178,7 @@ class TextQuery extends QueryWithHandlers {
   }
 }
 
-/** Sends a statement, by its name only if the connection is a session, which prepares it once. @throws QueryFailedError */
+/** Sends a statement, prepared under its name if the connection is a session, which keeps it. @throws QueryFailedError */
 export async function send(client: ClientBase, { text, values, name: given, isText }: Statement): Promise<unknown[][]> {
   const name = (client as Partial<DatabaseClient>).config?.hasSession ? given : undefined;
   try {

@@ -15,7 +15,7 @@ const CONNECTION_CAUSES = ['full', 'login', 'server', 'network'] as const;
 /** Upper bounds in seconds. Most statements take less than a millisecond. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Metrics of statements, by first word only because texts contain client input, and of the connection pools. */
+/** Metrics of the connection pools and of statements, by first word only, because texts can contain client input. */
 @Injectable()
 export class DatabaseMetrics {
   private readonly durations;
@@ -51,7 +51,7 @@ export class DatabaseMetrics {
     this.connectionErrors.inc({ cause: code === FULL ? 'full' : isLogin ? 'login' : other });
   }
 
-  /** @returns called when the statement ends, with its error if any */
+  /** @returns a function to call when the statement ends, with its error if any */
   observe(text: string): (error: Error | undefined) => void {
     const [word = ''] = /[a-z]+/i.exec(text) ?? [];
     const name = word.toLowerCase().replace('start', 'begin');

@@ -11,7 +11,7 @@ type Callback = (
   release: (reason?: Error | boolean) => void,
 ) => void;
 
-/** A pool whose connections outlast the moment in which only the server, or only the file, has the new password. */
+/** A pool that can also connect at the moment in which only the server, or only the file, has a new password. */
 export class DatabasePool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(callback: Callback): void;
@@ -36,7 +36,7 @@ export class DatabasePool extends Pool {
   }
 }
 
-/** An error of the only connection of the embedded database, with how to leave it to others. */
+/** Adds to a timeout of the embedded database what holds its only connection, and how to avoid that. */
 function explained(error: Error): Error {
   if (!error.message.startsWith('timeout exceeded')) {
     return error;
@@ -47,5 +47,5 @@ function explained(error: Error): Error {
   return new Error(`${error.message}: ${remedy}`);
 }
 
-/** What TypeORM needs of `pg`. A data source takes it when it is made: `setOptions` comes too late. */
+/** The part of `pg` that TypeORM uses. A data source takes it in its constructor: `setOptions` would be too late. */
 export const POSTGRES_DRIVER = { Pool: DatabasePool };

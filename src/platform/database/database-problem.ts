@@ -11,12 +11,12 @@ export const FULL = '53300';
 
 const NOT_NULL_VIOLATION = '23502';
 
-/** Message of an error whose cause is that of Node or `pg` for a connection that failed. */
+/** Message of the error of a connection that failed. Its cause is the error of Node or `pg`. */
 export const NO_CONNECTION = 'No connection to the database.';
 
 type Meaning = 'connection' | 'timeout' | 'conflict' | 'unavailable' | 'constraint' | 'value';
 
-/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's code, or the message without a code. First match. */
+/** Patterns for the SQLSTATE (PostgreSQL manual, appendix A), Node's code, or the message without one. The first counts. */
 const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['connection', /^(?:08|28|3D)...$|^57P0.$/],
   ['connection', /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ERR_SSL)/],
@@ -43,7 +43,7 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['value', /^Cannot perform update query because update values are not defined/],
 ];
 
-/** The meaning of a database error; undefined for a bug of the service. Of `connection`, another server may have none. */
+/** The meaning of a database error; undefined for a bug of the service. With `connection`, another server may respond. */
 export function meaningOf(error: unknown): Meaning | undefined {
   if (error instanceof Problem) {
     return error.type === serviceUnavailable ? 'unavailable' : undefined;
@@ -103,7 +103,7 @@ export const conflict = defineProblemType({
 /**
  * Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service.
  *
- * @param entities - whose columns are named as properties
+ * @param entities - by which columns are reported as properties
  */
 export function asDatabaseProblem(error: unknown, entities: readonly EntityMetadata[]): Problem | undefined {
   if (error instanceof EntityNotFoundError) {

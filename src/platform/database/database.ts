@@ -18,21 +18,21 @@ import { checkSchema } from './schema-drift.js';
 import { checkRights } from './table-rights.js';
 import { runTransaction, type TransactionEnds, transactionOf } from './transactions.js';
 
-/** Key of the advisory lock of an instance that runs callbacks before it is ready. */
+/** Key of the advisory lock with which one instance at a time runs the callbacks of `onReady`. */
 const READY_LOCK = 7_235_915_402_218;
 
 /** PostgreSQL at `DATABASE_URL`, or embedded. While it is unavailable or lacks migrations, requests that need it get 503. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
-  /** For lists. */
+  /** For first pages of lists; undefined without `DATABASE_READ_URL`. */
   replica: ReadReplica | undefined;
-  /** Settled when the database is ready or the service stops. Rejected with errors that no retry fixes. */
+  /** Resolves when the database is ready or the service stops; rejects with an error that no retry fixes. */
   started: Promise<void> | undefined;
   private readonly logger = new Logger('Database');
   private readonly shutdown = new AbortController();
   private readonly callbacks: (() => Promise<void>)[] = [];
   private embedded: EmbeddedDatabase | undefined;
-  /** Logs its causes, during an outage. */
+  /** Logs the causes of the current outage; undefined outside of one. */
   private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
 
   constructor(
@@ -51,13 +51,13 @@ export class Database implements OnApplicationShutdown {
    * Runs work in a transaction that includes all statements of injected repositories and begins with the first one. A nested
    * transaction is a savepoint; several run in turn. If the connection is lost during the commit, the result is unknown.
    *
-   * @param ends - statements that are sent together with its first and last one
+   * @param ends - statements that are sent in one write with `START TRANSACTION` and with `COMMIT`
    */
   transaction<T>(work: () => Promise<T>, ends?: TransactionEnds<T>): Promise<T> {
     return runTransaction(this.dataSource, work, ends);
   }
 
-  /** Calls back after the commit of the current {@link transaction}, if any, not if it fails. It must not throw. */
+  /** Calls back after the current {@link transaction} commits, not if it fails; at once outside of one. Must not throw. */
   afterCommit(callback: () => void): void {
     const { afterCommit = () => callback() } = transactionOf(this.dataSource) ?? {};
     afterCommit(callback);
@@ -70,7 +70,7 @@ export class Database implements OnApplicationShutdown {
    * @param name - of the work in all instances, such as `library.mark-overdue`
    * @param work - may take long, and use {@link transaction}. When the signal aborts, it must end: the service stops, or the
    * connection with the lock is lost and another instance may begin the work
-   * @throws Error of the work; that the lock was lost; that there is no connection; or if it is called in a transaction
+   * @throws the error of the work; Error if the lock is lost, there is no connection, or it is called in a transaction
    */
   exclusively<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
     return this.exclusiveWork.run(name, work);
@@ -115,12 +115,12 @@ export class Database implements OnApplicationShutdown {
     this.replica = configuration.DATABASE_READ_URL ? new ReadReplica(dataSource, configuration, metrics, signal) : undefined;
     metrics.watch(dataSource, this.replica);
     dataSource.setOptions(await this.options());
-    // First, because the others use the tables. Commands do without: tokens can be revoked while another table has drifted.
+    // These run first, because others use the tables. Commands skip them: a token can be revoked although a table drifted.
     dataSource.checks.unshift(checkSchema, checkRights);
     this.addCheck(() => this.runCallbacks());
     const migrate = configuration.MIGRATE_ON_START ? () => this.migrate() : undefined;
     this.started = dataSource.openWithRetries(signal, this.isEmbedded, migrate);
-    // Who waits for it gets the error.
+    // Prevents an unhandled rejection: callers that await `started` get the error.
     this.started.catch(() => undefined);
     await (this.isEmbedded && this.started);
   }
@@ -159,14 +159,14 @@ export class Database implements OnApplicationShutdown {
     }
   }
 
-  /** Options without a pooler. Creates the embedded database if there is none. */
+  /** Options that bypass a pooler. Creates the embedded database if there is none. */
   private directOptions(): Promise<PostgresDataSourceOptions> {
     return this.options(this.configuration.DATABASE_DIRECT_URL, true);
   }
 
   /**
-   * Options with all entities and migrations: of the service's database or, with a URL, of another server without a pooler.
-   * Opens the embedded database, and creates it if it may.
+   * Options with all entities and migrations: for the service's database or, with `url`, for another server without a
+   * pooler. Opens the embedded database, and creates it if `mayCreate` is set.
    */
   async options(url?: string, mayCreate = this.configuration.MIGRATE_ON_START): Promise<PostgresDataSourceOptions> {
     const { DATABASE_URL, DATABASE_DIRECT_URL, DATA_DIR } = this.configuration;

@@ -56,14 +56,14 @@ export function clusterIn(directory: string): string {
 /**
  * Finds the innermost directory of the path to PostgreSQL's files that exists.
  *
- * @throws DataDirectoryError if it is not a directory, or files cannot be created in it, which SQLite and PGlite do not say
+ * @throws DataDirectoryError if it is not a directory, or files cannot be created in it: SQLite and PGlite report neither
  */
 export async function existingPart(directory: string): Promise<string> {
   let existing = clusterIn(directory);
   while (!existsSync(existing)) {
     existing = dirname(existing);
   }
-  // With the dot, a file is an error.
+  // The dot makes this fail if the path is a file.
   await access(`${existing}/.`, constants.W_OK | constants.X_OK).catch((error: unknown) => {
     throw new DataDirectoryError(directory, error);
   });
@@ -88,7 +88,7 @@ export class EmbeddedDatabase {
    * @param mayCreate - creates the database if the directory has none
    * @throws DataDirectoryInUseError if another process has it open
    * @throws DataDirectoryError if it cannot be read, written or opened
-   * @throws OperatorError if there is none
+   * @throws OperatorError if the directory has none and `mayCreate` is false
    */
   static async open(directory: string, mayCreate = true): Promise<EmbeddedDatabase> {
     const existing = await existingPart(directory);
@@ -97,7 +97,7 @@ export class EmbeddedDatabase {
     }
     let lock: DatabaseSync | undefined;
     try {
-      // First alone, because the recursive option never returns for a directory in /proc.
+      // The first missing directory alone: with the option `recursive`, `mkdir` never returns for a directory in /proc.
       const [first = ''] = relative(existing, resolve(directory)).split(sep);
       await mkdir(join(existing, first), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') {
@@ -145,13 +145,13 @@ async function openCluster(directory: string): Promise<PGlite> {
   const cluster = clusterIn(directory);
   const { PGlite } = await import('@electric-sql/pglite');
   const { pg_trgm } = await import('@electric-sql/pglite/contrib/pg_trgm');
-  // PostgreSQL's 128 MB are part of this process, and touched whole at each start.
+  // PostgreSQL's default of 128 MB would be memory of this process, which each start uses completely.
   const startParams = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB'];
   if (!existsSync(cluster)) {
     await createCluster(cluster, (path) => PGlite.create(path, { startParams }));
   }
   let reason: string | undefined;
-  // PGlite neither says why PostgreSQL ended nor recovers. Values cannot forge the line: continuations begin with a tab.
+  // Only this line says why PostgreSQL ended, for good. Values cannot forge it, because continuations begin with a tab.
   const onStderr = (line: string) => {
     reason ??= /^\S+ \S+ \S+ \[\d+\] (?:FATAL|PANIC): +(.*)/.exec(line)?.[1];
     if (reason !== undefined && pglite.ready) {
@@ -159,7 +159,7 @@ async function openCluster(directory: string): Promise<PGlite> {
     }
     return false;
   };
-  // The extension for `CREATE EXTENSION`, as on a server.
+  // Makes the extension available to `CREATE EXTENSION`, as on a server.
   const pglite: PGlite = new PGlite(cluster, { extensions: { pg_trgm }, startParams, onStderr });
   await pglite.waitReady.catch((error: unknown) => {
     throw reason === undefined ? error : new Error(reason, { cause: error });

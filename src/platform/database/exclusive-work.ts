@@ -13,11 +13,11 @@ import { DatabasePool } from './database-pool.js';
 import { NO_CONNECTION } from './database-problem.js';
 import { transactionOf } from './transactions.js';
 
-/** Milliseconds between two statements that show that both sides of a lock's connection are there, and for each response. */
+/** Milliseconds between two statements that show both sides of a lock's connection that it works, and for each response. */
 const BEAT = 10_000;
 const BEAT_TIMEOUT = 5000;
 
-/** Milliseconds without a statement until the server takes the lock of a frozen or cut-off process, which notices first. */
+/** Milliseconds without a statement until the server frees the lock. A process that is cut off has noticed that by then. */
 const SILENCE = 30_000;
 
 /** Milliseconds for work to end when the service stops. */
@@ -28,7 +28,7 @@ const OUTCOMES = ['ran', 'skipped', 'failed', 'lost'] as const;
 /** Whether the work ran, and what it returned. */
 export type ExclusiveResult<T> = { readonly ran: true; readonly result: T } | { readonly ran: false };
 
-/** Of work whose lock was lost while it ran: another instance may have begun the same work. */
+/** The lock of work was lost while the work ran: another instance may have begun the same work. */
 class LockLostError extends Error {
   constructor(name: string, cause: unknown) {
     super(`${NO_CONNECTION} The lock of "${name}" was lost while the work ran: another instance may run it as well.`, {
@@ -37,21 +37,21 @@ class LockLostError extends Error {
   }
 }
 
-/** Two 32-bit keys: PostgreSQL keeps them apart from 64-bit ones, such as that of the migrations, and of features. */
+/** Two 32-bit keys, which PostgreSQL keeps apart from 64-bit keys, such as those of migrations and of features. */
 function keysOf(name: string): string {
   const digest = hash('sha256', `${SERVICE_NAME} database.exclusively ${name}`, 'buffer');
   return `${digest.readInt32BE(0)}, ${digest.readInt32BE(4)}`;
 }
 
-/** A transaction without a snapshot, which does not hold up VACUUM. The time limits are those of this transaction alone. */
+/** Tries to get the lock, in a transaction without a snapshot, which would delay VACUUM. The time limits end with it. */
 const lockStatement = (name: string) => `START TRANSACTION ISOLATION LEVEL READ COMMITTED READ WRITE;
   SELECT set_config(name, CASE name WHEN 'transaction_timeout' THEN '0' ELSE '${SILENCE}' END, true)
     FROM pg_settings WHERE name IN ('transaction_timeout', 'idle_in_transaction_session_timeout');
   SELECT pg_try_advisory_xact_lock(${keysOf(name)}) AS locked`;
 
 /**
- * Work that one instance at a time runs: see `Database.exclusively`. The lock is that of a transaction: one of a session
- * would outlive its owner behind a pooler. The transaction has no snapshot and no rows, so it may last. Its connection is
+ * Runs work in one instance at a time: see `Database.exclusively`. The lock belongs to a transaction: behind a pooler, one
+ * of a session would outlive its owner. The transaction has no snapshot and no rows, so it may last. Its connection is
  * checked every 10 s, and the server frees the lock 30 s after the process is frozen or cut off.
  */
 @Injectable()
@@ -90,14 +90,14 @@ export class ExclusiveWork implements OnModuleDestroy {
     });
   }
 
-  /** Work has a while to end before the database is closed. */
+  /** Gives running work time to end before the database is closed. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort(new Error('The service stops.'));
     await Promise.race([Promise.allSettled(this.running.values()), delay(END_TIMEOUT, undefined, { ref: false })]);
   }
 
   private async runAlone<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
-    // The embedded database has no lock, and a server is spared a connection.
+    // The only check for the embedded database, which has no lock. With a server, it saves a connection.
     if (this.running.has(name) || this.stopping.signal.aborted) {
       return { ran: false };
     }
@@ -109,10 +109,10 @@ export class ExclusiveWork implements OnModuleDestroy {
   private async runLocked<T>(name: string, work: (signal: AbortSignal) => Promise<T>): Promise<ExclusiveResult<T>> {
     const { options } = poolOf(this.dataSource);
     if (this.configuration.DATABASE_URL === undefined) {
-      // One process has the database, and the work needs its only connection.
+      // Only one process uses the embedded database, and the work needs its only connection.
       return { ran: true, result: await work(this.stopping.signal) };
     }
-    // Not one of the pool, all of which may be waited for by the work of those that have the locks.
+    // A connection beside the pool, in which locks could hold all the connections that their work waits for.
     const own = { max: 1, query_timeout: BEAT_TIMEOUT, application_name: `${SERVICE_NAME} ${name}` };
     const client = await new DatabasePool({ ...options, ...own }).on('error', () => undefined).connect();
     const losing = new AbortController();
@@ -127,12 +127,12 @@ export class ExclusiveWork implements OnModuleDestroy {
       losing.signal.throwIfAborted();
       return { ran: true, result };
     } catch (error) {
-      // What the work makes of the abort says less.
+      // The error that the work throws after the abort says less than the lost lock.
       losing.signal.throwIfAborted();
       throw error;
     } finally {
       stopWatching?.();
-      // Awaited, so that the next call gets the lock.
+      // Awaited, so that the lock is free for the next call.
       await client.query('ROLLBACK').catch(() => streamOf(client).destroy());
       client.release(true);
     }
@@ -142,7 +142,7 @@ export class ExclusiveWork implements OnModuleDestroy {
 /** Watches a connection until the returned function is called. */
 function watch(client: PoolClient, onLoss: (cause: unknown) => void): () => void {
   const onEnd = () => onLoss(new Error('The connection ended.'));
-  // With a callback, it is neither measured nor traced.
+  // A statement with a callback is neither measured nor traced.
   const beat = () => {
     client.query('SELECT 1', (error: Error | null) => {
       if (error) onLoss(error);

@@ -6,7 +6,7 @@ import { OperatorError } from '../errors/operator-error.js';
 import { MigrationsPendingError, pendingMigrations, poolOf } from './app-data-source.js';
 import { meaningOf, READ_ONLY, sqlState } from './database-problem.js';
 
-/** Milliseconds between two attempts, for requests that need the same table, and of all attempts of one migration. */
+/** Milliseconds between two attempts, in which requests can use the table, and for all attempts of one migration. */
 const PAUSE = 2000;
 const PATIENCE = 60_000;
 
@@ -37,7 +37,7 @@ const logger = new Logger('Database');
  *
  * @param pid - of the session of the runner
  * @param pending - their names, for the log
- * @throws OperatorError or MigrationsPendingError with the migration that failed; what concerns no migration as it is
+ * @throws OperatorError or MigrationsPendingError with the migration that failed; an error of the connection unchanged
  */
 export async function executeMigrations(
   dataSource: DataSource,
@@ -61,17 +61,17 @@ export async function executeMigrations(
       if (migration !== waiting) deadline = performance.now() + PATIENCE;
       waiting = migration;
       logger.warn({ msg: 'migration waiting for a lock', migration, reason: reasonOf(error), blockedBy: seen.blockedBy });
-      // Also before the last error, because the start retries soon.
+      // Pauses before the last error, too, because the start soon retries.
       await delay(PAUSE, undefined, { signal });
       if (performance.now() >= deadline) throw failure;
-      // TypeORM would take the tables for what they were before the rollback: this clears its cache.
+      // Clears TypeORM's cache of tables, which still has their state before the rollback.
       await runner.getTables([]);
       await runner.query(WAIT, [seen.blockedBy]);
     }
   }
 }
 
-/** @throws the error itself if it concerns no migration */
+/** @throws the error itself if the connection was lost, or the server is a replica */
 async function failureOf(error: unknown, dataSource: DataSource, runner: QueryRunner) {
   const meaning = meaningOf(error);
   if (meaning === 'connection' || sqlState(error) === READ_ONLY) {
@@ -80,7 +80,7 @@ async function failureOf(error: unknown, dataSource: DataSource, runner: QueryRu
   const [migration] = await pendingMigrations(dataSource, runner);
   const outcome = `${meaning === 'timeout' ? 'was canceled' : 'failed'}: ${describeError(error).message}`;
   const remedy = 'Fix the cause and run "migrate" again. The migrations before it stay applied.';
-  // Of these two, only the first is retried, here and at the start.
+  // The first is retried, here and at the start; the second is not.
   const Failure = meaning === 'conflict' ? MigrationsPendingError : OperatorError;
   return { migration, failure: new Failure(`The migration ${migration} ${outcome}. ${remedy}`, { cause: error }) };
 }

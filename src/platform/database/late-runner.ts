@@ -9,7 +9,7 @@ export type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransactio
 
 export type LateRunner = ReturnType<typeof lateRunner>;
 
-/** The runner of the work of a transaction. @param begin - called at the first statement */
+/** A query runner for work whose transaction begins late. @param begin - begins it, at the first statement */
 export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
   const runner = dataSource.createQueryRunner();
   let begun: Promise<Client> | undefined;
@@ -20,7 +20,7 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
     }
     return (begun ??= begin());
   };
-  /** For an operation, which releases it. */
+  /** Gives the runner to one operation, which releases it. */
   const take = (): QueryRunner => {
     const user = {};
     users.add(user);
@@ -31,19 +31,19 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
   Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect });
   const startSavepoint = runner.startTransaction.bind(runner);
   runner.startTransaction = async (level) => (level ? rejectLevel(level) : startSavepoint());
-  /** What the work has begun and does not await, such as a `save()` of several statements, still precedes the commit. */
+  /** Waits for operations that the work did not await, such as a `save()` of several statements: they precede the commit. */
   const end = async () => {
     for (const late = performance.now() + PATIENCE; users.size > 0 && performance.now() < late;) await delay(1);
-    // First, so that later statements are refused and `begun` does not change any more.
+    // Rejects later statements, so that `begun` cannot change while it is awaited.
     Object.assign(runner, { isReleased: true });
     await begun;
-    // Single statements of lists are sent some microtasks after they have the connection.
+    // Lists, which are not among the users, send their statement some microtasks after they get the connection.
     await endOfTurn();
   };
   return { runner, take, connect, end };
 }
 
-/** A runner for one of its users. `await using` ends what that began: TypeORM's would commit the transaction. */
+/** The runner for one of its users. `await using` ends only savepoints of that user: TypeORM's would end the transaction. */
 function shareOf(runner: QueryRunner, release: () => Promise<void>): QueryRunner {
   const levels = runner as QueryRunner & { transactionDepth: number };
   const depth = levels.transactionDepth;
@@ -58,7 +58,7 @@ function shareOf(runner: QueryRunner, release: () => Promise<void>): QueryRunner
   return new Proxy(runner, { get: (shared, name) => Reflect.get(Object.hasOwn(own, name) ? own : shared, name) as unknown });
 }
 
-/** @throws Error, because the level would not hold */
+/** @throws Error, because a savepoint cannot have an isolation level of its own */
 export function rejectLevel(level: IsolationLevel): never {
   throw new Error(
     `A transaction of the isolation level ${level} is within another, such as that of @Idempotent() for a request with ` +

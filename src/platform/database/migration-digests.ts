@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** Digests that exist already stay: they tell that a migration was changed after it had been applied. */
+/** Keeps existing digests, which show whether a migration was changed after it had been applied. */
 const STORE = 'UPDATE migrations SET digest = value FROM json_each_text($1) WHERE name = key AND digest IS NULL';
 
 const CHANGED = `SELECT name FROM migrations JOIN json_each_text($1) ON name = key AND digest <> value ORDER BY id`;

@@ -63,7 +63,7 @@ export abstract class IndexMigration extends SqlMigration {
 
   override async up(runner: QueryRunner): Promise<void> {
     const { index, extension } = this;
-    // The build waits for all earlier transactions without blocking them.
+    // The build needs no limit: while it waits for all earlier transactions, it blocks no others.
     await runner.query('SET lock_timeout = 0');
     try {
       if (extension !== undefined) {
@@ -88,18 +88,18 @@ export abstract class IndexMigration extends SqlMigration {
 /** Key of the advisory lock that serializes migrations of instances that start at once. */
 const MIGRATION_LOCK = 7_235_915_402_217;
 
-/** Tries to get that lock, and names the session that has it. */
+/** Tries to get {@link MIGRATION_LOCK}, and names the session that holds it. */
 const LOCK = `SELECT pg_try_advisory_lock($1) AS locked,
   (SELECT max(pid) FROM pg_locks JOIN pg_database ON database = pg_database.oid
   WHERE datname = current_database() AND locktype = 'advisory' AND classid::bigint << 32 | objid::bigint = $1) AS pid`;
 
-/** Milliseconds between two attempts to get it. */
+/** Milliseconds between two attempts to get the lock. */
 const LOCK_INTERVAL = 200;
 
 /** Milliseconds that a migration waits for the lock of a table, at most: requests that need the table wait behind it. */
 const LONGEST_WAIT = 500;
 
-/** Migrations may run long, even if the role has limits: `pg` does not send a zero. PostgreSQL 17 added the second limit. */
+/** Removes limits, also the role's: migrations may run long. `pg` sends no zeros. PostgreSQL 17 added the second one. */
 const UNLIMIT = `SELECT pg_backend_pid() AS pid, set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout')`;
 
@@ -111,7 +111,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
   // Half of the shortest time for which the service waits for a lock, so that requests behind a migration succeed.
   const wait = Math.min(LONGEST_WAIT, (reads?.timeout ?? Infinity) / 4);
   const extra = { ...(options.extra as object), query_timeout: 0, lock_timeout: Math.ceil(wait) };
-  // The session of the migrations, which has their lock, and one that reports the progress.
+  // Two connections: that of the migrations, which holds their lock, and one that reads the progress.
   const dataSource = await new DataSource({ ...options, poolSize: 2, extra }).initialize();
   // TypeORM would print the errors that it throws between the lines of the log.
   dataSource.logger.logMigration = () => undefined;
@@ -130,7 +130,7 @@ export async function applyMigrations(options: PostgresDataSourceOptions, signal
     for (const migration of pending) {
       logger.debug({ msg: 'migration applied', migration });
     }
-    // The embedded database has only one session, which is used on with its settings and locks.
+    // The service continues to use the only session of the embedded database, which must not keep settings and locks.
     await runner.query('DISCARD ALL');
     return pending.length;
   } finally {

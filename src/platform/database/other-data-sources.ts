@@ -4,7 +4,7 @@ import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { OperatorError } from '../errors/operator-error.js';
 import { DatabaseModule } from './database.module.js';
 
-/** What a module can import. Others, such as the promise of a module, are left to Nest. */
+/** The imports of a module that are searched. Others, such as the promise of a module, are left to Nest. */
 type Import = Type | (DynamicModule & Partial<ForwardReference<() => Import>>) | undefined;
 
 /**

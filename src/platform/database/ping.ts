@@ -1,12 +1,12 @@
 import { withTimeout } from '../time/duration.js';
 import { type AppDataSource, readerOf } from './app-data-source.js';
 
-/** Milliseconds to wait for a connection of pages alone. */
+/** Milliseconds without a response after which the pool is tried as well. */
 const PATIENCE = 250;
 
 /**
- * Whether the primary responds, for `/readyz`: on a connection of pages, because all others may wait for a lock of one
- * table, and after a while also on the pool, because large pages may be ahead.
+ * Checks for `/readyz` that the primary responds: on a connection of pages, because all others may wait for a lock of one
+ * table; after {@link PATIENCE} also on the pool, because large pages may be ahead on that connection.
  *
  * @throws the error of the pool if neither responds
  */

@@ -10,28 +10,28 @@ import type { DatabaseMetrics } from './database-metrics.js';
 import { FULL, isUnavailable, meaningOf, sqlState } from './database-problem.js';
 import { Reader, sharesOf } from './reader.js';
 
-/** Milliseconds after a lost connection, or a failed attempt to connect, in which no other is made. */
+/** Milliseconds without an attempt to connect, after a lost connection or a failed attempt. */
 const PAUSE = 1000;
 
-/** What the database has in common only with its physical copies: its replicas, and what was restored from its backups. */
+/** Identifies the database and its physical copies, which are its replicas, and databases restored from its backups. */
 const IDENTITY = `SELECT concat_ws(' ', system_identifier, oid) AS identity
   FROM pg_control_system(), pg_database WHERE datname = current_database()`;
 
 const STRANGER =
   'DATABASE_READ_URL must lead to streaming replicas of the database in DATABASE_URL, and not through a pooler.';
 
-/** A statement that fails unless the server is a copy of the primary, and gives a session its limits: a pooler does not. */
+/** A statement that fails unless the server is a copy of the primary and keeps a session's limits, unlike a pooler. */
 export async function originCheck(primary: DataSource): Promise<string> {
   const [{ identity }] = await primary.query<[{ identity: string }]>(IDENTITY);
-  // Roles may have a limit, too: this one is of the session itself.
+  // The source `client` is the connection itself: a limit of the role would not prove that there is no pooler.
   const limit = `SELECT source FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`;
   const isCopy = `(${IDENTITY}) = '${identity}' AND (${limit}) = 'client'`;
   return `DO $$ BEGIN IF (${isCopy}) IS NOT TRUE THEN RAISE '${STRANGER}'; END IF; END $$`;
 }
 
 /**
- * The read replicas at `DATABASE_READ_URL`. They are connected, also again, in the background of the first read or scrape of
- * metrics that could use them.
+ * The read replicas at `DATABASE_READ_URL`. The first read or scrape of metrics that could use them connects in the
+ * background, and does so again after a loss.
  */
 export class ReadReplica {
   private readonly logger = new Logger('ReadReplica');
@@ -39,7 +39,7 @@ export class ReadReplica {
   /** Undefined until it is connected, and while it is away. */
   private current: Reader | undefined;
   private retryAt = 0;
-  /** With the password that it accepted last. */
+  /** Kept for all connections, because they remember the password that the replica accepted last. */
   private readonly options;
   /** Detaches background work from the request that started it. */
   private readonly outside = AsyncLocalStorage.snapshot();
@@ -53,7 +53,7 @@ export class ReadReplica {
     this.options = replicaOptions(configuration, metrics);
   }
 
-  /** Its connections; undefined while it is away. */
+  /** The connections; undefined while the replica is away: this then starts an attempt to connect, if one is due. */
   get reader(): Reader | undefined {
     const mayConnect = this.primary.isReady && !this.signal.aborted && performance.now() >= this.retryAt;
     if (!this.current && mayConnect) {
@@ -63,7 +63,7 @@ export class ReadReplica {
     return this.current;
   }
 
-  /** Reads from it; calls `otherwise` while it is away, or if it failed where the primary may not. */
+  /** Reads from the replica; calls `otherwise` while it is away, or for an error that the primary may not have. */
   async read<T>(read: (reader: Reader) => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
     const { reader } = this;
     if (!reader) {
@@ -72,7 +72,7 @@ export class ReadReplica {
     try {
       return await read(reader);
     } catch (error) {
-      // Class 42: it may lack a migration.
+      // SQLSTATE class 42: the replica may lag behind a migration.
       if (error instanceof Problem || !(isUnavailable(error) || sqlState(error).startsWith('42'))) {
         throw error;
       }
@@ -88,7 +88,7 @@ export class ReadReplica {
 
   async stop(): Promise<void> {
     const { current } = this;
-    // First, because reads that fail now would end it again.
+    // First, so that reads that fail during this do not destroy it again.
     this.current = undefined;
     await current?.destroy();
   }
@@ -98,7 +98,7 @@ export class ReadReplica {
       this.current = undefined;
       this.retryAt = performance.now() + PAUSE;
       this.warn('replica away', reason);
-      // So that nothing waits for a server that does not respond.
+      // Closes connections at once, so that no statement waits for a server that does not respond.
       void this.outside(() => reader.destroy());
     }
   }

@@ -8,17 +8,17 @@ import { SharedConnections, SHARED_LIFETIME } from './shared-connections.js';
 /** Milliseconds that a statement may take where others are pipelined behind it. */
 export const QUICK = 50;
 
-/** Milliseconds for which it may wait for a lock there. */
+/** Milliseconds for which such a statement may wait for a lock. */
 const QUICK_LOCK = 5;
 
-/** Maximum filters, each of which may take that long, on a connection; and pages, before another connection is used. */
+/** Maximum pending filters on a connection, each of which may take {@link QUICK}; and pages, before another one is used. */
 export const MOST_FILTERS = 8;
 const MOST_PAGES = 16;
 
 /** Milliseconds until the server notices that a client has closed its connection. */
 const CHECK_INTERVAL = 100;
 
-/** Connections with pipelined statements beyond which more are of no use. */
+/** Maximum connections of each kind with pipelined statements: more are of no use. */
 const MOST_PIPELINED = 4;
 
 /** Milliseconds for which a statement may exceed its time limit before its server counts as gone. */
@@ -31,7 +31,7 @@ type Shares = Readonly<Record<'pages' | 'quick' | 'slow' | 'others', number>>;
 export interface ReadOptions {
   /** Undefined behind a pooler, and for few connections: lists use the pool of TypeORM. */
   readonly shares: Shares | undefined;
-  /** Of slow statements, in milliseconds. */
+  /** Time limit of slow statements, in milliseconds. */
   readonly timeout: number;
 }
 
@@ -42,7 +42,7 @@ export function sharesOf(poolSize: number): Shares {
   return { pages: most, quick: most, slow, others: poolSize - slow - 2 * most };
 }
 
-/** What the options of the pool have beside those of `pg`. */
+/** Options of the pool beside those of `pg`. */
 export interface PoolExtra {
   /** Undefined for the embedded database. */
   readonly reads?: ReadOptions;
@@ -51,10 +51,10 @@ export interface PoolExtra {
 export const readOptionsOf = ({ options }: DataSource) => (options.extra as PoolExtra | undefined)?.reads;
 
 /**
- * Statements that set how a connection reads: no writes, no compilation, one processor; filters planned for their values.
+ * Statements that set how a connection reads: no writes, no JIT, no parallel workers; filters are planned for their values.
  *
- * @param scope - until the end of the session, or of the transaction
- * @param lockTimeout - earlier, because waiting for a lock is no fault of a statement
+ * @param scope - whether the settings last for the session or for the transaction
+ * @param lockTimeout - shorter than `timeout`, to tell a statement that waits for a lock from a slow one
  */
 export function settingsOf(
   scope: 'SESSION' | 'LOCAL',
@@ -77,7 +77,7 @@ export function settingsOf(
   return statements.join('; ');
 }
 
-/** Numbers of open connections, of those without a statement, and of requests that wait for one. */
+/** Counts open connections, idle ones, and requests that wait for a connection. */
 export function countConnections(pool?: Pool, reader?: Reader) {
   const pools = [pool, reader?.pages.pool, reader?.quick.pool, reader?.slow].filter((each) => each !== undefined);
   const sum = (countOf: (pool: Pool) => number) => pools.reduce((total, each) => total + countOf(each), 0);
@@ -90,18 +90,18 @@ export function countConnections(pool?: Pool, reader?: Reader) {
 
 /** Connections for lists, beside TypeORM's pool. Each keeps its settings: nothing is set and reset for a statement. */
 export class Reader {
-  /** For pages without a filter. */
+  /** For pages of whole lists, token look-ups and pings. */
   readonly pages: SharedConnections;
-  /** For filters. */
+  /** For pages with a filter, `where` or order. */
   readonly quick: SharedConnections;
-  /** For what is slow, each on a connection of its own. */
+  /** For slow statements, one at a time on each connection. */
   readonly slow: Pool;
   private readonly clients = new Set<PoolClient>();
 
   /**
-   * @param options - as of TypeORM's pool
+   * @param options - of `pg`, as for TypeORM's pool
    * @param timeout - of slow statements, in milliseconds
-   * @param check - of a replica: a statement that fails on a server that must not be used
+   * @param check - for a replica: a statement that fails if the server must not be used
    */
   constructor(
     options: PoolConfig,
@@ -113,13 +113,13 @@ export class Reader {
       new SharedConnections(this.open({ ...options, max }, settingsOf('SESSION', kind, QUICK, QUICK_LOCK)), enough);
     this.pages = shared('pages', shares.pages, MOST_PAGES);
     this.quick = shared('filters', shares.quick, MOST_FILTERS);
-    // The primary's has time for an error of the server to arrive; of a replica, it is known earlier that it is gone.
+    // The `query_timeout` of a replica is that of its pipelined statements, too short for slow ones; the primary's suffices.
     const limits = check === '' ? {} : { query_timeout: timeout + GRACE };
     const slow = { ...options, ...limits, max: shares.slow, maxLifetimeSeconds: SHARED_LIFETIME / 1000 };
     this.slow = this.open(slow, settingsOf('SESSION', 'filters', timeout));
   }
 
-  /** A connection for what is slow. A replica must respond first: later, a long wait would not show that it is gone. */
+  /** A connection for a slow statement. A replica must first respond to a short one, which shows early if it is gone. */
   async connect(): Promise<PoolClient> {
     if (this.check !== '') {
       await this.pages.send({ text: 'SELECT 1', values: [] });
@@ -131,7 +131,7 @@ export class Reader {
     await Promise.all([this.pages.end(), this.quick.end(), this.slow.end()]);
   }
 
-  /** Closes the connections at once, also those on which statements wait. */
+  /** Closes all connections at once, without waiting for their statements. */
   async destroy(): Promise<void> {
     this.clients.forEach((client) => streamOf(client).destroy());
     await this.end();
@@ -146,7 +146,7 @@ export class Reader {
       },
     });
     pool.on('connect', (client) => this.clients.add(client)).on('remove', (client) => this.clients.delete(client));
-    // Its client has an own listener; a statement that needs the connection fails.
+    // An error of an idle connection needs no handling, but a listener: the pool removes the connection itself.
     return pool.on('error', () => undefined);
   }
 }

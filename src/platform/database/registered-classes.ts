@@ -8,12 +8,12 @@ import { MIGRATIONS } from './migrations.js';
 export function registeredClasses(module: ModuleRef, { options }: DataSource) {
   const modules = [...module.get(ModulesContainer, { strict: false }).values()];
   const tokens = new Set(modules.flatMap(({ providers }) => Array.from(providers.keys())));
-  // `@nestjs/typeorm` adds those of other applications in this process, and gives classes of one name the same token.
+  // `all` has entities of other applications in this process, too, and classes with one name share a token.
   const all = (options.entities ?? []) as Parameters<typeof getRepositoryToken>[0][];
   const entities = all.filter((entity) => {
     const token = getRepositoryToken(entity);
     const repositories: unknown[] = tokens.has(token) ? module.get(token, { strict: false, each: true }) : [];
-    // Tests override repositories with mocks.
+    // Any other object is the mock of a test.
     return repositories.some((repository) => !(repository instanceof Repository) || repository.target === entity);
   });
   const migrations = module.get<Type<MigrationInterface>[]>(MIGRATIONS, { strict: false, each: true }).flat();

@@ -30,7 +30,7 @@ export async function runStatement(manager: EntityManager, statement: Statement)
 }
 
 /**
- * Reads on a connection of its own, read-only and with the time limit of slow statements.
+ * Reads on a connection that no other statement shares, read-only and with the time limit of slow statements.
  *
  * @param reader - undefined to take a connection of TypeORM's pool
  * @param signal - closes the connection, to cancel the statement
@@ -52,12 +52,12 @@ export async function readAlone<T>(
     return await read(options ? beginWith(client, options) : (statement) => send(client, statement));
   } catch (error) {
     isLost = meaningOf(error) === 'connection';
-    // The server is not at fault.
+    // The server is not at fault: throws the reason of the abort instead.
     signal?.throwIfAborted();
     throw error;
   } finally {
     signal?.removeEventListener('abort', cancel);
-    // The caller does not wait for it. A replica can cancel even this statement.
+    // The caller does not wait for the rollback. If it fails, as when a replica cancels it, the connection is closed.
     const ended = options ? client.query('ROLLBACK') : Promise.resolve();
     void ended.then(
       () => client.release(isLost),
@@ -66,13 +66,13 @@ export async function readAlone<T>(
   }
 }
 
-/** Begins a transaction, to which its settings are limited, in the write of the first statement. */
+/** Begins a transaction with settings that end with it. It is sent in one write with the first statement. */
 function beginWith(client: PoolClient, { timeout }: ReadOptions): Send {
   const text = `START TRANSACTION READ ONLY; ${settingsOf('LOCAL', 'filters', timeout)}`;
   holdUntilEndOfTurn(streamOf(client));
   const begun = send(client, { text, values: [], isText: true });
-  // Also if no statement follows.
+  // Prevents an unhandled rejection if no statement follows.
   begun.catch(() => undefined);
-  // Its error comes before those of the statements behind it.
+  // If it fails, its error is thrown, which arrives before those of the statements behind it.
   return (statement) => Promise.all([send(client, statement), begun]).then(([rows]) => rows);
 }

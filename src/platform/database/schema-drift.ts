@@ -17,21 +17,21 @@ interface Compared {
   /** Index of the entity. */
   readonly entity: number;
   readonly hasTable: boolean;
-  /** In the entity; null if that does not have the column. */
+  /** Name in the entity; null if the entity does not have the column. */
   readonly column: string | null;
-  /** In the table; null if that does not have the column. */
+  /** Name in the table; null if the table does not have the column. */
   readonly name: string | null;
   readonly type: string;
   readonly isSameType: boolean;
-  /** Null for a column of a view and for a generated one. */
+  /** Null for columns of views and for generated ones. */
   readonly isNullable: boolean | null;
-  /** By a default, an identity or a trigger. */
+  /** Whether a default, an identity or a trigger sets it. */
   readonly isFilled: boolean;
-  /** Values of an enumeration that its type lacks. */
+  /** Values of the entity's enumeration that the type in the database lacks. */
   readonly lacking: readonly string[];
 }
 
-/** Columns of the entities, and others that are null after each insert but may not be: no default, identity or trigger. */
+/** Selects the columns of the entities, and others that break each insert: not nullable, and nothing sets a value. */
 const COMPARE = `
   WITH declared AS (SELECT *, to_regclass("table")::oid AS relation FROM json_to_recordset($1)
     AS declared (entity int, "table" text, partial boolean, "column" text, type text, modifier text, labels text[])),
@@ -56,7 +56,7 @@ const COMPARE = `
     OR NOT nullable AND NOT filled AND NOT EXISTS (SELECT FROM declared WHERE relation = attrelid AND partial)
   ORDER BY coalesce("column", name)`;
 
-/** Makes a check before the service is ready, which logs warnings. It throws an OperatorError with all faults. */
+/** Makes a check of the start. It logs differences that are no faults, and throws an OperatorError with all faults. */
 export function rejecting(find: (dataSource: DataSource) => Promise<readonly Difference[]>) {
   return async (dataSource: DataSource): Promise<void> => {
     const faults: string[] = [];
@@ -91,7 +91,7 @@ export async function findDrift(dataSource: DataSource): Promise<Difference[]> {
   drift.push(...(await findMissingKeys(dataSource, entities)));
   const remedy =
     'was changed after it had been applied, without effect: undo that, and put the change into a new migration.';
-  // They are the likely cause.
+  // Changed migrations are the likely cause of faults, and stop the start only together with some.
   const isFault = drift.some((each) => each.isFault);
   const changed = await changedMigrations(dataSource);
   return [...drift, ...changed.map((name) => ({ isFault, text: `${name} ${remedy}` }))];
@@ -108,7 +108,7 @@ class Mapping {
     this.path = quotedTable(metadata);
   }
 
-  /** What the statement takes. @param entity - index */
+  /** The parameters of `COMPARE`. @param entity - its index */
   columns(entity: number): object[] {
     const { path: table, metadata } = this;
     return this.table.columns.map((column) => ({
@@ -162,7 +162,7 @@ class Mapping {
     return drift;
   }
 
-  /** What the database must fill in for TypeORM. Features may set other values themselves, as `lists.insert` does ids. */
+  /** The default that TypeORM relies on: needed unless features may set the value themselves, as `lists.insert` does ids. */
   private defaultOf({ name, default: value, generationStrategy }: TableColumn) {
     const { isCreateDate = false, isUpdateDate = false } = this.metadata.findColumnWithDatabaseName(name) ?? {};
     if (generationStrategy === 'increment' || generationStrategy === 'identity') {
@@ -177,7 +177,7 @@ class Mapping {
     return this.metadata.dataSource.driver.createFullType(column).toLowerCase();
   }
 
-  /** The statements that TypeORM would run. */
+  /** The SQL that TypeORM would run for a change. */
   private async sqlOf(change: (runner: QueryRunner) => Promise<unknown>): Promise<string> {
     const runner = this.metadata.dataSource.createQueryRunner();
     runner.enableSqlMemory();

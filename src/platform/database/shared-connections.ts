@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { failedByName, send, type Statement, streamOf, unnamed } from './database-client.js';
 import { meaningOf } from './database-problem.js';
 
-/** Milliseconds after which a connection is replaced: its server may have become a read replica, or forgotten it. */
+/** Milliseconds after which a connection is replaced: its server may have become a read replica, or lost it unnoticed. */
 export const SHARED_LIFETIME = 30_000;
 
 interface SharedConnection {
@@ -12,14 +12,14 @@ interface SharedConnection {
 }
 
 /**
- * Connections with pipelined statements, which are short: each waits for those before it. Statements of one event loop turn
- * are one write, which halves the CPU time.
+ * Connections with pipelined statements, which must be short, because each waits for those before it. Statements of one
+ * event loop turn are sent in one write, which halves the CPU time.
  */
 export class SharedConnections {
   private readonly connections = new Set<SharedConnection>();
 
   /**
-   * @param pool - its connections are taken when they are needed, and kept for a while
+   * @param pool - from which connections are taken when they are needed, and kept for `lifetime`
    * @param enough - pending statements on each connection before another one is opened
    * @param lifetime - of a connection, in milliseconds
    */
@@ -29,7 +29,7 @@ export class SharedConnections {
     private readonly lifetime = SHARED_LIFETIME,
   ) {}
 
-  /** Connections that were taken and have no statement. */
+  /** The number of connections that were taken from the pool and have no pending statement. */
   get idleCount(): number {
     return [...this.connections].filter(({ pending }) => pending === 0).length;
   }
@@ -43,7 +43,7 @@ export class SharedConnections {
       holdUntilEndOfTurn(streamOf(client));
       return await send(client, statement);
     } catch (error) {
-      // A new connection prepares its statements anew.
+      // The prepared statement is invalid: repeats it unprepared, and replaces its connection.
       const isRepeated = failedByName(statement, error);
       if (isRepeated || meaningOf(error) === 'connection') {
         this.leave(connection);
@@ -62,7 +62,7 @@ export class SharedConnections {
     await this.pool.end();
   }
 
-  /** The first connection with few pending statements, so that most share a write. */
+  /** The first connection with few pending statements, so that most share a write; else a new or the least busy one. */
   private next(): SharedConnection {
     let least: SharedConnection | undefined;
     for (const each of this.connections) {
@@ -85,7 +85,7 @@ export class SharedConnections {
     return connection;
   }
 
-  /** Gives up a connection, which ends once its statements have. */
+  /** Takes no more statements for a connection, which closes after those that are pending. */
   private leave(connection: SharedConnection): void {
     if (this.connections.delete(connection)) {
       connection.opened.then(
@@ -96,7 +96,7 @@ export class SharedConnections {
   }
 }
 
-/** Joins all writes of this event loop turn into one. */
+/** Joins all writes to a stream in this event loop turn into one. */
 export function holdUntilEndOfTurn(stream: Duplex): void {
   if (stream.writableCorked === 0) {
     stream.cork();

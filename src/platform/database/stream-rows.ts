@@ -6,16 +6,16 @@ import { databaseBusy } from './database-problem.js';
 /** Rows that one statement fetches. */
 const BATCH = 500;
 
-/** The second statement is for a process that freezes: a client may pause for longer than the limit of the session. */
+/** Replaces the idle limit of the session, because clients read slowly; 60 s still end that of a frozen process. */
 const BEGIN = "START TRANSACTION; SET LOCAL idle_in_transaction_session_timeout = '60s'";
 
-/** Those with a transaction of their own, which takes a connection of the pool until the end. */
+/** Runners that stream in a transaction of their own, which holds a connection of the pool until its end. */
 const streaming = new Set<QueryRunner>();
 
 let count = 0;
 
 /**
- * Replaces `stream` of a runner by a cursor in SQL. That of TypeORM is a single statement: `pg` refuses it on pipelined
+ * Replaces `stream` of a runner by a cursor in SQL. TypeORM's `stream` is a single statement: `pg` refuses it on pipelined
  * connections, its time limit includes the pauses of the client, and other statements of the transaction would wait for its
  * end.
  */
@@ -39,7 +39,7 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
     const timer = setTimeout(late, streamTimeout).unref();
     readable.once('close', () => clearTimeout(timer));
     const original = runner.release.bind(runner);
-    // The pool would pass on the transaction of a stream that is not read to its end, which would not be committed.
+    // Ends a stream that is not read to its end first: otherwise, the pool would hand on the open transaction.
     const release = async () => {
       if (!isFree) {
         readable.destroy();
@@ -48,13 +48,13 @@ export function withStreams<Runner extends QueryRunner>(runner: Runner) {
       await original();
     };
     Object.assign(runner, { release });
-    // TypeORM gives one function for both, which releases the connection.
+    // TypeORM passes one function as `onEnd` and `onError`, which releases the connection: it must run once.
     return readable.on('error', (error) => onError !== onEnd && onError?.(error));
   };
   return Object.assign(runner, { stream });
 }
 
-/** Yields nothing once the first rows are there, and then the rows. From then on, any end frees the connection. */
+/** Yields undefined when the first rows have arrived, and then the rows. After that, any end frees the connection. */
 async function* rowsOf(runner: QueryRunner, query: string, values?: unknown[], onEnd?: () => unknown) {
   const isOwn = !runner.isTransactionActive;
   if (isOwn) {
@@ -77,7 +77,7 @@ async function* rowsOf(runner: QueryRunner, query: string, values?: unknown[], o
     if (isOwn) {
       await runner.query(end).catch(() => closeConnection(runner));
     } else if (end === 'COMMIT') {
-      // A failed transaction has no cursors any more. Of a stream that is left, its savepoint may be rolled back meanwhile.
+      // Only after a complete read: a failed transaction has no cursor, and an abandoned one's savepoint may be rolled back.
       await runner.query(`CLOSE ${cursor}`).catch(() => undefined);
     }
     streaming.delete(runner);
@@ -91,7 +91,7 @@ function reserve(runner: QueryRunner): void {
   if (streaming.has(runner)) {
     throw new Error('The query runner streams already: use another one, or a transaction around both.');
   }
-  // A runner whose connection the server has closed is released.
+  // TypeORM marks a runner as released when the server closes its connection.
   const others = [...streaming].filter((each) => each.dataSource === dataSource && !each.isReleased);
   if (others.length >= Math.ceil((dataSource.options.poolSize ?? 1) / 2)) {
     throw databaseBusy();
@@ -99,7 +99,7 @@ function reserve(runner: QueryRunner): void {
   streaming.add(runner);
 }
 
-/** Its state is unknown. */
+/** Closes a connection whose state is unknown, so that the pool does not use it again. */
 async function closeConnection(runner: QueryRunner): Promise<void> {
   const client = runner.isReleased ? undefined : ((await runner.connect().catch(() => undefined)) as Client | undefined);
   void client?.end();

@@ -12,7 +12,7 @@ export interface LongSubmittable extends Submittable, EventEmitter {
 }
 
 /**
- * Submits a stream or cursor outside of pipeline mode, in which `pg` refuses it, and after statements that were not awaited.
+ * Submits a stream or cursor once all earlier statements have ended, and without pipeline mode, in which `pg` refuses it.
  *
  * @param submit - `Client.query` of `pg` with the statement
  */
@@ -43,12 +43,12 @@ export function submitAlone(client: Client, connection: Connection, statement: L
   }
   statement.once('close', () => {
     if (!isEnding) {
-      // The connection would wait for the rest to be read. `pg` reports its end to a stream without listeners.
+      // Otherwise the connection waits until the rest is read. `pg` emits its end as an error, for which nothing listens.
       statement.on('error', () => undefined);
       connection.stream.destroy();
     }
   });
   submit();
-  // `pg` does not know when it ends: the time limit would hit a later statement.
+  // Ends the time limit: `pg` does not know when a stream ends, and would apply the limit to a later statement.
   statement.callback?.();
 }

@@ -1,7 +1,7 @@
 import type { DataSource, EntityMetadata } from 'typeorm';
 import { quotedTable } from './database-client.js';
 
-/** An index may have more columns, as in partitioned and distributed tables, or fewer. Of ids, it must have all rows. */
+/** Selects keys without a unique index, on fewer or more columns, too (partitioned tables); on ids, not a partial one. */
 const MISSING = `
   SELECT n, invalid FROM json_to_recordset($1) AS declared (n int, "table" text, columns text[], "isPrimary" boolean)
     JOIN pg_class ON oid = to_regclass("table") AND relkind IN ('r', 'p'),
@@ -13,7 +13,7 @@ const MISSING = `
   WHERE valid IS NOT TRUE ORDER BY n`;
 
 /**
- * Primary keys, without which requests may fail, and unique columns that tables lack.
+ * Finds primary keys and unique columns that tables lack. A missing primary key is a fault, because requests may fail.
  *
  * @param entities - those with a table of their own
  */
@@ -29,7 +29,7 @@ export async function findMissingKeys(dataSource: DataSource, entities: readonly
   });
 }
 
-/** What an entity declares, with the SQL that adds it. */
+/** The primary key and the unique columns of an entity, with the SQL that adds each. */
 function keysOf(metadata: EntityMetadata) {
   const { name: entity, tableType, primaryColumns, uniques, indices, dataSource } = metadata;
   const table = quotedTable(metadata);
@@ -42,7 +42,7 @@ function keysOf(metadata: EntityMetadata) {
     return { entity, table, columns, list, isPrimary, isFault, sql: `${before} ${list}${after}` };
   };
   const named = (word: string, name = '') => (name === '' ? '' : `${word}${driver.escape(name)} `);
-  // TypeORM makes each side of a one-to-one relation unique.
+  // Leaves out the constraint that TypeORM adds to a one-to-one relation: the entity does not declare it.
   const declared = uniques.filter(({ columns }) => !columns.every((column) => column.relationMetadata?.isOneToOne));
   const alter = `ALTER TABLE ${table} ADD`;
   return [

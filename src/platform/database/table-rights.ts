@@ -11,7 +11,7 @@ export function TableRights(...rights: (typeof WRITES)[number][]): ClassDecorato
   return (entity) => void needed.set(entity, rights);
 }
 
-/** Only some columns may be granted. A missing table is another fault. */
+/** Selects missing rights. A right on some of the columns is enough. Missing tables are reported by `checkSchema`. */
 const LACKING = `
   SELECT "isFault", format('%s: the role %I lacks %s on %s. As %s, run GRANT %3$s ON %4$s TO %2$I;',
       entity, current_user, lacking, "table", relowner::regrole) AS text
@@ -24,7 +24,7 @@ const LACKING = `
 /** Looks for missing rights before the service is ready. @throws OperatorError with all faults */
 export const checkRights = rejecting(findMissingRights);
 
-/** Rights on tables that the role lacks. Those of an entity without `@TableRights` may be of no use, except SELECT. */
+/** Finds rights that the role lacks. Without `@TableRights`, only SELECT is a fault: others may not be needed. */
 export async function findMissingRights(dataSource: DataSource): Promise<Difference[]> {
   const tables = dataSource.entityMetadatas.filter(({ tableType }) => tableType !== 'entity-child');
   const declared = tables.flatMap((metadata) => {

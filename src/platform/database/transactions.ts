@@ -7,16 +7,16 @@ import { type Send, send, streamOf } from './database-client.js';
 
 interface Transaction extends LateRunner {
   readonly dataSource: DataSource;
-  /** Whether the work need not know of it: it is that of a request with a key. */
+  /** Whether the platform began it for an idempotency key, so that the handler need not know of it. */
   readonly isImplicit: boolean;
   readonly afterCommit: (callback: () => void) => void;
-  /** Ends with the latest nested transaction: of savepoints side by side, TypeORM would end the wrong one. */
+  /** Settles with the latest nested transaction. The next one waits for it: TypeORM would mix up concurrent savepoints. */
   nested: Promise<unknown>;
 }
 
 const transactions = new AsyncLocalStorage<Transaction>();
 
-/** The current transaction. Work that goes on after one that it need not know of has none, as without a key. */
+/** The current transaction. Work that continues after the end of an implicit one has none, as in a request without a key. */
 export function transactionOf(dataSource: DataSource): Transaction | undefined {
   const transaction = transactions.getStore();
   const isOver = transaction?.isImplicit && transaction.runner.isReleased;
@@ -38,7 +38,7 @@ function sendBy(runner: QueryRunner): Send {
   return async (statement) => send((await runner.connect()) as ClientBase, statement);
 }
 
-/** Functions that wait for the end of a transaction that succeeds. After it, they are called at once. */
+/** Collects functions until `callAll`, after the commit. Those that are added later are called at once. */
 function callbacks(call: (callback: () => void) => void) {
   let waiting: (() => void)[] | undefined = [];
   const add = (callback: () => void) => (waiting ? void waiting.push(callback) : call(callback));
@@ -50,13 +50,13 @@ function callbacks(call: (callback: () => void) => void) {
   return { add, callAll };
 }
 
-/** What is sent together with the first and the last statement of a transaction. */
+/** Statements that are sent in one write with `START TRANSACTION` and with `COMMIT`. */
 export interface TransactionEnds<T> {
   /** After `START TRANSACTION`, before the first statement of the work. */
   readonly begin?: (send: Send) => Promise<unknown>;
   /**
-   * Before `COMMIT`, which does not wait for it: it must send before it awaits anything. The transaction begins for it if
-   * the work had no statement.
+   * Before `COMMIT`, which is sent without waiting for it: `end` must send its statement before it awaits anything. If the
+   * work had no statement, the transaction begins for that of `end`.
    */
   readonly end?: (send: Send, result: T) => Promise<unknown>;
 }
@@ -100,7 +100,7 @@ export async function runTransaction<T>(
   return result;
 }
 
-/** Runs a savepoint of a transaction, after those that began before. */
+/** Runs work in a savepoint of a transaction, once earlier savepoints have ended. */
 export async function runSavepoint<T>(
   outer: Transaction,
   work: () => Promise<T>,
@@ -123,12 +123,12 @@ export async function runSavepoint<T>(
   return result;
 }
 
-/** Makes the runner send the ends of a transaction together, where TypeORM would wait for each response. */
+/** Makes the runner send `begin` and `end` in one write with TypeORM's own statements, instead of one after the other. */
 function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: TransactionEnds<T>, resultOf: () => T): void {
   const sendHere: Send = (statement) => send(client, statement);
   const original = own.query.bind(own);
   const query = (text: string, parameters?: unknown[], isStructured?: boolean) => {
-    // What begins it may wait for a concurrent transaction, and must see what that one wrote, in any default isolation.
+    // `begin` may wait for a concurrent transaction and must then see its rows, which another default isolation could hide.
     const options = begin && text === 'START TRANSACTION' ? ' ISOLATION LEVEL READ COMMITTED' : '';
     const itself = () => sendHere({ text: text + options, values: [], isText: true });
     switch (text) {
@@ -137,7 +137,7 @@ function sendEnds<T>(own: QueryRunner, client: Client, { begin, end }: Transacti
       case 'COMMIT':
         return sendTogether(client, () => end?.(sendHere, resultOf()), itself);
       default:
-        // Of a subscriber.
+        // `ROLLBACK`, or a statement of a subscriber.
         return original(text, parameters, isStructured as true);
     }
   };
@@ -152,14 +152,14 @@ async function sendTogether(client: Client, first: () => unknown, second: () => 
     return;
   }
   holdUntilEndOfTurn(streamOf(client));
-  // The second fails with the first, whose error comes first.
+  // If the first fails, so does the second, but later: the error of the first is thrown.
   await Promise.all([first(), second()]);
 }
 
 /** Ends a transaction that failed, and returns its connection to the pool. */
 async function rollBack(runner: QueryRunner, client: Client | undefined): Promise<void> {
   try {
-    // Tells subscribers, too.
+    // TypeORM's method also notifies subscribers.
     await (client && runner.rollbackTransaction());
   } catch {
     // The connection is closed, because its state is unknown.
