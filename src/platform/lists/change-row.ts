@@ -27,7 +27,7 @@ export function rowWith<Entity extends Versioned>(
   return { id, ...versionCondition, ...presence } as FindOptionsWhere<Entity>;
 }
 
-/** The entity of a row, as TypeORM reads it: it joins relations, computes columns and calls listeners in reads only. */
+/** The entity of a changed row. Reads it again for eager relations, computed columns or listeners, which need a read. */
 export function entityOf<Entity extends Versioned>(
   repository: Repository<Entity>,
   id: string,

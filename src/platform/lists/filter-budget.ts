@@ -32,7 +32,7 @@ export class FilterBudget {
     });
   }
 
-  /** @param time - in milliseconds, as of {@link usedBy} */
+  /** @param time - that a filter took, in milliseconds */
   charge(token: string, time: number): void {
     this.uses.set(token, [...this.recentOf(token), { at: this.now(), time }]);
   }
@@ -53,7 +53,7 @@ export class FilterBudget {
       return;
     }
     this.refusals.inc({});
-    // The use whose end gives the token time again.
+    // The use that must leave the window before the token has time again.
     const last = this.recentOf(token).find(({ time }) => (used -= time) < this.budget);
     const seconds = Math.max(1, Math.ceil(((last?.at ?? 0) + this.window - this.now()) / 1000));
     const detail =

@@ -6,10 +6,10 @@ import type { PageRead } from './slow-reads.js';
 import type { Sources } from './sources.js';
 
 /**
- * The planner assumes that matching rows are spread evenly: if they are few or late in the list, it walks the list's index
- * past every row (120 ms instead of 5 for a million rows). So its choice is tried for a moment first. If that is not enough,
- * the walk is limited to the first rows; if too few match and an index finds the matches, that index is used, otherwise the
- * planner decides, within the time limit. What was found out is cached.
+ * Reads a page with a filter. The planner assumes that matches are spread evenly: if they are few or late in the list, it
+ * walks the list's index past every row (120 ms instead of 5 for a million rows). So its plan is tried first, for `QUICK`.
+ * If it takes longer, the walk is limited to the first rows. If too few of these match, and an index finds all matches, that
+ * index is used; otherwise the planner decides, within the time limit. The resulting path is cached.
  */
 export async function findFiltered<Entity extends { id: string }>(
   list: PageRead<Entity>,
@@ -29,7 +29,7 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     return found;
   }
-  // `quickly` clears `isQuick` of what took too long, for example on a later page: it may need another path.
+  // `quickly` has cleared `isQuick` if the known path took too long, for example on a later page: then finds another one.
   let path = known?.isQuick === wasQuick ? known : undefined;
   const read = async (send: Send) => {
     if (!path) {
@@ -50,7 +50,7 @@ export async function findFiltered<Entity extends { id: string }>(
   return reads.slow.filter(list, expression, () => path?.isQuick === true, read);
 }
 
-/** Notes whether a source is quick, which needs no time of the token. It is not if it fails. */
+/** Notes whether a source was quick, so that it needs no time of the token. One that fails was not. */
 async function timed<T>(path: AccessPath, rows: Promise<T>): Promise<T> {
   const start = performance.now();
   path.isQuick = false;
@@ -59,7 +59,7 @@ async function timed<T>(path: AccessPath, rows: Promise<T>): Promise<T> {
   return rows;
 }
 
-/** Whether no other source has more rows for the page. */
+/** Whether the rows are the whole page: only the source `recent` can miss some. */
 function isComplete(found: readonly unknown[], limit: number, path: AccessPath | undefined): boolean {
   return path?.first !== 'recent' || found.length > limit;
 }

@@ -15,7 +15,7 @@ export function appliesTo(entity: Type, target: unknown): boolean {
 
 type Scalar = string | number | boolean | Date;
 
-/** Names of the columns of an entity with such values, by default all scalar ones. */
+/** Names of an entity's columns whose values are of the type `Value`; by default, of all scalar columns. */
 export type ColumnName<Entity, Value = Scalar | null | undefined> = {
   [Name in keyof Entity]-?: Entity[Name] extends Value ? Name : never;
 }[keyof Entity] &
@@ -33,7 +33,7 @@ export interface Order<Entity = object> {
 
 export const orders: Order[] = [];
 
-/** Whether all pages in an order document the sort property, which `nextCursor` contains. Undefined without a page. */
+/** Whether all pages in an order document the sort property, which `nextCursor` contains. No entry without a page. */
 export const documentedOrders = new WeakMap<Order, boolean>();
 
 /** Errors of orders that would disclose a column, with their fixes. */

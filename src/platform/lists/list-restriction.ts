@@ -4,7 +4,7 @@ import { absence, type Condition, constant } from './filter/condition.js';
 import { disclosureOf, documentedOrders, type ListOptions } from './list-options.js';
 import { comparedColumn, type Restriction } from './sources.js';
 
-/** Of a list without options. */
+/** The restriction of a list without options. */
 export const ALL_ROWS: Restriction = { digest: '', where: [], base: {}, order: undefined };
 
 /** @throws Error if a condition or the order does not fit the entity */
@@ -58,7 +58,7 @@ function listed(metadata: EntityMetadata, name: string, { type, child, value }: 
   if (value.some((each) => typeof each === 'bigint' || (typeof each === 'number' && !Number.isFinite(each)))) {
     throw new Error(`${fault} with a value that JSON cannot express: use finite numbers, or the text of a bigint.`);
   }
-  // TypeORM would convert the values again whenever the rows are read.
+  // TypeORM transforms the values in place whenever it reads rows, and could do so twice.
   if (metadata.findColumnWithPropertyName(name)?.transformer) {
     throw new Error(`${fault}, whose column has a transformer: "where" supports one value of it.`);
   }

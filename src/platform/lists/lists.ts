@@ -99,14 +99,14 @@ export class Lists {
     changes: Changes<NoInfer<Entity>>,
     precondition: Precondition = {},
   ): Promise<Entity> {
-    // TypeORM counts the versions, also if a client sets one.
+    // TypeORM increments the version, even if a client has sent one.
     const values = { ...changes, id: undefined, version: undefined } as QueryDeepPartialEntity<Entity>;
     const result = await repository.update(rowWith(repository, id, precondition), values, { returning: '*' });
     const [row] = result.raw as Record<string, unknown>[];
     return row ? entityOf(repository, id, row) : rejectChange(repository, id, precondition);
   }
 
-  /** Deletes a row of an entity with a version column, as {@link update} changes it. */
+  /** Deletes a row of an entity with a version column, with the conditions and errors of {@link update}. */
   async remove<Entity extends Versioned>(
     repository: Repository<Entity>,
     id: string,

@@ -33,7 +33,7 @@ const SLOW: AccessPath = { first: 'planned', isQuick: false };
  */
 @Injectable()
 export class PageReader {
-  /** Access paths of the last minute, by the key of a {@link PageRead}, or that of its replica. */
+  /** Access paths of the last minute, by the key of a {@link PageRead}; pages of a replica have a key of their own. */
   readonly paths = new LRUCache<string, AccessPath>({ ttl: 60_000, max: 1000 });
   readonly slow: SlowReads;
 
@@ -41,7 +41,7 @@ export class PageReader {
     this.slow = new SlowReads(isEmbedded, configuration, metrics);
   }
 
-  /** Reads a page without a filter. @param isWhole - whether one plan fits all pages, without a base condition */
+  /** Reads a page without a filter. @param isWhole - without a base condition and order: one plan fits all pages */
   async page(list: PageRead, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
     const sendHere = sendInTransaction(list.repository.manager);
     if (sendHere) {
@@ -56,11 +56,11 @@ export class PageReader {
   }
 
   /**
-   * Reads with a filter that should be quick: one that was, or one that is new, of a token that has time left and waits for
-   * no slow ones.
+   * Tries a filter on the connections of quick ones, if it was quick, or if it is new and its token has time left and few
+   * slow filters pending.
    *
    * @param path - undefined for a new filter
-   * @returns undefined if it took too long, or such a connection is not available
+   * @returns undefined if it took too long or was not tried
    */
   async quickly(list: PageRead, path: AccessPath | undefined, statement: Statement): Promise<unknown[][] | undefined> {
     const { manager } = list.repository;
@@ -86,7 +86,7 @@ export class PageReader {
     return this.slow
       .run('quick', token, () => onReplicaOrPrimary(list, attempt))
       .catch((error: unknown) => {
-        // A lock is not the filter's fault.
+        // A filter that waited for a lock is read again on a slow connection, too, but its token was not charged.
         if (!isTooLong(error)) throw error;
         return undefined;
       });
@@ -118,13 +118,13 @@ export class PageReader {
     });
   }
 
-  /** Reads a page without a filter together with others, and remembers if it took too long for that. */
+  /** Reads a page without a filter on a shared connection, and remembers if it took too long for that. */
   private async shared({ pages, quick }: Reader, key: string, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
     try {
       return await (isWhole ? pages : quick).send(statement);
     } catch (error) {
       if (isTooLong(error)) {
-        // A lock on its table, or rows that were deleted, must not delay other lists.
+        // A table that is locked, or has many deleted rows to skip, must not delay other lists again.
         this.paths.set(key, SLOW);
       }
       throw error;

@@ -76,13 +76,13 @@ function describeCursor(maxLength: number): ApiPropertyOptions {
   return { type: String, maxLength, description };
 }
 
-/** The cursor is verified against the filter text of the request. */
+/** Decodes a cursor of a list with the filter of the request. @returns false if it is invalid */
 function positionIn(cursor: string, { filter }: { readonly filter?: unknown }): Position | false {
   const expression = typeof filter === 'string' && !isBlank(filter) ? filter : '';
   return decodeCursor(cursor, expression) ?? false;
 }
 
-/** If the filter is invalid, the cursor cannot be verified. */
+/** Whether a cursor is valid. With an invalid filter, that cannot be verified, and only the filter is reported. */
 function isPosition(value: unknown, { filter }: { readonly filter?: unknown }): boolean {
   return typeof value === 'object' || filter instanceof RefusedValue;
 }
@@ -96,7 +96,7 @@ function parse<Entity extends object>(
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     const { code, message: detail } = error;
-    // In code points instead of UTF-16 units.
+    // Clients get offsets in code points instead of UTF-16 units.
     const characters = (offset: number) => Array.from(expression.slice(0, offset)).length;
     return new RefusedValue({ code, detail, start: characters(error.start), end: characters(error.end) });
   }

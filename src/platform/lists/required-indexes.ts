@@ -19,9 +19,9 @@ const INDEXES = `
 export const checkIndexes = rejecting(findMissingIndexes);
 
 /**
- * Finds declared filters and orders without their indexes: faults are those that no migration makes.
+ * Finds indexes that declared filters and orders need and that are missing or invalid.
  *
- * @returns as warnings, indexes of filters that a migration has made or skipped, and that are missing or invalid now
+ * @returns faults; as warnings, indexes of filters that have a migration: it skipped them, or they were dropped later
  */
 export async function findMissingIndexes(dataSource: DataSource): Promise<Difference[]> {
   const missing: Difference[] = [];
@@ -36,7 +36,7 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Differ
   return missing;
 }
 
-/** How an index is built that the migration has skipped, or that was dropped or not built to the end. */
+/** The fix for an index that its migration skipped or did not complete, or that was dropped. */
 function rebuild({ index, extension, statements }: IndexMigration): string {
   const needed = extension === undefined ? [] : [`CREATE EXTENSION IF NOT EXISTS "${extension}"`];
   const sql = [...needed, `DROP INDEX CONCURRENTLY IF EXISTS "${index}"`, ...statements].join('; ');

@@ -10,7 +10,7 @@ import { columnOf, type Restriction, type Source } from './sources.js';
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXT_TYPES: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
 
-/** Maximum prepared reads, and inserts, of an entity: they differ in the number of rows and columns. */
+/** Maximum prepared statements of an entity and kind. Their texts differ in the number of rows and columns. */
 const MOST_NAMES = 256;
 
 /** Column values by property. */
@@ -36,7 +36,7 @@ export async function pageOf<Entity extends { id: string }>(
   return { items, nextCursor: encodeCursor(position, filter?.expression ?? '') };
 }
 
-/** The statement for the first rows of a source: all columns, or the key if TypeORM reads the rows, and the sort value. */
+/** Selects the first rows of a source: all columns, or the key if TypeORM then reads the rows, and the sort value. */
 export function statementForFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
   { from, values, limit, sorting: { clause, value }, isFiltered }: Source,
@@ -44,7 +44,7 @@ export function statementForFirst<Entity extends { id: string }>(
   const statements = statementsOf(repository);
   const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
-  // One extra row shows whether there are more. The number is text: PostgreSQL plans a parameter for a tenth of the table.
+  // One extra row shows whether there are more. The limit is no parameter: PostgreSQL would plan for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
   return {
     text,
@@ -121,7 +121,7 @@ function rowStatements(metadata: EntityMetadata) {
     columns: quoted,
     keyIndex: columns.findIndex(({ propertyName }) => propertyName === 'id'),
     isText,
-    /** Names of reads. Clients choose the texts of filters, which must not use up the names of others. */
+    /** Names of reads, limited separately: clients choose the texts of filters, which must not use up the names of pages. */
     nameOfPage: naming(),
     nameOfFilter: naming(),
 
@@ -140,7 +140,7 @@ function rowStatements(metadata: EntityMetadata) {
   };
 }
 
-/** Undefined values get the column's default. Returns no rows. */
+/** An INSERT that returns no rows. Undefined values get the default of their column. */
 function insertOf(metadata: EntityMetadata, rows: readonly Fields[], nameOfInsert: ReturnType<typeof naming>): Statement {
   const { driver } = metadata.dataSource;
   const given = metadata.columns.filter(({ propertyName }) => rows.some((fields) => fields[propertyName] !== undefined));

@@ -21,7 +21,7 @@ import { FilterBudget } from './filter-budget.js';
 /** A page to read. */
 export interface PageRead<Entity extends ObjectLiteral = ObjectLiteral> {
   readonly repository: Repository<Entity>;
-  /** Of the list with its filter, for what is known of it. */
+  /** Identifies the list with its filter, to remember how it is found. */
   readonly key: string;
   /** Undefined if the page must not lag behind. */
   readonly replica: ReadReplica | undefined;
@@ -35,13 +35,13 @@ const MOST_SLOW_OF_TOKEN = 2;
 const MOST_QUICK_OF_TOKEN = 4;
 
 /**
- * Reads lists on connections of their own, and those with a filter within the time of their token. Tokens take turns there,
- * and on the connections of filters that should be quick.
+ * Reads slow lists, each alone on a connection; those with a filter within the time budget of their token. Tokens take
+ * turns on these connections, and on those of filters that should be quick.
  */
 export class SlowReads {
   readonly budget: FilterBudget;
   private readonly logger = new Logger('Filters');
-  /** Of a filter, in seconds. */
+  /** Time limit of a filter, in seconds. */
   private readonly timeout: number;
   private readonly slow: Bulkhead;
   /** Limits the lists without a filter in {@link slow}, so that a locked table leaves room for others. */
@@ -60,7 +60,7 @@ export class SlowReads {
     const undivided = { slow: Math.ceil(DATABASE_POOL_SIZE / 2), quick: 1 };
     const { slow, quick } = shares ?? (DATABASE_READ_URL ? sharesOf(DATABASE_POOL_SIZE) : undivided);
     const wait = DATABASE_CONNECTION_TIMEOUT * 1000;
-    // As if each pending filter took a second, because those of a new token have not taken any time yet.
+    // A pending filter counts as a second: otherwise, all filters of a token that has used no time yet would go first.
     const pendingOf = (token: string) => this.slow.pendingOf(token) + this.quick.pendingOf(token);
     const rank = (token: string) => this.budget.usedBy(token) + pendingOf(token) * 1000;
     this.timeout = timeout / 1000;
@@ -78,12 +78,12 @@ export class SlowReads {
     metrics.gauge({ name: 'filters_waiting', help: waiting }, () => this.slow.queued + this.quick.queued);
   }
 
-  /** Whether a new filter of a token may be tried where it should be quick. */
+  /** Whether a token may try a new filter on the connections of quick ones. */
   mayTry(token: string): boolean {
     return this.budget.hasTime(token) && this.slow.pendingOf(token) < MOST_SLOW_OF_TOKEN;
   }
 
-  /** Runs what has its turn in one of the queues. @throws Problem 503 if it waited too long for that */
+  /** Runs a task once its token has a turn in the queue. @throws Problem 503 if it waited too long for that */
   run<T>(queue: 'quick' | 'slow' | 'slowPages', token: string, task: () => Promise<T>): Promise<T> {
     return this[queue].run(token, task, () => {
       this.rejections.inc({});
@@ -98,9 +98,9 @@ export class SlowReads {
   }
 
   /**
-   * Reads with a filter, in a transaction with a statement of that.
+   * Reads with a filter; in a transaction, on its connection.
    *
-   * @param isQuick - for one that needs no time of the token
+   * @param isQuick - whether the filter is known to be quick, and so needs no time of the token
    * @throws Problem 400 if the filter took longer than `FILTER_TIMEOUT`, 429 if the token has no time left, 503 if it waited
    *   too long for a connection
    */
@@ -123,7 +123,7 @@ export class SlowReads {
     return this.inTurn(list, this.isEmbedded ? bounded : this.charged(token, bounded), requireTime);
   }
 
-  /** Closes the connection if the client disconnects, to cancel. @param requireTime - throws if the token has no time */
+  /** Reads in turn; closes the connection if the client disconnects. @param requireTime - throws if the token has no time */
   private async inTurn<T>(list: PageRead, read: Read<T>, requireTime?: () => void): Promise<T> {
     const request = currentRequest();
     // The embedded database blocks this process during a statement, which therefore cannot notice a disconnect.
@@ -181,12 +181,12 @@ export function onReplicaOrPrimary<T>(
   return replica ? replica.read(read, onPrimary) : onPrimary();
 }
 
-/** In a transaction, a prepared statement would fail after its table has changed; slow ones gain nothing. */
+/** Sends unprepared: after a change of its table, a prepared statement ends a transaction; slow ones gain nothing by it. */
 function withoutNames(send: Send): Send {
   return (statement) => send(unnamed(statement));
 }
 
-/** The token that a list counts for; on public routes, the address, or its network of IPv6. */
+/** The id of the token whose budget a list uses; on public routes, the address or, with IPv6, its /64 network. */
 export function budgetKeyOf(request: Request | undefined): string {
   return request?.user?.id ?? (request && networksOf(clientAddress(request))[0]) ?? '';
 }

@@ -15,7 +15,7 @@ export function columnOf(metadata: EntityMetadata, property: string): string {
 /** Column types that are compared by code point instead of the database's collation. */
 const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
 
-/** The column of a property as statements and indexes have it. @throws Error if the property is not a column */
+/** The column of a property, and its SQL in comparisons and indexes. @throws Error if the property is not a column */
 export function comparedColumn(metadata: EntityMetadata, property: string) {
   const { driver } = metadata.dataSource;
   const column = metadata.findColumnWithPropertyName(property);
@@ -26,7 +26,7 @@ export function comparedColumn(metadata: EntityMetadata, property: string) {
   return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
 
-/** @throws Error if no text of the type means the same in every session */
+/** SQL for a sort value as text, for cursors. @throws Error if the texts of its type depend on settings of the session */
 function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
   const type = dataSource.driver.normalizeType(column);
   if (/^(?:interval|money|.*range)$/.test(type)) {
@@ -34,7 +34,7 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
     throw new Error(`${fault}: sort by a number, text or time.`);
   }
   const value = `r.${sql}`;
-  // With all digits: roles may have another number of `extra_float_digits`.
+  // With all digits, because roles may have another value of `extra_float_digits`.
   return /^(?:real|double precision)$/.test(type)
     ? `CASE WHEN abs(${value}) < 'Infinity' THEN to_char(${value}::float8, '9.9999999999999999EEEE') ELSE ${value}::text END`
     : `(${value})::text`;
@@ -65,12 +65,12 @@ export function sortingOf(metadata: EntityMetadata, order: Order | undefined) {
 
 type Sorting = ReturnType<typeof sortingOf>;
 
-/** What a list is restricted to and sorted by. */
+/** The base condition and the order of a list. */
 export interface Restriction {
-  /** Of the options, in cursors; empty without options. */
+  /** Digest of the options, which cursors contain; empty without options. */
   readonly digest: string;
   readonly where: readonly Condition[];
-  /** The same for TypeORM. */
+  /** `where` as a condition for TypeORM. */
   readonly base: FindOptionsWhere<ObjectLiteral>;
   /** Undefined for newest first. */
   readonly order: Order | undefined;
@@ -105,7 +105,7 @@ export function sourcesOf(
   const parts = condition ? conjunctsOf(condition) : [];
   const boundsWalk = ({ bounds }: Condition) => bounds === (restriction.order?.column ?? 'id');
   const base = write(restriction.where);
-  // Conditions that the list's index does not serve, and those that limit the walk along it.
+  // `rest` are conditions that the list's index does not serve; `bounds` are those that limit the walk along it.
   const rest = write([...parts.filter((part) => !boundsWalk(part)), ...impliedBy(metadata)]);
   const valuesOfAll = [...values];
   const bounds = [...base, ...write(parts.filter(boundsWalk)), ...(after ? [isAfter(after, sorting, writer)] : [])];
@@ -124,9 +124,9 @@ export function sourcesOf(
     planned: source(matches),
     /** Only the first rows of the list: may miss matches, at a limited cost. */
     recent: source(`(SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}) r ${where(rest)}`),
-    /** All matches, sorted. `OFFSET 0` prevents the walk. */
+    /** All matches, sorted. `OFFSET 0` prevents a walk along the list's index. */
     fenced: source(fenced),
-    /** The same for many matches: selects the keys first, possibly from the index alone. */
+    /** As `fenced`, for many matches: selects the keys first, possibly from an index alone. */
     keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
   };
 }
@@ -139,7 +139,7 @@ function impliedBy(metadata: EntityMetadata): Condition[] {
     return presence;
   }
   const classes = [metadata, ...metadata.childEntityMetadatas].map(({ discriminatorValue }) => discriminatorValue);
-  // Of one value, so that an index on it and `id` has the rows in order.
+  // `= value` instead of `= ANY` lets an index on the class and `id` return the rows in order.
   const value = (sql: SqlWriter) => (classes.length === 1 ? sql.parameter(classes[0]) : `ANY(${sql.parameter(classes)})`);
   const isOfClass = (sql: SqlWriter) => `${sql.column(discriminatorColumn.propertyName)} = ${value(sql)}`;
   return [...presence, { write: isOfClass }];

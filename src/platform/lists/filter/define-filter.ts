@@ -107,6 +107,6 @@ export function describeFilter({ fields }: FilterDefinition): string {
 function describeField(name: string, field: FilterField): string {
   const { noun, example } = notationOf(field);
   const alone = field.type === 'bool' ? '; also a condition by itself' : '';
-  // The response describes the key.
+  // The type of `id` is documented in the response.
   return `${name === 'id' ? '' : `${noun}, `}written \`${example}\`${field.nullable ? ' or `null`' : ''}${alone}`;
 }

@@ -91,7 +91,7 @@ function filterErrorOf({ code, summary, range }: ParseError, expression: string)
   if (code === 'bytes_unicode_escape' || isUnread(expression, span)) {
     return new FilterError('unsupported', span, 'uses CEL that filters do not support: see the documentation');
   }
-  // `0x` alone has no digits; all others are too large.
+  // A hexadecimal number without digits, `0x`, is a syntax error; all others are too large.
   switch (code === 'invalid_hex_integer' && span.end - span.start > 2 ? 'invalid_integer' : code) {
     case 'invalid_number':
     case 'invalid_integer':
