@@ -123,7 +123,7 @@ export class AccessTokensService {
 
   /** @param digests - in hexadecimal */
   private async findAll(digests: readonly string[]): Promise<(AccessToken | undefined)[]> {
-    // While the database is not ready, this throws.
+    // `metadata` throws a 503 while the database is not ready.
     const { tablePath, columns, dataSource } = this.tokens.metadata;
     const selected = columns.map(({ databaseName }) => databaseName).join(', ');
     // One text for any number of tokens, which is prepared once.
@@ -148,7 +148,7 @@ export class AccessTokensService {
     return digests.map((digest) => byDigest.get(digest));
   }
 
-  /** Reads on a connection of pages, so that look-ups do not wait for writes, or on the pool if its table is locked. */
+  /** Reads on a connection of pages, so that look-ups do not wait for writes, or on the pool if the table is locked. */
   private async read(statement: Statement): Promise<unknown[][]> {
     const { manager } = this.tokens;
     const pages = performance.now() < this.pausedUntil ? undefined : readerOf(manager.dataSource)?.pages;

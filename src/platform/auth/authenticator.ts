@@ -24,11 +24,11 @@ export class Authenticator {
    * Verifies the `Authorization` header of a handshake like that of a request: failures count for the budget of its address.
    *
    * @param scopes - that the token must have
-   * @returns the caller, which is then the `user` of the handshake, too
+   * @returns the caller, which also becomes the `user` of the handshake
    * @throws Problem and nothing else: 401, 403, 500, or 503 while the database is unavailable
    */
   async verify(handshake: IncomingMessage, ...scopes: string[]): Promise<Principal> {
-    // As Express does with each request: it then has an `ip` by `TRUSTED_PROXIES`.
+    // Express does so with each request, which thereby has an `ip` by `TRUSTED_PROXIES`.
     const request = Object.setPrototypeOf(handshake, this.host.httpAdapter.getInstance<Express>().request) as Request;
     let problem: Problem | undefined;
     try {

@@ -54,12 +54,12 @@ export class BearerAuthGuard extends AuthGuard() {
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.getArgByIndex<Request>(0);
     const policy = tokenPolicyOf({ controller: context.getClass(), handler: context.getHandler() });
-    // Only the controller that passes requests on to libraries requires a token without a scope.
+    // A policy without a scope is that of the controller that passes requests on to libraries.
     if (policy === 'public' || (request.isOnPublicPath && policy?.length === 0)) {
       return true;
     }
     if (context.getType() !== 'http') {
-      // A message has no headers. The start refuses handlers of Nest's packages already, and does not know those of others.
+      // A message has no token. The start rejects handlers of Nest's packages already, but does not know other kinds.
       const [controller, handler] = [context.getClass(), context.getHandler()];
       throw new OperatorError(messagePolicyFaults({ controller, handler, name: handler.name }).join());
     }

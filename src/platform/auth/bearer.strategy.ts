@@ -21,12 +21,12 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 /**
  * Verifies `Authorization: Bearer <token>` (RFC 6750, section 2.1; RFC 9700, section 4.3.2). Valid credentials are cached
  * for `TOKEN_CACHE_TTL`, which limits how long a revoked token works. New ones are looked up only while their address has
- * failures left; those that were valid before always are, so that other clients of the same network cannot lock them out.
- * They can lock out new ones, such as renewed JWTs.
+ * failures left, so that other clients of the same network can lock them out, such as renewed JWTs. Credentials that were
+ * valid before are always looked up.
  */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer') {
-  /** An expired entry shows that the credential was valid before. */
+  /** Principals by digest. An expired entry shows that the credential was valid before. */
   private readonly accepted = new LRUCache<string, Principal>({ max: 10_000, noDeleteOnStaleGet: true, ttlResolution: 0 });
   /** Concurrent requests with one credential share one look-up. */
   private readonly verifications = new Map<string, Promise<Verdict>>();
@@ -56,7 +56,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer'
     }
     const digest = tokenDigest(credential);
     const staticToken = this.staticTokens.tokens.get(digest);
-    // The file may contain the digest of any text, also of one that is easy to guess.
+    // Only a text in the form of a token: the file may contain the digest of any text, even of one that is easy to guess.
     const principal = staticToken && isWellFormedToken(credential) ? staticToken : this.accepted.get(digest);
     if (principal) {
       return { principal };
@@ -81,13 +81,13 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer'
     const verify = () => this.verifyCredential(credential, digest);
     const wasValid = this.accepted.peek(digest, { allowStale: true }) !== undefined;
     const run = wasValid ? verify : () => this.budget.run(address, verify);
-    // A refusal by the budget of one address does not concern others.
+    // Not shared between addresses: a refusal by the budget of one must not reach requests of another.
     const shared = wasValid ? digest : `${digest} ${address}`;
     const end = () => this.verifications.delete(shared);
     return this.verifications.getOrInsertComputed(shared, () => traced('authenticate', run).finally(end));
   }
 
-  /** The same without Passport. @throws the database's error if it is unavailable */
+  /** The verdict on any request, without Passport. @throws the database's error if it is unavailable */
   async verify(request: Request): Promise<Verdict> {
     return this.immediateVerdict(request) ?? this.validate({ request }, credentialOf(request) ?? '');
   }
@@ -107,7 +107,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'platform-bearer'
   }
 }
 
-/** The credential. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid token. */
+/** A bearer credential. A malformed or repeated header gives `malformed`, which gets the challenge of an invalid token. */
 function credentialOf(request: Request): string | undefined {
   const credentials = request.headersDistinct['authorization'] ?? [];
   if (!credentials.some((value) => /^bearer +\S/i.test(value))) {

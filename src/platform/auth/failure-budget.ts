@@ -7,7 +7,7 @@ import type { Verdict } from './principal.js';
 
 interface Reservations {
   readonly network: string;
-  /** Of look-ups that run. */
+  /** Running look-ups, each of which has reserved a failure. */
   count: number;
   /** Functions that say to waiting look-ups, oldest first, whether they have a reservation. */
   readonly waiting: Set<(isReserved: boolean) => void>;
@@ -17,7 +17,7 @@ interface Reservations {
 export class FailureBudget {
   /** When the bucket of a network is full again, by `performance.now()`. */
   private readonly fullAt = new LRUCache<string, number>({ max: 10_000 });
-  /** By network, while it has any. */
+  /** Reservations by network; removed when nothing runs or waits. */
   private readonly reservations = new Map<string, Reservations>();
   private readonly mayReport = onceAMinute(10_000);
 
@@ -32,11 +32,11 @@ export class FailureBudget {
   ) {}
 
   /**
-   * Runs a look-up with a failure reserved in each network of its address. While look-ups that may still succeed have
-   * reserved all that are left, it waits.
+   * Runs a look-up with a failure reserved in each network of its address. It waits while running look-ups, which may still
+   * succeed, have reserved all failures that are left.
    *
    * @returns a refusal without a look-up if no failures are left
-   * @throws Problem 503 after too long a wait, or the error of the look-up, which is no failure
+   * @throws Problem 503 after too long a wait, or the error of the look-up, which does not count as a failure
    */
   run(address: string, lookUp: () => Promise<Verdict>): Promise<Verdict> {
     // The smallest network first, so that those that wait for it reserve nothing in the larger one.
@@ -80,7 +80,7 @@ export class FailureBudget {
     return promise.finally(() => clearTimeout(timer));
   }
 
-  /** Lets in those that wait while failures are left, and refuses them once none can become left. */
+  /** Lets waiting look-ups run while failures are left. Refuses them once none is left, and none is reserved either. */
   private advance(reservations: Reservations): void {
     const { network, waiting } = reservations;
     for (const resolve of waiting) {
@@ -113,5 +113,5 @@ export class FailureBudget {
   }
 }
 
-/** A /48 gets ten times the budget of a /64. */
+/** A /48 gets ten times the budget of a /64 or an IPv4 address. */
 const sizeOf = (network: string) => (network.endsWith('/48') ? 10 : 1);

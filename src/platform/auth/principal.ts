@@ -9,13 +9,13 @@ export interface Principal {
   readonly familyId: string;
   /** `sub` of a JWT; undefined for access tokens. */
   readonly subject?: string;
-  /** Ask with {@link hasScope}: `all` for a token without restrictions. */
+  /** `all` for a token without restrictions. Use {@link hasScope} to test for a scope. */
   readonly scopes: 'all' | readonly string[];
   /** Requests in `RATE_LIMIT_WINDOW`, if an access token has another limit than `RATE_LIMIT`. */
   readonly rateLimit?: number | undefined;
 }
 
-/** Whether a caller has a scope. Scopes that a route requires are checked before it. */
+/** Whether a caller has a scope. Those that a route requires have been checked before its handler runs. */
 export function hasScope({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean {
   return scopes === 'all' || scopes.includes(scope);
 }
@@ -39,9 +39,9 @@ declare global {
   namespace Express {
     interface User extends Principal {}
     interface Request {
-      /** Whether the platform has verified `user`. On public routes, it can be what Passport of a feature has set. */
+      /** Whether the platform has verified `user`, which on public routes a feature's own Passport strategy can set. */
       isVerified?: true;
-      /** For the log. */
+      /** Why and whose credential was refused, for the log. */
       refusal?: { readonly reason: RefusalReason; readonly tokenId: string | undefined; readonly address: string };
     }
   }

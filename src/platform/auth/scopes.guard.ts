@@ -77,7 +77,7 @@ function setTokenPolicy(policy: TokenPolicy): ClassDecorator & MethodDecorator {
   };
 }
 
-/** The policy of a route, or else of its controller class, without the classes that it extends; undefined stops the boot. */
+/** The policy of a route or else of its controller, which does not inherit one. A route without a policy stops the start. */
 export function tokenPolicyOf({ controller, handler }: Pick<Route, 'controller' | 'handler'>): TokenPolicy | undefined {
   const policy: unknown = Reflect.getMetadata(TOKEN_POLICY, handler) ?? Reflect.getOwnMetadata(TOKEN_POLICY, controller);
   return policy as TokenPolicy | undefined;
@@ -100,7 +100,7 @@ export function tokenPolicyFaults(route: Route): string[] {
   ]);
 }
 
-/** Errors of the policy of a handler of messages, whose guards have no token to check. */
+/** Rejects a message handler without `@Public()`: a message has no token that a guard could check. */
 export function messagePolicyFaults(handler: Route): string[] {
   const remedy =
     'check the caller yourself, at a gateway with Authenticator.verify() in the handshake, and add @Public() to the class.';
@@ -142,7 +142,7 @@ export function checkScopes(caller: Pick<Principal, 'scopes'>, required: readonl
 export class ScopesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const caller = context.getType() === 'http' ? (context.getArgByIndex<Request>(0).user ?? { scopes: [] }) : undefined;
-    // Without a look at the metadata for most tokens.
+    // Most tokens have all scopes, and need no look at the metadata.
     if (caller && caller.scopes !== 'all') {
       checkScopes(caller, scopesOf({ controller: context.getClass(), handler: context.getHandler() }));
     }

@@ -23,7 +23,7 @@ type WithDatabase = <T>(run: (app: INestApplicationContext) => Promise<T>) => Pr
 const EXPIRY = `time until the token expires: ${DURATION}, or never`;
 const lifetime = durationParser('or never', (milliseconds) => milliseconds > 0);
 
-/** Adds the commands for access tokens to the command `token`. What only their actions need is loaded then. */
+/** Adds the commands for access tokens to the command `token`. Modules that only actions need are loaded by them. */
 export function addTokenCommands(token: Command, withDatabase: WithDatabase): void {
   const withTokens: WithTokens = (run) =>
     withDatabase(async (app) => {

@@ -5,10 +5,10 @@ import { warnOnceAMinute } from '../errors/warn-once-a-minute.js';
 import { Parsed, RefusedValue, Rule } from '../validation/rule.js';
 import { isUnset } from './variables.decorators.js';
 
-/** In bytes. Tokens of cloud providers, which serve as passwords, have a few thousand. */
+/** Maximum bytes. Tokens of cloud providers, which serve as passwords, have a few thousand. */
 const LARGEST = 65_536;
 
-/** In the authority of a URL, or the parameter of PostgreSQL. */
+/** A password in the authority of a URL, or in PostgreSQL's parameter `password`. */
 const PASSWORD_IN_URL = /^[^:]+:\/\/[^:@/?#]*:[^@/?#]+@|[?&]password=[^&#]/;
 
 /** @throws Error with the path, without the content */
@@ -17,7 +17,7 @@ function readPassword(path: string): string {
   if (!file.isFile() || file.size > LARGEST) {
     throw new Error(`${path} is not a regular file of at most ${LARGEST} bytes.`);
   }
-  // A decoding error has no text of the file.
+  // A decoding error does not quote the file.
   const password = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replace(/\r?\n$/, '');
   if (password === '' || password.includes('\0')) {
     throw new Error(`${path} ${password === '' ? 'is empty' : 'contains NUL'}.`);
@@ -25,7 +25,7 @@ function readPassword(path: string): string {
   return password;
 }
 
-/** The path of a file with a password. The error names the path only if it looks like one: it may be the password itself. */
+/** The path of a file with a password. Errors quote the value only if it looks like a path: it may be the password. */
 export function PasswordPath(): PropertyDecorator {
   return Parsed((path) => {
     try {
@@ -40,7 +40,7 @@ export function PasswordPath(): PropertyDecorator {
   });
 }
 
-/** A URL without a password if another variable has the path of one. */
+/** Rejects a password in a URL if another variable has the path of a password file. */
 export function NoPasswordWith(variable: string): PropertyDecorator {
   const remedy = `remove the password from the URL, or unset ${variable}`;
   const detail = `must not have a password, because ${variable} is set: ${remedy}`;
@@ -50,16 +50,16 @@ export function NoPasswordWith(variable: string): PropertyDecorator {
 }
 
 /**
- * A password that is replaced while the service runs. The file is read for each connection, by its path, because Kubernetes
- * replaces links. Synchronously, because clients of Redis cannot wait for it: orchestrators mount a secret in memory.
+ * A password that may be replaced while the service runs. The file is read for each connection, by its path, because
+ * Kubernetes replaces links; and synchronously, because clients of Redis cannot wait. Mounted secrets are in memory.
  */
 export class PasswordFile {
   private readonly warn = warnOnceAMinute(new Logger('PasswordFile'));
-  /** Of the last connections. Private, so that nothing prints them. */
+  /** The passwords that a server accepted and refused last. Private, so that nothing prints them. */
   #accepted: string | undefined;
   #refused: string | undefined;
 
-  /** @param variable - that has the path */
+  /** @param variable - name of the variable that has the path */
   constructor(
     private readonly variable: string,
     private readonly path: string,
@@ -80,7 +80,7 @@ export class PasswordFile {
     }
   };
 
-  /** Notes what a server made of a password. */
+  /** Notes whether a server accepted a password. */
   note(password: string, isRefused: boolean): void {
     if (isRefused) {
       this.#refused = password;

@@ -28,19 +28,19 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-// By default, it ends the process. The service switches its log level.
+// By default, SIGUSR2 ends the process. Once the service runs, it switches the log level.
 process.on('SIGUSR2', () => undefined);
 
-// Half of the threads look up names: if a DNS server does not respond, those of Redis, the issuer or a collector must leave
-// some for the database. Effective, because nothing has used them yet.
+// At most half of Node's threads look up names: if a DNS server does not respond, look-ups for Redis, the issuer or a
+// collector must leave some to the database. This must precede the first use of a thread.
 process.env['UV_THREADPOOL_SIZE'] ??= '16';
 
-// A first page takes 5 to 13 % less CPU time without it, a create 6 to 18 % (docs/adr/0027).
+// A first page takes 5 to 13 % less CPU time without this feature of V8, a create 6 to 18 % (docs/adr/0027).
 setFlagsFromString('--no-allocation-site-pretenuring');
 // Collects garbage at 1.5 times the size of live objects: at most 244 MB under load, not 347, for 0 to 5 % of CPU time.
 setFlagsFromString('--heap-growing-percent=50');
 
-// For stacks in the log, which name the files of `src`.
+// Makes stacks in the log name the files of `src`.
 module.setSourceMapsSupport(true);
 
 module.enableCompileCache(fileURLToPath(new URL('../../.cache', import.meta.url)));

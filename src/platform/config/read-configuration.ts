@@ -92,7 +92,7 @@ function readEnvironmentFile(): string {
   }
 }
 
-/** Names in the environment of a configuration that are similar to the name of a variable, each with that name. */
+/** Unknown names in the environment that are similar to the name of a variable, each with that as a suggestion. */
 export function misspelledVariables(configuration: Configuration): string[] {
   return similarNames(environments.get(configuration) ?? {});
 }

@@ -7,7 +7,7 @@ const FORM = new RegExp(
     /(?:(?<username>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[\w.,:[\]-]+)(?<path>.*)$/.source,
 );
 
-/** What follows the hosts. These groups, the username and the password are options of ioredis. */
+/** Patterns of the part after the hosts. Their groups, the username and the password are options of ioredis. */
 const PATHS = {
   single: /^(?:\/(?<db>[0-9]{0,4}))?$/,
   sentinel: /^\/(?<name>[A-Za-z0-9._-]+)(?:\/(?<db>[0-9]{1,4}))?(?:\?sentinelPassword=(?<sentinelPassword>[^#&]+))?$/,
@@ -26,7 +26,7 @@ export function parseRedisUrl(text: string) {
   const rest = PATHS[kind].exec(path);
   // Empty parts count as absent.
   const parts = Object.entries({ ...login, ...rest?.groups }).filter(([, part]) => part);
-  // A host that ends with a colon lacks the value of a variable.
+  // A colon without a port is probably followed by a variable that is not set.
   const urls = hosts.split(',').map((host) => (host.endsWith(':') ? null : URL.parse(`redis://${host}`)));
   const nodes = urls.map((url) => ({
     host: url?.hostname.replaceAll(/[[\]]/g, '') ?? '',

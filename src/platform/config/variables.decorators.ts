@@ -5,7 +5,7 @@ import { parseRedisUrl } from './redis-url.js';
 import { Parsed, RefusedValue } from '../validation/rule.js';
 import { isOrigin, isPublicUrl } from './origins.js';
 
-/** Parameters that `pg` knows, or that make no connection less safe if they are ignored, beside `sslmode` and `ssl`. */
+/** Parameters beside `sslmode` and `ssl` that `pg` knows, or ignores without making a connection less safe. */
 const OTHER_TLS_PARAMETERS = ['sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'sslcompression', 'sslsni'];
 
 const FORMS = {
@@ -116,7 +116,7 @@ function isReadableFile(path: string): boolean {
   }
 }
 
-/** `pg` ignores a parameter with another spelling, and does not encrypt without a value. */
+/** The spellings of `sslmode` and `ssl` that `pg` knows. It ignores others, and does not encrypt if the value is missing. */
 const TLS_PARAMETER =
   /^(?:sslmode=(?:disable|allow|prefer|require|no-verify|verify-(?:ca|full))|ssl=(?:true|1|0|no-verify))$/;
 
@@ -127,7 +127,7 @@ const OTHER_TLS_PARAMETER = new RegExp(`^(?:${OTHER_TLS_PARAMETERS.join('|')})=(
 function isPostgresUrl(text: string): boolean {
   const { protocol = '', pathname = '', username = '', password = '', search = '' } = URL.parse(text) ?? {};
   const tls = search.split(/[?&]/).filter((each) => /^ssl/i.test(each) && !OTHER_TLS_PARAMETER.test(each));
-  // A `/` in a password that is not encoded would make a host of the user, and a database of the rest.
+  // With an unencoded `/` in the password, the user would be parsed as the host, and the rest as the database.
   const isPostgres = /^postgres(?:ql)?:$/.test(protocol) && /^\/[^/@]+$/.test(pathname);
   return isPostgres && [pathname, username, password].every(isDecodable) && tls.every((each) => TLS_PARAMETER.test(each));
 }

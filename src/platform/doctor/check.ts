@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 export interface Finding {
   readonly fine: boolean;
   readonly found: string;
-  /** In place of that of the check. */
+  /** Replaces the severity of the check. */
   readonly severity?: Severity;
   /** Checks that depend on this one. */
   readonly next?: readonly Check[];
@@ -24,7 +24,7 @@ export interface Check {
   run(): Promise<Finding> | Finding;
 }
 
-/** Checks that select a {@link Finding} with SQL. */
+/** Makes checks that select a {@link Finding} with SQL. */
 export function selecting(dataSource: DataSource) {
   return (name: string, severity: Severity, advice: string, sql: string, next: readonly Check[] = []): Check => {
     const run = async () => {

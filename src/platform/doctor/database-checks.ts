@@ -9,7 +9,7 @@ import { type Check, selecting, type Severity } from './check.js';
 import { dataDirectoryCheck } from './data-directory-check.js';
 import { migrationsCheck } from './schema-checks.js';
 
-/** The database, embedded or on servers. @param open - connects as the service does, or to another URL */
+/** Checks the database, embedded or on servers. @param open - connects as the service does, or to another URL */
 export function databaseChecks(settings: Configuration, open: (url?: string) => Promise<DataSource>): Check[] {
   const { DATABASE_URL, DATABASE_DIRECT_URL: directUrl, DATABASE_READ_URL: readUrl } = settings;
   const migrations = (dataSource: DataSource) => [migrationsCheck(dataSource, settings)];
@@ -18,7 +18,7 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   }
   const remedy = 'start the server, free connections, or see its log. If its CA is not public, set NODE_EXTRA_CA_CERTS.';
   const ofPrimary = { variable: '', pooler: ' Behind PgBouncer, set DATABASE_DIRECT_URL.' };
-  // A pooler is of no use for it.
+  // Without a hint on poolers, which are not allowed in front of replicas.
   const ofReplica = { variable: ' in DATABASE_READ_URL', pooler: '' };
   const connection = (name: string, severity: Severity, more: typeof migrations, url?: string, of = ofPrimary): Check => ({
     name: `database.${name}`,
@@ -41,7 +41,7 @@ export function databaseChecks(settings: Configuration, open: (url?: string) => 
   return [connection('connection', 'fail', primary), ...(replica ? [replica] : [])];
 }
 
-/** Whether others in the network could read or change what is sent. Beyond a pooler, the server sees another connection. */
+/** Checks whether others in the network could read or change data: on the way to the server or pooler, and behind that. */
 async function tlsCheck(name: string, dataSource: DataSource): Promise<Check> {
   const client = await poolOf(dataSource).connect();
   client.release();
@@ -62,7 +62,7 @@ async function tlsCheck(name: string, dataSource: DataSource): Promise<Check> {
   );
 }
 
-/** Whether a replica is one of the database in `DATABASE_URL`. */
+/** Checks whether a replica is a copy of the database in `DATABASE_URL`. */
 function originCheckOf(replica: DataSource, open: () => Promise<DataSource>): Check {
   return {
     name: 'database.replica.origin',
@@ -113,7 +113,7 @@ function serverChecks(dataSource: DataSource, { DATABASE_STATEMENT_TIMEOUT }: Co
 const ELSEWHERE = `(SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace
   WHERE extname = 'pg_trgm' AND nspname <> ALL (current_schemas(true)))`;
 
-/** What the service needs to find and to store texts. */
+/** Checks what the service needs to find and to store texts. */
 function textChecks(check: ReturnType<typeof selecting>): Check[] {
   return [
     check(

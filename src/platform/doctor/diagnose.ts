@@ -25,7 +25,7 @@ export interface Diagnosis {
   readonly checks: readonly Result[];
 }
 
-/** Checks the configuration, then what it leads to. Connections stay open. @param environmentOf - its error is a result */
+/** Checks the configuration, then what it names. Connections stay open. @param environmentOf - its error becomes a result */
 export async function diagnose(createContext: CreateContext, environmentOf: () => NodeJS.ProcessEnv): Promise<Diagnosis> {
   let app: INestApplicationContext | undefined;
   const run = async () => {

@@ -5,7 +5,7 @@ import type { CreateContext, Result } from './diagnose.js';
 
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-/** Defines the command `doctor`. @param load - the application, which help does without */
+/** Defines the command `doctor`. @param load - loads the application, which the help does not need */
 export function makeDoctorCommand(doctor: Command, load: () => Promise<{ createContext: CreateContext }>): void {
   doctor
     .description('check the configuration and dependencies, and suggest fixes; changes nothing')

@@ -7,7 +7,7 @@ import { findMissingRights } from '../database/table-rights.js';
 import { findMissingIndexes } from '../lists/required-indexes.js';
 import { type Check, selecting, type Severity } from './check.js';
 
-/** SQL for what checks of rights find. */
+/** SQL of `found` in checks of rights: the role and the schema. */
 const ROLE = `format('%s in schema %s', current_user, coalesce(current_schema(), '(none)')) AS found`;
 
 /** Checks the right to see migrations, whether some are pending and, if so, the rights to apply them. */
@@ -32,7 +32,7 @@ export function migrationsCheck(dataSource: DataSource, { MIGRATE_ON_START }: Co
   );
 }
 
-/** Whether the role sees all rows of the tables. */
+/** Checks whether the role sees all rows of the tables. */
 function rowsCheck(dataSource: DataSource): Check {
   const tables = dataSource.entityMetadatas.map((metadata) => `'${quotedTable(metadata)}'`).join();
   const isActive = 'row_security_active(table_name)';

@@ -73,10 +73,10 @@ function redisCheck({
       if (!redis) {
         return { fine: instances === 1, found: `REDIS_URL is unset, RATE_LIMIT_REPLICAS ${instances}` };
       }
-      // ioredis retries until the process ends; the first error is the most specific.
+      // The first error, which rejects, is the most specific. ioredis would print later ones if nothing listened.
       const connection = createRedis(redis, REDIS_PASSWORD_FILE).on('error', () => undefined);
       await Promise.all([once(connection, 'ready'), connection.connect()]);
-      // An ACL may forbid scripts. A limit of 0 writes nothing.
+      // Runs the script, which an ACL may forbid. With a limit of 0, it counts no call.
       await new RedisWindow(connection, REDIS_KEY_PREFIX).hit('doctor', 0, 1000);
       // An ACL may forbid INFO.
       const info = await connection.info().catch(String);

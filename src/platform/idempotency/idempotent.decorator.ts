@@ -24,7 +24,7 @@ const IDEMPOTENT = 'idempotent';
 /** Identifies a request that the client may repeat (draft-ietf-httpapi-idempotency-key-header). */
 const IDEMPOTENCY_KEY = 'Idempotency-Key';
 
-/** Runs each request with a key once, and sends retries the stored response. */
+/** Runs each request with a key once, and responds to retries with the stored response. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(private readonly responses: StoredResponses) {}
@@ -85,7 +85,7 @@ function sortProperties(_name: string, part: unknown): unknown {
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     SetHandlerMetadata(IDEMPOTENT, true, '@Idempotent()'),
-    // It stores what interceptors of other decorators make of the result. The tag of a stored response is in its body.
+    // Outside of other interceptors, to store their results; inside of `EtagInterceptor`, which also tags stored responses.
     useOutermost(IdempotencyInterceptor, EtagInterceptor),
     ApiHeader({
       name: IDEMPOTENCY_KEY,
@@ -100,7 +100,7 @@ export function Idempotent(): MethodDecorator {
   );
 }
 
-/** States that a retry of a POST changes nothing, as of a search or login: the start does not warn about `@Idempotent()`. */
+/** States that a retry of a POST changes nothing, as of a search or login: the start asks for no `@Idempotent()`. */
 export function SafeToRetry(): MethodDecorator {
   return SetHandlerMetadata(IDEMPOTENT, 'by nature', '@SafeToRetry()');
 }

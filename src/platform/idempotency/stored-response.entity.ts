@@ -15,7 +15,7 @@ export class StoredResponse {
   @Column('bytea')
   declare digest: Buffer;
 
-  /** HTTP status code; null while the request runs, which other transactions cannot see. */
+  /** HTTP status code; null while the request runs, in a row that other transactions cannot see. */
   @Column('smallint', { nullable: true })
   declare status: number | null;
 

@@ -31,7 +31,7 @@ export function idempotencyKeyReusedProblem(): Problem {
 
 /**
  * Takes a free or expired key, waiting for concurrent claims. Citus allows no functions in `ON CONFLICT`: times are
- * parameters. With its types, because a prepared statement fails after the type of a column has changed.
+ * parameters. Casts keep the types of the result: a prepared statement fails after they have changed.
  */
 const CLAIM = `
   INSERT INTO idempotency_keys AS kept (token_id, key, digest, expires_at)
@@ -43,7 +43,7 @@ const CLAIM = `
     expires_at = CASE WHEN kept.expires_at > $4::timestamptz THEN kept.expires_at ELSE excluded.expires_at END
   RETURNING digest::bytea, status::int, body::text`;
 
-/** With the digest, because a claim whose transaction could not begin would stay with that of another request. */
+/** Stores the digest, too: a claim whose transaction could not begin may have committed that of another request. */
 const STORE = 'UPDATE idempotency_keys SET digest = $3, status = $4, body = $5 WHERE token_id = $1 AND key = $2';
 
 /** Maximum seconds between two deletions of expired responses. */
@@ -85,7 +85,7 @@ export class StoredResponses implements OnApplicationShutdown {
    */
   async once(request: KeyedRequest, handle: () => Promise<HandlerResponse>) {
     const name = `${request.ownerId} ${request.key}`;
-    // Requests of one process wait without a connection, but no longer than for one: each that fails may have taken long.
+    // Waits without a connection, but at most as long as for one: each earlier request with the key may fail after a while.
     const deadline = performance.now() + this.configuration.DATABASE_CONNECTION_TIMEOUT * 1000;
     for (let other = this.running.get(name); other; other = this.running.get(name)) {
       const settled = Promise.allSettled([other]);

@@ -2,18 +2,18 @@ import { writeSync } from 'node:fs';
 import { Counter } from 'prom-client';
 import { SERVICE_NAME } from '../service/service.js';
 
-/** Milliseconds between two attempts with a slow reader, and for which the end of the process waits for it. */
+/** Milliseconds between two attempts to write to a slow reader, and for which a write can block the process. */
 const TIMES = { retry: 5, end: 1000 };
 
-/** Lines that are written together at most. */
+/** Maximum lines of one write. */
 const MOST_LINES = 100;
 
-/** Characters of lines that wait for a slow reader. */
+/** Maximum characters of lines that wait for a slow reader. */
 const MOST_WAITING = 1_048_576;
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
-/** Of the process, because commands and the start log without an application. */
+/** Counts for the whole process, because commands and the start log without an application. */
 export const droppedLines = new Counter({
   name: `${SERVICE_NAME}_log_lines_dropped_total`,
   help: 'Log lines that could not be written, for example because the disk is full',
@@ -27,19 +27,19 @@ export const droppedLines = new Counter({
  * `pino.destination`, which does most of this, does not let a process end while the disk is full.
  */
 export class LogOutput {
-  /** Whether lines were dropped since all could be written: that has been reported. */
+  /** Whether lines have been dropped, and that reported, since all lines could be written. */
   private isFailing = false;
   /** Whether the latest line may have been written in part. */
   private isCut = false;
-  /** Not yet written. */
+  /** Lines that are not yet written, and their length in characters. */
   private lines: string[] = [];
   private length = 0;
-  /** Of lines that have been written in part, and their number. */
+  /** The unwritten rest of the lines of the latest write, and their number. */
   private rest = Buffer.alloc(0);
   private restLines = 0;
   private retryTimer: NodeJS.Timeout | undefined;
 
-  /** @param isBatched - whether the lines of an event loop turn are written together, and the reader is waited for */
+  /** @param isBatched - whether lines of an event loop turn are written together; if not, each blocks for a slow reader */
   constructor(
     private readonly fd: number,
     private readonly isBatched = false,
@@ -69,10 +69,10 @@ export class LogOutput {
 
   private readonly flush = (): void => this.flushUntil(0);
 
-  /** Blocks while the reader is slow. */
+  /** Blocks while the reader is slow, for a second at most. */
   private readonly flushWaiting = (): void => this.flushUntil(performance.now() + TIMES.end);
 
-  /** @param deadline - of `performance`, until which it blocks */
+  /** @param deadline - until which it blocks for a slow reader, by `performance.now()` */
   private flushUntil(deadline: number): void {
     clearTimeout(this.retryTimer);
     this.retryTimer = undefined;

@@ -42,14 +42,14 @@ export class MetricsServer implements OnApplicationShutdown {
       response.setHeader('Content-Type', registry.contentType).end(`${(await Promise.all(texts)).join('\n')}\n`);
     });
     this.app.get(['/livez', '/readyz'], (request, response, next) => this.respondToProbe(request, response, next));
-    // Instead of a page.
+    // Replaces the HTML page of Express.
     this.app.use((_request, response) => void response.status(404).end());
     this.server = this.app.listen(port);
     await once(this.server, 'listening');
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Passes probes on to the API, instead of 503. Called once it listens, so that the process is not ready before. */
+  /** Ends the 503 for probes, and passes them to the API. Called once it listens: the process is not ready before. */
   serveProbes(api: RequestHandler): void {
     this.respondToProbe = api;
   }

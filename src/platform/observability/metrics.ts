@@ -4,7 +4,7 @@ import { SERVICE_NAME } from '../service/service.js';
 
 /** A metric, and all values of its labels, which clients must not be able to choose. */
 interface MetricDefinition<Label extends string> {
-  /** As in https://prometheus.io/docs/practices/naming/. The name of the service, which it gets as prefix, is left out. */
+  /** Named as in https://prometheus.io/docs/practices/naming/, without the name of the service, which is added as prefix. */
   readonly name: string;
   readonly help: string;
   readonly labels?: Readonly<Record<Label, readonly string[]>>;
@@ -13,7 +13,7 @@ interface MetricDefinition<Label extends string> {
 /** Metrics of one application. Series of known labels start at 0: Prometheus does not see an increase to a first value. */
 @Injectable()
 export class Metrics {
-  /** Of prom-client, for metrics with names or labels of other forms. */
+  /** The registry of prom-client, for metrics whose names or labels have another form. */
   readonly registry = new Registry();
 
   counter<Label extends string = never>(definition: MetricDefinition<Label>): Counter<Label> {
@@ -32,7 +32,7 @@ export class Metrics {
     return histogram;
   }
 
-  /** @param read - called for each series at each scrape, which waits for it, and lacks the metric if it fails */
+  /** @param read - called for each series at each scrape, which waits for it. If it fails, the scrape lacks the metric */
   gauge<Label extends string = never>(
     definition: MetricDefinition<Label>,
     read: (labels: Readonly<Record<Label, string>>) => number | Promise<number>,

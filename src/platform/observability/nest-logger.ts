@@ -39,7 +39,7 @@ export class NestLogger extends ConsoleLogger {
   private debugTimer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {
-    // pino knows the levels that are off.
+    // Passes all levels on: pino drops those that are off.
     super({ json: true, logLevels: ['verbose'] });
     this.level = logger.level;
     this.auditLogger = logger.level === 'silent' ? logger : logger.child({}, { level: 'info' });
@@ -50,14 +50,14 @@ export class NestLogger extends ConsoleLogger {
     { LOG_LEVEL, LOG_FORMAT }: Configuration,
     terminal: NodeJS.WriteStream & { fd: number },
   ): Promise<NestLogger> {
-    // Those of commands keep their order among results.
+    // Lines of commands are not batched, to keep their order among the results.
     const output = new LogOutput(terminal.fd, terminal === process.stdout);
     const options = {
       level: LOG_LEVEL,
       base: { service: SERVICE_NAME },
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (level: string) => ({ level }) },
-      // It is described already.
+      // `logLine` has described the error already.
       serializers: { err: (error: unknown) => error },
     };
     if (LOG_FORMAT === 'json' || (LOG_FORMAT === 'auto' && !terminal.isTTY)) {
@@ -99,7 +99,7 @@ export class NestLogger extends ConsoleLogger {
       const given = messages.map((message) => this.resolveMessage(message));
       const further = [stack, params].filter((value) => value !== undefined);
       const line = logLine(context, [...given, ...further]);
-      // The line of a request has them: it can be logged in the context of another one.
+      // `line` overrides the ids: that of a request has its own, and can be logged in the context of another request.
       logger[level]({ requestId: currentRequest()?.id, traceId, spanId, ...line });
     }
   }
@@ -132,7 +132,7 @@ function logLine(context: string | undefined, messages: readonly unknown[]): obj
     }
   }
   const msg = texts.length > 0 ? texts.join(' ') : undefined;
-  // Without the names of `Object.prototype`, which no field has taken.
+  // Without the names of `Object.prototype`, which would count as taken.
   const line = { __proto__: null, context, msg } as Record<string, unknown>;
   for (const [name, value] of records.flatMap((record) => Object.entries(record))) {
     let free = RESERVED.has(name) ? `${name}_` : name;
@@ -142,10 +142,10 @@ function logLine(context: string | undefined, messages: readonly unknown[]): obj
   return line;
 }
 
-/** What JSON can hold of a value, with errors described. @param above - outer values, to stop at cycles */
+/** Converts a value to what JSON can hold, and describes errors. @param above - outer values, to stop at cycles */
 function loggable(value: unknown, above: readonly unknown[] = []): unknown {
   if (typeof value === 'string') {
-    // What a feature logs whole, such as a request with its headers, can hold credentials.
+    // Nested texts of objects that a feature logs whole, such as the headers of a request, can hold credentials.
     return above.length > 2 ? hideCredentials(value) : value;
   }
   if (Number.isFinite(value)) {
@@ -184,14 +184,14 @@ function partsOf(value: object & { toJSON?: () => unknown }, within: readonly un
   const names = Object.keys(value);
   const tag = Object.prototype.toString.call(value);
   if (names.length === 0 && tag !== '[object Object]') {
-    // The error of a promise is not described.
+    // `inspect` would print the error of a promise as it is.
     return types.isPromise(value) ? tag : inspect(value);
   }
   const parts: Record<string, unknown> = {};
   for (const name of names) {
     const part = (value as Record<string, unknown>)[name];
     if (part === undefined) continue;
-    // What is thrown may be no error, and is not to be trusted either.
+    // A thrown value that is no error can hold secrets, too: only its message is logged.
     const isThrown = name === 'err' && within.length === 1;
     // The name `__proto__` sets the prototype.
     parts[name === '__proto__' ? `${name}_` : name] = isThrown ? describeError(part) : loggable(part, within);

@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.js';
 /** In seconds; 0.25 is the latency objective. */
 const BUCKETS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Methods of routes. The some thirty others that Node accepts share one label value. */
+/** Methods with a label value of their own. About thirty others that Node accepts share one. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Measures, logs and traces requests, without headers, query or body. A request without a response has no status. */

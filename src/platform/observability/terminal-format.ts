@@ -1,7 +1,7 @@
 /** What a newcomer needs after the first start; `create` and `list` are commands for a shell. */
 export interface Quickstart {
   address: string;
-  /** Missing without documentation. */
+  /** Address of the API console; missing without `API_DOCS`. */
   console?: string;
   token: string;
   /** Missing if no operation creates, or lists, without parameters in its path. */
@@ -18,7 +18,7 @@ export function messageFormat(line: Record<string, unknown>): string {
   const time = typeof durationMs === 'number' ? `${Math.round(durationMs)} ms` : durationMs;
   const origin = typeof context === 'string' ? `${context}:` : undefined;
   const text = origin === undefined && msg === 'request' ? undefined : msg;
-  // pino-pretty takes these for fields of pino.
+  // pino-pretty treats these as fields of pino, and leaves them out.
   const others = Object.entries(line).filter(([key]) => /^(?:pid|hostname|timestamp|caller)$/.test(key));
   const rest = others.length > 0 ? Object.fromEntries(others) : undefined;
   const parts = [origin, method, path, text, status, time, name, rest];

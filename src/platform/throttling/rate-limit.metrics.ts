@@ -2,7 +2,7 @@ import type { Metrics } from '../observability/metrics.js';
 
 const STORAGES = ['redis', 'process'] as const;
 
-/** What decides about a request. */
+/** What decides whether a request is admitted. */
 export type Storage = (typeof STORAGES)[number];
 
 /** @param isShared - whether requests are counted in Redis; undefined without `REDIS_URL` */

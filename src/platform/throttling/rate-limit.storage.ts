@@ -11,13 +11,13 @@ import { currentSpan, traced } from '../tracing/tracing.js';
 import { rateLimitMetrics, type Storage } from './rate-limit.metrics.js';
 import { SlidingWindow, type WindowState } from './sliding-window.js';
 
-/** In milliseconds. */
+/** Times in milliseconds. */
 const TIMES = {
   /** Longest wait for the first connection at the start. */
   connect: 500,
   /** A response of Redis that takes longer is slow. */
   slow: 50,
-  /** A request's longest wait. Redis then counts as away, as after {@link SLOW_RESPONSES} or more, all slow, for so long. */
+  /** Longest wait of a request, after which Redis counts as away; also after at least five slow responses over that time. */
   away: 500,
   /** Between two attempts to use Redis again. */
   probe: 250,
@@ -30,8 +30,8 @@ const SLOW_RESPONSES = 5;
 const UNAVAILABLE = 'Redis unavailable, counting per process';
 
 /**
- * Options of the throttler. Without a block duration, a refused token waits only for the next free slot. The limit, which
- * tokens can have of their own, is that of `RateLimitGuard`: infinity tells a route without `@Throttle()` from any other.
+ * Options of the throttler. Without a block duration, a refused token waits only for the next free slot. `RateLimitGuard`
+ * sets the limit, because tokens can have their own: here, `Infinity` marks routes without `@Throttle()`.
  */
 export function throttlerOptions(configuration: Configuration, metrics: Metrics): ThrottlerModuleOptions {
   const ttl = configuration.RATE_LIMIT_WINDOW * 1000;
@@ -53,13 +53,13 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   /** Requests admitted by this process, by window length (`@Throttle()` can add lengths). */
   private readonly windows = new Map<number, SlidingWindow>();
   private redis: RedisWindow | undefined;
-  /** While Redis is away: the key of the failure, to probe the same node of a cluster. */
+  /** The key whose request showed that Redis is away, to probe that node of a cluster; undefined while Redis is used. */
   private failedKey: string | undefined;
   /** Logs the causes of the latest outage. */
   private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
   /** Starts of the slow responses in a row, by `performance.now()`. */
   private slow: number[] = [];
-  /** `Infinity` while Redis is not used. */
+  /** When Redis came back, by `performance.now()`: -Infinity if it was never away, Infinity while it is not used. */
   private backSince = Infinity;
   private probing: NodeJS.Timeout | undefined;
   private readonly shutdown = new AbortController();
@@ -92,14 +92,14 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
-  /** Tests have a simulated Redis. */
+  /** Tests override this to simulate Redis. */
   protected createConnection(create: typeof createRedis, location: RedisLocation): RedisConnection {
     return create(location, this.configuration.REDIS_PASSWORD_FILE);
   }
 
   /** Counts a request if a slot is free. Never rejects; waits at most 500 ms for Redis. @returns seconds, rounded up */
   readonly increment: ThrottlerStorage['increment'] = async (key, ttl, limit, _, name) => {
-    // Without a share, a token gets 429, not more than its limit over all processes. The limit of a route may be exceeded.
+    // A share of 0 refuses a token, to keep its limit over all processes. A route's is at least 1, and may exceed the limit.
     const share = Math.max(name === 'route' ? 1 : 0, Math.floor(limit / this.configuration.RATE_LIMIT_REPLICAS));
     const { admitted, remaining, freeIn } = await traced('rate limit', () => this.hit(key, limit, ttl, share));
     const seconds = Math.ceil(freeIn / 1000);
@@ -115,7 +115,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
 
   private async hit(key: string, limit: number, ttl: number, share: number): Promise<WindowState> {
     const window = this.windows.getOrInsertComputed(ttl, () => new SlidingWindow(ttl));
-    // If Redis is away, the earliest time.
+    // The share applies until one window after Redis is back. While it is away, this is the earliest such time.
     const keepsUntil = () => Math.min(this.backSince, performance.now()) + ttl + TIMES.back;
     const keepsToShare = () => performance.now() < keepsUntil();
     const start = performance.now();
@@ -127,7 +127,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       }
       return this.decided(shared, 'redis');
     }
-    // During the wait, the process may have lost Redis, and returned to it.
+    // Checks again: during the wait, the process may have lost Redis and returned to it, so that the share applies.
     if (shared && !reserved && !keepsToShare()) {
       window.hit(key, Infinity);
       return this.decided(shared, 'redis');
@@ -183,7 +183,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
       return;
     }
     const isBack = await withTimeout(TIMES.slow, redis.hit(failedKey, 1000, 1000, ':probe')).catch((error: unknown) =>
-      // Without a connection, the cause is that of the connection.
+      // Without a connection, the listener for its errors logs the cause.
       redis.isConnected ? this.warnOfOutage?.(UNAVAILABLE, error) : undefined,
     );
     // Probes of a busy process can overlap.

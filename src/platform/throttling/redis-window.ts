@@ -11,7 +11,7 @@ export type RedisConnection = Redis | Cluster;
 /** Milliseconds: between two connection attempts, for an attempt, and until a connection without a response is replaced. */
 const TIMES = { retry: 250, connect: 500, response: 1000 };
 
-/** Of ioredis, which would look up names again while earlier look-ups have no response. */
+/** Turns off retries of ioredis, which would look up names again while earlier look-ups have no response. */
 const never = () => null;
 
 /** Creates a client, which `connect()` starts. While it is disconnected, commands fail at once without retry. */
@@ -42,7 +42,7 @@ export function createRedis({ kind, nodes, tls, options }: RedisLocation, passwo
   };
   const connection = new Redis({ ...server, ...(kind === 'single' ? nodes[0] : sentinels) });
   readPassword(connection, passwords);
-  // If its database cannot be selected: ioredis would go on in database 0.
+  // Disconnects if the database cannot be selected: ioredis would go on in database 0.
   return connection.on('error', ({ command }: Error & { command?: { name: string } }) => {
     if (command?.name === 'select') {
       connection.disconnect();
@@ -70,7 +70,7 @@ function readPassword({ options }: Redis, passwords: PasswordFile | undefined): 
     try {
       return passwords?.read();
     } catch {
-      // It is logged. An error here would leave the client waiting for its connection; Redis refuses one without a password.
+      // `PasswordFile` has logged it. If this threw, the client would wait forever; Redis refuses one without a password.
       return undefined;
     }
   };
@@ -87,8 +87,8 @@ function lookUp({ host }: RedisLocation['nodes'][number]): Promise<unknown> {
 }
 
 /**
- * Connects again after each end of the connection, until the signal aborts, once a name was looked up. A name has one
- * look-up at a time: while a DNS server does not respond, each occupies one of the threads that the database needs for its
+ * Connects again after each end of the connection, until the signal aborts. Looks up the names of the nodes before, each
+ * name once at a time: while a DNS server does not respond, each look-up occupies a thread that the database needs for its
  * own, long after the attempt to connect has timed out.
  */
 export function keepConnected(connection: RedisConnection, { nodes }: RedisLocation, signal: AbortSignal): void {
@@ -133,7 +133,7 @@ local leaving = redis.call('LINDEX', key, math.max(count - limit, 0)) or now
 return { admitted and 1 or 0, math.max(limit - count, 0), leaving + length - now }
 `;
 
-/** What a user of Redis must be allowed to do, as rules of `ACL SETUSER`. */
+/** The rights that a user of Redis needs, as rules of `ACL SETUSER`. */
 export function neededRights({ kind }: RedisLocation, keyPrefix: string): string {
   const ofScript = Array.from(SCRIPT.matchAll(/redis\.call\('(\w+)'/g), ([, command = '']) => command.toLowerCase());
   const ofClient = ['info', 'select', 'eval', 'evalsha', ...(kind === 'cluster' ? ['cluster|slots'] : [])];
@@ -161,7 +161,7 @@ export class RedisWindow {
 
   /**
    * @param length - in milliseconds
-   * @param suffix - of the key, whose braces keep it in the cluster slot of the key without suffix
+   * @param suffix - makes another key, which the braces keep in the same slot of a cluster
    */
   async hit(token: string, limit: number, length: number, suffix = ''): Promise<WindowState> {
     const key = `${this.keyPrefix}rate-limit:{${token}}${suffix}`;

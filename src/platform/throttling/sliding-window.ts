@@ -12,7 +12,7 @@ interface Calls {
   first: number;
 }
 
-/** Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window go with the older map. */
+/** Exact: at most `limit` calls per key in any `length` milliseconds. Keys unused for a window go with `previous`. */
 export class SlidingWindow {
   private current = new Map<string, Calls>();
   private previous = new Map<string, Calls>();
@@ -28,7 +28,7 @@ export class SlidingWindow {
     return this.current.size + this.previous.size;
   }
 
-  /** Counts a call, if fewer than `limit` are counted: `Infinity` for one that was admitted elsewhere. */
+  /** Counts a call if fewer than `limit` are counted. `Infinity` counts a call that Redis has admitted. */
   hit(key: string, limit: number, now = this.now()): WindowState {
     const { times, first } = this.callsOf(key, now);
     const admitted = times.length - first < limit;
@@ -36,13 +36,13 @@ export class SlidingWindow {
       times.push(now);
     }
     const count = times.length - first;
-    // Calls that were admitted elsewhere can exceed the limit.
+    // Calls that Redis has admitted can exceed the limit.
     const leaving = times[first + Math.max(0, count - limit)] ?? now;
-    // In this order, because the sum of a time and the length could be rounded up beyond the window.
+    // Subtracts first: the sum of a time and the length could be rounded up beyond the window.
     return { admitted, remaining: Math.max(0, limit - count), freeIn: leaving - now + this.length };
   }
 
-  /** Removes a call that was counted at this time, and refused elsewhere. */
+  /** Removes a call that was counted at this time, and then refused by Redis. */
   remove(key: string, time: number): void {
     const { times, first } = this.callsOf(key, this.now());
     const index = times.lastIndexOf(time);

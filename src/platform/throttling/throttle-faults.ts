@@ -3,10 +3,10 @@ import { GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { ThrottlerGuard } from '@nestjs/throttler';
 import { nameOf, type Route } from '../routes/route.js';
 
-/** With the name of a throttler, the key of the limit that `@Throttle()` stores. */
+/** The metadata key of the limit of `@Throttle()`, to which it appends the name of the throttler. */
 const LIMIT = 'THROTTLER:LIMIT';
 
-/** Options of `@Throttle()`, by the key of their metadata, that the platform does not have: it counts by token. */
+/** Options of `@Throttle()` that the platform ignores, because it counts by token; by their metadata key. */
 const IGNORED = {
   'THROTTLER:BLOCK_DURATION': 'blockDuration',
   'THROTTLER:TRACKER': 'getTracker',

@@ -8,7 +8,7 @@ import { SERVICE_NAME } from '../service/service.js';
 import { Problem } from '../problems/problem.js';
 import { withTimeout } from '../time/duration.js';
 
-/** Ignores attributes. */
+/** The span of work in a trace that is not sampled: it ignores attributes. */
 const NO_SPAN = trace.wrapSpanContext({ traceId: '', spanId: '', traceFlags: 0 });
 
 /** Exports spans to `OTEL_EXPORTER_OTLP_ENDPOINT`. Without it, the OpenTelemetry SDK is not loaded. */
@@ -42,7 +42,7 @@ export function inRequestSpan({ method, headers }: Request, serve: (span?: Span)
     serve();
     return;
   }
-  // `tracestate` is exported and propagated.
+  // Without credentials, because `tracestate` is exported and propagated.
   const tracestate = hideCredentials(String(headers['tracestate'] ?? ''));
   const caller = propagation.extract(ROOT_CONTEXT, { traceparent: headers['traceparent'], tracestate });
   const span = trace.getTracer(SERVICE_NAME).startSpan(method, { kind: SpanKind.SERVER }, caller);
@@ -65,7 +65,7 @@ export async function traced<T>(name: string, work: (span: Span) => Promise<T>, 
   return currentSpan() ? tracedApart(name, work, kind) : work(NO_SPAN);
 }
 
-/** The same for work outside of requests, which begins a trace of its own. */
+/** As {@link traced}, for work outside of requests, which begins a trace of its own. */
 export function tracedApart<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
   return trace.getTracer(SERVICE_NAME).startActiveSpan(name, { kind }, async (span) => {
     try {
@@ -111,7 +111,7 @@ export function failSpan(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Creates a span for a SQL statement of the current request. @returns ends it, with the error of the statement if any */
+/** Creates a span for a SQL statement of the current request. @returns a function that ends it, with the error if any */
 export function traceStatement(statement: string): (error?: unknown) => void {
   if (!currentSpan()) {
     return () => undefined;

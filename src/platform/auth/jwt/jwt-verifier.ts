@@ -43,7 +43,7 @@ export class JwtVerifier implements OnApplicationShutdown {
   constructor(
     configuration: Configuration,
     metrics: Metrics,
-    // Its type is written down for swc, which compiles the tests and otherwise leaves out what Nest reads.
+    // With the type, swc, which compiles the tests, emits the metadata that Nest needs to inject this.
     @Optional() private readonly times: typeof RENEWAL_TIMES = RENEWAL_TIMES,
   ) {
     const { AUTH_JWT_ISSUER: issuer = '', AUTH_JWT_AUDIENCE: audience = '' } = configuration;
@@ -72,7 +72,7 @@ export class JwtVerifier implements OnApplicationShutdown {
     }
     try {
       const { payload, protectedHeader } = await jwtVerify(token, this.keys, this.options);
-      // `typ` says what the issuer made the JWT for, such as a log-out.
+      // `typ` is the purpose of a JWT: one for a log-out, for example, is no access token.
       const { typ = 'JWT' } = protectedHeader as { typ?: unknown };
       if (typeof typ !== 'string' || !TYPE.test(typ)) {
         return { refused: 'jwt-form' };
@@ -128,7 +128,7 @@ function issuerKeys(configuration: Configuration, metrics: Metrics, { pause, dea
     cacheMaxAge: Infinity,
     cooldownDuration: pause,
     timeoutDuration: deadline,
-    // jose pauses only after a successful fetch: this one always succeeds.
+    // Never fails, because jose pauses only after a successful fetch.
     [customFetch]: async (_url, { signal }) => {
       try {
         known = await fetchKeySet(issuer, keysUrl, signal);

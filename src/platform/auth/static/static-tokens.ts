@@ -25,7 +25,7 @@ export const FILE_REMEDY =
 
 type StaticToken = Principal & { readonly name: string };
 
-/** Whether a caller has a token of the file. Those of others have no name here. */
+/** Whether a caller has a token of the file: only such a principal has a name. */
 export function isStaticToken(caller: Principal): caller is StaticToken {
   return 'name' in caller;
 }
@@ -173,7 +173,7 @@ function addLine(line: string, tokens: TokensFile['tokens'], settings: Configura
   return faults.find((fault) => typeof fault === 'string');
 }
 
-/** Names and scopes are logged, so they must not contain a secret. */
+/** Whether a name or scope contains a secret: both are logged. */
 function isSecret(text: string): boolean {
   return /[0-9A-Fa-f]{64}/.test(text) || hideCredentials(text) !== text;
 }
