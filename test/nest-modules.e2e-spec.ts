@@ -25,6 +25,7 @@ import {
   Module,
   type NestInterceptor,
   Param,
+  ParseArrayPipe,
   ParseIntPipe,
   ParseUUIDPipe,
   Post,
@@ -54,6 +55,8 @@ import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
 import {
+  Allow,
+  IsArray,
   IsDate,
   IsEnum,
   IsIn,
@@ -296,6 +299,20 @@ class GenreQuery {
   declare genre?: Genre;
 }
 
+class GenresQuery {
+  @IsOptional()
+  @IsArray()
+  @IsEnum(Genre, { each: true })
+  declare genres?: Genre[];
+
+  @Allow()
+  declare ids: unknown;
+
+  @IsOptional()
+  @IsString()
+  declare joined?: string;
+}
+
 class LoanDto {
   @ApiProperty({ enum: Genre, enumName: 'Genre' })
   @IsEnum(Genre)
@@ -410,6 +427,16 @@ class PartsController {
   @ApiQuery({ name: 'page', required: false, type: Number })
   turned(@Turned() page: unknown): object {
     return { page };
+  }
+
+  @Get('chosen')
+  @ApiQuery({ name: 'joined', required: false, isArray: true, explode: false })
+  chosen(
+    @Query('ids', new ParseArrayPipe({ items: Number })) ids: number[],
+    @Query() { genres }: GenresQuery,
+    @Query('joined') joined?: string,
+  ): object {
+    return { ids, genres, joined };
   }
 
   @Get('custom')
@@ -651,6 +678,25 @@ it('sends the members of the object that an exception was made with [http-except
 it('lets decorators of parameters read the query parameters that @ApiQuery() documents, and no others [query-documented]', async () => {
   expect(await call('GET', 'turned?page=2')).toMatchObject({ status: 200, body: { page: '2' } });
   expect(await call('GET', 'turned?pages=2')).toMatchObject({ status: 400, body: { errors: [{ parameter: 'pages' }] } });
+});
+
+it('lets clients repeat query parameters that are documented as arrays, and no others [repeated-parameter]', async () => {
+  const ids = [1, 2];
+  const genres = ['crime', 'poetry'];
+  expect(await call('GET', 'chosen?ids=1&genres=crime&ids=2&genres=poetry&joined=a,b')).toMatchObject({
+    status: 200,
+    body: { ids, genres, joined: 'a,b' },
+  });
+  expect(await call('GET', 'chosen?ids=1,2')).toMatchObject({ status: 200, body: { ids } });
+  expect(await call('GET', 'chosen?ids=1&genres=crime&genres=noir&joined=a&joined=b')).toMatchObject({
+    status: 400,
+    body: {
+      errors: [
+        { parameter: 'joined', code: 'repeated' },
+        { parameter: 'genres.1', code: 'is_enum' },
+      ],
+    },
+  });
 });
 
 it('denies a handler of a library that no HTTP request reaches, and says what to do [other-messages]', async () => {

@@ -5,7 +5,7 @@ import { isHidden } from '../routes/operation.js';
 import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
 import { hasBody } from '../requests/request.js';
 import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/read-body.js';
-import { readQuery } from './read-query.js';
+import { queryLists, readQuery } from './read-query.js';
 import { bodyParameterOf, declaredBodyOf, defaultRules, takesFiles } from '../bodies/use-body-parser.decorator.js';
 
 /** Methods whose requests rarely have a body: it is read only if the handler takes `@Body()` or files. */
@@ -50,6 +50,7 @@ function planOf(controller: Type, handler: Route['handler']) {
   return {
     isHidden: isHidden(route),
     queryNames: isWrapped || names.length < queries.length ? undefined : new Set([...names, ...documentedQueries(handler)]),
+    repeatable: queryLists.get(handler),
     queryTypes: queries
       .filter(({ data }) => typeof data !== 'string')
       .map(({ type: metatype, schema }) => ({ type: 'query', metatype, schema }) as ArgumentMetadata),

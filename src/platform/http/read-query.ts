@@ -2,6 +2,7 @@ import { parse, type ParsedUrlQuery } from 'node:querystring';
 import type { ArgumentMetadata } from '@nestjs/common';
 import { type FieldError, invalidRequest, Problem, UNKNOWN_NAME, type ValueFault } from '../problems/problem.js';
 import { isDecodable } from '../requests/percent-encoding.js';
+import type { Route } from '../routes/route.js';
 import { RequestValidationPipe } from '../validation/request-validation.pipe.js';
 import { RefusedValue } from '../validation/rule.js';
 
@@ -15,20 +16,25 @@ const UNKNOWN: ValueFault = { code: 'unknown', detail: UNKNOWN_NAME };
 /** Not the global pipe: this one only completes the faults of a query that is refused anyway. */
 const pipe = new RequestValidationPipe();
 
+/** The query parameters of each handler that the OpenAPI document has as arrays: clients repeat their names. */
+export const queryLists = new WeakMap<Route['handler'], ReadonlySet<string>>();
+
 interface QueryPlan {
   /** Names that the handler takes or documents; undefined if a class rejects others, or a decorator wraps the handler. */
   readonly queryNames: ReadonlySet<string> | undefined;
+  /** Parameters that may be repeated, if any. */
+  readonly repeatable: ReadonlySet<string> | undefined;
   /** Parameters of the handler that take the whole query, as metadata for the pipe. */
   readonly queryTypes: readonly ArgumentMetadata[];
 }
 
 /**
- * Parses a query, and rejects repeated, malformed and unknown parameters, so that guards of routes can rely on it.
+ * Parses a query, and rejects malformed, unknown and repeated parameters (except arrays): guards of routes can rely on it.
  *
  * @param text - what follows the question mark
  * @throws Problem `invalid-parameters` with these faults, and those in the values of the other parameters
  */
-export async function readQuery(text: string, { queryNames, queryTypes }: QueryPlan): Promise<ParsedUrlQuery> {
+export async function readQuery(text: string, { queryNames, repeatable, queryTypes }: QueryPlan): Promise<ParsedUrlQuery> {
   const pairs = text.split('&').filter((pair) => pair !== '');
   if (pairs.length > MAX_PARAMETERS) {
     const detail = `must have at most ${MAX_PARAMETERS} parameters`;
@@ -44,7 +50,7 @@ export async function readQuery(text: string, { queryNames, queryTypes }: QueryP
     faults.set(isDecodable(written) ? name : written, MALFORMED);
   }
   for (const [name, value] of Object.entries(query)) {
-    if (Array.isArray(value)) faults.set(name, REPEATED);
+    if (Array.isArray(value) && !repeatable?.has(name)) faults.set(name, REPEATED);
     else if (queryNames?.has(name) === false && !faults.has(name)) faults.set(name, UNKNOWN);
   }
   if (faults.size > 0) {

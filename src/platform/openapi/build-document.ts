@@ -2,6 +2,7 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { DECORATORS, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import { Configuration } from '../config/configuration.js';
+import { queryLists } from '../http/read-query.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { declaredBodyOf } from '../bodies/use-body-parser.decorator.js';
 import { nameOf, parametersOf, type Route, RouteParamtypes } from '../routes/route.js';
@@ -10,6 +11,7 @@ import { collectRules, isObject } from '../validation/rule.js';
 import { BEARER, describeOperations } from './describe-operations.js';
 import { checkClassNames, checkOwnNames, documentRules, schemaNameOf } from './documented-properties.js';
 import {
+  type DocumentedOperation,
   mediaTypesOf,
   OpenApiDocument,
   operationsOf,
@@ -59,7 +61,14 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
   const calls = describeOperations(document, routes);
   completeBodies(document, [...collected.keys()]);
+  calls.forEach(({ operation }, handler) => queryLists.set(handler, new Set(listsOf(operation))));
   app.get(OpenApiDocument).set(document, calls);
+}
+
+/** Query parameters that are arrays, except those whose elements are one text, with `explode: false`. */
+function listsOf({ parameters = [] }: DocumentedOperation): string[] {
+  const queries = parameters.filter(({ in: place, explode }) => place === 'query' && explode !== false);
+  return queries.flatMap(({ name, schema = {} }) => ('items' in schema ? name : []));
 }
 
 /** Gives handlers that decorators have wrapped the name of their method: @nestjs/swagger makes operation ids of names. */
