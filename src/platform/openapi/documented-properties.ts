@@ -105,7 +105,7 @@ function schemaOf(type: Type<object>, property: string, rules: readonly ClassRul
   if (isArray) {
     return { type: 'array', items: {} };
   }
-  return typeof reflected === 'function' ? {} : { type: 'object', additionalProperties: true };
+  return typeof reflected === 'function' ? { type: reflected } : { type: 'object', additionalProperties: true };
 }
 
 /** Whether the plugin of the Nest CLI documents the properties of a class, all except those with `@ApiHideProperty()`. */
@@ -115,17 +115,24 @@ function isCompiled(type: unknown): boolean {
   return factory !== undefined && (!factory.enumerable || Object.keys((factory.value as () => object)()).length > 0);
 }
 
-/** Documents the properties of inputs that have rules, except those that `@ApiProperty` or the plugin documents. */
+/** The `@ApiProperty` options that rules imply, for properties that neither that decorator nor the plugin documents. */
+export function impliedProperties(type: Type<object>, all: readonly ClassRule[]): Record<string, ApiPropertyOptions> {
+  const documented = documentedProperties(type);
+  const options: Record<string, ApiPropertyOptions> = {};
+  for (const [name, rules] of Map.groupBy(all, ({ propertyName }) => propertyName)) {
+    if (!Object.hasOwn(documented, name) && !rules.some(({ target }) => isCompiled(target))) {
+      const required = rules.every((rule) => rule.type !== ValidationTypes.CONDITIONAL_VALIDATION);
+      options[name] = { ...schemaOf(type, name, rules), required } as ApiPropertyOptions;
+    }
+  }
+  return options;
+}
+
+/** Documents the properties of inputs that have rules. */
 export function documentRules(classes: ReadonlyMap<Type<object>, readonly ClassRule[]>): void {
   // Read from all classes before any is changed, because a subclass inherits what is added to its superclass.
-  const found = [...classes].map(([type, rules]) => ({ type, rules, documented: documentedProperties(type) }));
-  for (const { type, rules: all, documented } of found) {
-    for (const [name, rules] of Map.groupBy(all, ({ propertyName }) => propertyName)) {
-      if (!Object.hasOwn(documented, name) && !rules.some(({ target }) => isCompiled(target))) {
-        const required = rules.every((rule) => rule.type !== ValidationTypes.CONDITIONAL_VALIDATION);
-        const options = { ...schemaOf(type, name, rules), required } as ApiPropertyOptions;
-        ApiProperty(options)(type.prototype as object, name);
-      }
-    }
+  const found = [...classes].map(([type, rules]) => ({ type, implied: impliedProperties(type, rules) }));
+  for (const { type, implied } of found) {
+    for (const [name, options] of Object.entries(implied)) ApiProperty(options)(type.prototype as object, name);
   }
 }

@@ -1,5 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsDate, IsOptional, IsString, Matches } from 'class-validator';
 import { newId } from '../ids/id.js';
+import { documentedProperties } from '../openapi/documented-properties.js';
 import { ResponseOf } from './response-of.js';
 import { Integer, Text } from '../validation/properties.decorators.js';
 
@@ -18,7 +21,32 @@ class Shown extends ResponseOf(Body) {}
 
 const row = { id: newId(), count: 0, due: new Date('2026-01-31T12:00:00Z') };
 
+class RuledBody {
+  @IsString()
+  declare readonly name: string;
+
+  @IsOptional()
+  @IsDate()
+  @Type(() => Date)
+  declare readonly due?: Date | null;
+
+  @IsOptional()
+  @Matches(/^x/)
+  declare readonly code?: string;
+}
+
+class Ruled extends ResponseOf(RuledBody) {}
+
 describe('a response class', () => {
+  it('returns and documents properties that have rules of class-validator only', () => {
+    expect(Ruled.from({ ...row, name: 'x' })).toMatchObject({ name: 'x', due: '2026-01-31T12:00:00.000Z' });
+    expect(documentedProperties(Ruled)).toMatchObject({
+      name: { type: 'string', required: true },
+      due: { type: 'string', format: 'date-time', required: false },
+      code: { type: String, required: false },
+    });
+  });
+
   it('returns the properties of the request body, and no other column', () => {
     const { createdAt, ...shown } = Shown.from({ ...row, note: 'x', secret: 'y' } as typeof row & { note: string });
     expect(shown).toEqual({ id: row.id, count: 0, note: 'x', due: '2026-01-31T12:00:00.000Z' });

@@ -1,9 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { creationTime, creationTimeText } from '../ids/id.js';
-import { documentedProperties } from '../openapi/documented-properties.js';
+import { documentedProperties, impliedProperties } from '../openapi/documented-properties.js';
 import { etagOf, type Versioned } from '../preconditions/entity-tags.js';
 import { Etag } from '../preconditions/etag.interceptor.js';
+import { rulesOf } from '../validation/rule.js';
 
 /** A response body: the properties of a request body without those that are null, and `id` and `createdAt`. */
 type ResponseBody<Body> = { readonly id: string; readonly createdAt: string } & {
@@ -35,7 +36,7 @@ const RULES: ReadonlySet<string> = new Set(['minimum', 'maximum', 'minLength', '
  * sent: pass `OmitType(CreateUserDto, ['password'])` for one that must not be. Write your own class for other responses.
  */
 export function ResponseOf<Body extends object>(body: Type<Body>): ResponseClass<Body> {
-  const properties = documentedProperties(body);
+  const properties = { ...documentedProperties(body), ...impliedProperties(body, rulesOf(body)) };
   const names = Object.keys(properties) as (keyof Body)[];
 
   class DocumentedResponse {
@@ -85,5 +86,5 @@ function forResponse(documentation: ApiPropertyOptions): ApiPropertyOptions {
   const kept = Object.entries(documentation).filter(([name]) => !RULES.has(name));
   const { description = '', required = true } = documentation;
   const note = required ? '' : ' Absent if it has no value.';
-  return { ...Object.fromEntries(kept), description: `${description}${note}` };
+  return { ...Object.fromEntries(kept), description: `${description}${note}`.trim() };
 }
