@@ -39,7 +39,7 @@ import {
   UseInterceptors,
   Version,
 } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR, Reflector } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, Reflector } from '@nestjs/core';
 import { ExternalContextCreator } from '@nestjs/core/helpers/external-context-creator.js';
 import { EventEmitter2, EventEmitterModule, OnEvent } from '@nestjs/event-emitter';
 import { Interval, ScheduleModule } from '@nestjs/schedule';
@@ -613,6 +613,35 @@ it('keeps what app.ts binds globally away from probes, and does not bind what ca
     [200, null],
     [403, null],
   ]);
+  await app.close();
+});
+
+it('runs guards of the root module after those of the platform, and tries its filters before', async () => {
+  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
+  const seen = jest.fn(() => true);
+  @RequireScopes('guarded')
+  @Controller('guarded')
+  class GuardedController {
+    @Get()
+    read(): void {}
+  }
+
+  @Module({
+    imports: [PlatformModule],
+    controllers: [GuardedController],
+    providers: [
+      { provide: APP_GUARD, useValue: { canActivate: seen } },
+      { provide: APP_FILTER, useClass: CatchingFilter },
+    ],
+  })
+  class RootModule {}
+
+  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), RootModule);
+  await app.listen(0);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const refused = await fetch(`http://127.0.0.1:${port}/v1/guarded`);
+  expect([refused.status, await refused.json()]).toEqual([401, { caught: expect.objectContaining({ statusCode: 401 }) }]);
+  expect(seen).not.toHaveBeenCalled();
   await app.close();
 });
 

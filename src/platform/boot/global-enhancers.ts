@@ -7,6 +7,7 @@ import {
   type NestInterceptor,
   type Type,
 } from '@nestjs/common';
+import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
 import { OperatorError } from '../errors/operator-error.js';
 import { isHidden } from '../routes/operation.js';
@@ -24,6 +25,7 @@ type Enhancer = Partial<CanActivate & NestInterceptor>;
  * would get filtered, plain objects without the decorators of their class
  */
 export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
+  orderEnhancers(app, platform);
   const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
   for (const { name: module, providers, injectables } of features) {
     for (const { token, subtype, instance } of [...providers.values(), ...injectables.values()]) {
@@ -43,6 +45,29 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
     interceptors.forEach((each) => confine('app.useGlobalInterceptors() binds', 'interceptor', each));
     useInterceptors(...interceptors);
   };
+}
+
+/**
+ * Nest takes what a module binds globally before what its imports bind, so that guards of `AppModule` would run before the
+ * token is verified, and its filters never. Modules that are imported before the platform keep their order.
+ */
+function orderEnhancers(app: INestApplicationContext, platform: Type): void {
+  const modules = [...app.get(ModulesContainer).values()];
+  // Nest adds a global module to the imports of all modules, but not to their metadata.
+  const importsOf = ({ metatype }: (typeof modules)[number]) =>
+    (Reflect.getMetadata(MODULE_METADATA.IMPORTS, metatype) ?? []) as unknown[];
+  const boundBy = (binding: typeof modules) =>
+    new Set(binding.flatMap(({ providers }) => [...providers.values()].map(({ instance }): unknown => instance)));
+  const own = boundBy(modules.filter(({ metatype }) => metatype === platform));
+  const above = boundBy(modules.filter((each) => importsOf(each).includes(platform)));
+  const config = app.get(ApplicationConfig);
+  const lists: unknown[][] = [config.getGlobalGuards(), config.getGlobalPipes(), config.getGlobalFilters()];
+  for (const list of lists) {
+    const late = list.filter((each) => above.has(each));
+    const others = list.filter((each) => !above.has(each));
+    const end = others.findLastIndex((each) => own.has(each)) + 1;
+    list.splice(0, list.length, ...others.slice(0, end), ...late, ...others.slice(end));
+  }
 }
 
 function confine(binds: string, subtype: keyof typeof DECORATORS, enhancer: Enhancer, isScoped = false): void {
