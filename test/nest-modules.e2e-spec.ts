@@ -97,6 +97,7 @@ import {
   newId,
   Operation,
   type Principal,
+  ProblemFilter,
   Public,
   RequireScopes,
   SafeToRetry,
@@ -189,6 +190,17 @@ class ItemSubscriber implements EntitySubscriberInterface<Item> {
 class CatchingFilter implements ExceptionFilter {
   catch(exception: HttpException, host: ArgumentsHost): void {
     host.switchToHttp().getResponse<Response>().status(exception.getStatus()).json({ caught: exception.getResponse() });
+  }
+}
+
+/** As for a service that collects errors. */
+@Catch()
+class ReportingFilter extends ProblemFilter {
+  readonly reported: unknown[] = [];
+
+  override catch(error: unknown, host: ArgumentsHost) {
+    this.reported.push(error);
+    return super.catch(error, host);
   }
 }
 
@@ -642,6 +654,24 @@ it('runs guards of the root module after those of the platform, and tries its fi
   const refused = await fetch(`http://127.0.0.1:${port}/v1/guarded`);
   expect([refused.status, await refused.json()]).toEqual([401, { caught: expect.objectContaining({ statusCode: 401 }) }]);
   expect(seen).not.toHaveBeenCalled();
+  await app.close();
+});
+
+it('responds with problems to all errors that a global filter of a feature passes on', async () => {
+  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
+  @Module({
+    imports: [PlatformModule],
+    providers: [ReportingFilter, { provide: APP_FILTER, useExisting: ReportingFilter }],
+  })
+  class ReportingModule {}
+
+  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), ReportingModule);
+  await app.listen(0);
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const { status, headers } = await fetch(`http://127.0.0.1:${port}/v1/parts`);
+  expect([status, headers.get('content-type')]).toEqual([401, 'application/problem+json; charset=utf-8']);
+  expect(headers.get('www-authenticate')).toBe('Bearer realm="items"');
+  expect(app.get(ReportingFilter).reported).toEqual([expect.objectContaining({ name: 'Problem' })]);
   await app.close();
 });
 

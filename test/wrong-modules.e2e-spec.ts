@@ -2,6 +2,7 @@ import {
   All,
   applyDecorators,
   Body,
+  Catch,
   ClassSerializerInterceptor,
   Controller,
   createParamDecorator,
@@ -18,9 +19,10 @@ import {
   Res,
   Sse,
   type Type,
+  UseFilters,
   UseGuards,
 } from '@nestjs/common';
-import { APP_INTERCEPTOR, RouterModule } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR, BaseExceptionFilter, RouterModule } from '@nestjs/core';
 import {
   ApiExcludeController,
   ApiExcludeEndpoint,
@@ -713,6 +715,29 @@ it('does not start with a global serializer, which would not see the classes of 
   expect(await refusal({ imports: [SerializerModule] })).toBe(
     'SerializerModule binds ClassSerializerInterceptor, a global interceptor, which runs on results without the decorators of their class: bind it with @UseInterceptors() to the controllers that need it.',
   );
+});
+
+it('does not start with a filter that extends the one of Nest, whose responses are no problems [start-filters]', async () => {
+  @Catch()
+  class AllErrorsFilter extends BaseExceptionFilter {}
+
+  @Module({ providers: [{ provide: APP_FILTER, useClass: AllErrorsFilter }] })
+  class EverywhereModule {}
+
+  @UseFilters(AllErrorsFilter)
+  @RequireScopes('cats')
+  @Controller('cats')
+  class CatsController {
+    @Get()
+    listCats(): void {}
+  }
+
+  const remedy = 'AllErrorsFilter, a BaseExceptionFilter of Nest, whose responses are no problems: extend ProblemFilter.';
+  expect(await refusal({ imports: [EverywhereModule] })).toBe(`EverywhereModule has ${remedy}`);
+  expect(await refusal({ controllers: [CatsController] })).toBe(`FeatureModule has ${remedy}`);
+  const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }));
+  expect(() => app.useGlobalFilters(new AllErrorsFilter())).toThrow(`app.useGlobalFilters() binds ${remedy}`);
+  await app.close();
 });
 
 it.each<[string, () => unknown, string]>([

@@ -18,6 +18,7 @@ export { IndexMigration, MigrationsModule, SqlMigration } from './database/migra
 export { TableRights } from './database/table-rights.js';
 export { HealthIndicators } from './health/health-indicators.js';
 export { Drain } from './http/drain.js';
+export { ProblemFilter } from './http/problem.filter.js';
 export { publicPath } from './routes/public-path.js';
 export { Problem } from './problems/problem.js';
 export { defineProblemType, notFound } from './problems/problem-types.js';

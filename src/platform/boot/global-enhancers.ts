@@ -8,7 +8,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, BaseExceptionFilter, ModulesContainer } from '@nestjs/core';
 import { OperatorError } from '../errors/operator-error.js';
 import { isHidden } from '../routes/operation.js';
 
@@ -21,14 +21,15 @@ type Enhancer = Partial<CanActivate & NestInterceptor>;
  * Warns of what features bind globally, and keeps their guards and interceptors away from hidden routes, such as probes.
  *
  * @param platform - module of the platform, whose own enhancers stay as they are
- * @throws OperatorError for an enhancer that is not a singleton, which cannot be kept away, and for Nest's serializer, which
- * would get filtered, plain objects without the decorators of their class
+ * @throws OperatorError for an enhancer that is not a singleton, which cannot be kept away, for Nest's serializer, which
+ * would get filtered, plain objects without the decorators of their class, and for a filter that extends Nest's
  */
 export function confineEnhancers(app: INestApplicationContext, platform: Type): void {
   orderEnhancers(app, platform);
   const features = [...app.get(ModulesContainer).values()].filter(({ metatype }) => metatype !== platform);
   for (const { name: module, providers, injectables } of features) {
     for (const { token, subtype, instance } of [...providers.values(), ...injectables.values()]) {
+      rejectBaseFilter(`${module} has`, instance);
       // Only global enhancers have a string as token: those of a controller have their class.
       if (subtype && typeof token === 'string') {
         confine(`${module} binds`, subtype, (instance ?? {}) as Enhancer, injectables.has(token));
@@ -37,6 +38,7 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
   }
   const config = app.get(ApplicationConfig);
   const [useGuards, useInterceptors] = [config.useGlobalGuards.bind(config), config.useGlobalInterceptors.bind(config)];
+  const useFilters = config.useGlobalFilters.bind(config);
   config.useGlobalGuards = (...guards) => {
     guards.forEach((guard) => confine('app.useGlobalGuards() binds', 'guard', guard));
     useGuards(...guards);
@@ -45,6 +47,20 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
     interceptors.forEach((each) => confine('app.useGlobalInterceptors() binds', 'interceptor', each));
     useInterceptors(...interceptors);
   };
+  config.useGlobalFilters = (...filters) => {
+    filters.forEach((filter) => rejectBaseFilter('app.useGlobalFilters() binds', filter));
+    useFilters(...filters);
+  };
+}
+
+/** Rejects a filter whose `super.catch()` sends Nest's own responses, without headers such as `WWW-Authenticate`. */
+function rejectBaseFilter(has: string, provider: unknown): void {
+  if (provider instanceof BaseExceptionFilter) {
+    const { name } = provider.constructor;
+    throw new OperatorError(
+      `${has} ${name}, a BaseExceptionFilter of Nest, whose responses are no problems: extend ProblemFilter.`,
+    );
+  }
 }
 
 /**

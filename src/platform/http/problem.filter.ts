@@ -13,7 +13,7 @@ import { internalError } from '../problems/problem-types.js';
 import { sendJson } from './express.js';
 import { Problem, PROBLEM_MEDIA_TYPE, problemJson } from '../problems/problem.js';
 
-/** Maps every error to a problem. The cause of a server error is logged, never sent. */
+/** Maps every error to a problem. The cause of a server error is logged, never sent. A filter of all errors extends it. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('Problem');
