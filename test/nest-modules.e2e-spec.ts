@@ -104,7 +104,7 @@ import {
 } from '../src/platform/index.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract, examplesOf } from './support/contract.js';
-import { eventually, startService } from './support/service.js';
+import { eventually, startAwayFromDatabase, startService } from './support/service.js';
 import { useService } from './support/use-service.js';
 
 // What Nest engineers use in addition to controllers and repositories, from well-known packages.
@@ -200,6 +200,7 @@ class ReportingFilter extends ProblemFilter {
 
   override catch(error: unknown, host: ArgumentsHost) {
     this.reported.push(error);
+    // oxlint-disable-next-line promise/valid-params -- the method of a filter, not of a promise
     return super.catch(error, host);
   }
 }
@@ -629,7 +630,6 @@ it('keeps what app.ts binds globally away from probes, and does not bind what ca
 });
 
 it('runs guards of the root module after those of the platform, and tries its filters before', async () => {
-  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
   const seen = jest.fn(() => true);
   @RequireScopes('guarded')
   @Controller('guarded')
@@ -648,31 +648,26 @@ it('runs guards of the root module after those of the platform, and tries its fi
   })
   class RootModule {}
 
-  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), RootModule);
-  await app.listen(0);
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  const refused = await fetch(`http://127.0.0.1:${port}/v1/guarded`);
+  const { origin, stop } = await startAwayFromDatabase(RootModule);
+  const refused = await fetch(`${origin}/v1/guarded`);
   expect([refused.status, await refused.json()]).toEqual([401, { caught: expect.objectContaining({ statusCode: 401 }) }]);
   expect(seen).not.toHaveBeenCalled();
-  await app.close();
+  await stop();
 });
 
 it('responds with problems to all errors that a global filter of a feature passes on', async () => {
-  const DATABASE_URL = 'postgres://postgres@127.0.0.1:1/items';
   @Module({
     imports: [PlatformModule],
     providers: [ReportingFilter, { provide: APP_FILTER, useExisting: ReportingFilter }],
   })
   class ReportingModule {}
 
-  const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), ReportingModule);
-  await app.listen(0);
-  const { port } = app.getHttpServer().address() as AddressInfo;
-  const { status, headers } = await fetch(`http://127.0.0.1:${port}/v1/parts`);
+  const { app, origin, stop } = await startAwayFromDatabase(ReportingModule);
+  const { status, headers } = await fetch(`${origin}/v1/parts`);
   expect([status, headers.get('content-type')]).toEqual([401, 'application/problem+json; charset=utf-8']);
   expect(headers.get('www-authenticate')).toBe('Bearer realm="items"');
   expect(app.get(ReportingFilter).reported).toEqual([expect.objectContaining({ name: 'Problem' })]);
-  await app.close();
+  await stop();
 });
 
 it.each([Scope.REQUEST, Scope.TRANSIENT])(

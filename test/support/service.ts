@@ -104,10 +104,12 @@ function undocumentedStatuses(app: NestExpressApplication): ReadonlySet<string> 
 }
 
 /** The application with a database that cannot be reached: nothing listens on port 1. */
-export async function startAwayFromDatabase(root?: Type): Promise<{ origin: string; stop(): Promise<void> }> {
+export async function startAwayFromDatabase(
+  root?: Type,
+): Promise<{ app: NestExpressApplication; origin: string; stop: () => Promise<void> }> {
   const environment = { ...silentDefaults, DATABASE_URL: 'postgres://postgres@127.0.0.1:1/items' };
   const app = await startApp(readConfiguration(environment), root);
-  return { origin: addressOf(app).origin, stop: () => app.close() };
+  return { app, origin: addressOf(app).origin, stop: () => app.close() };
 }
 
 function addressOf(app: NestExpressApplication): { port: number; origin: string } {
