@@ -1,3 +1,5 @@
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import {
   type ArgumentsHost,
   type CallHandler,
@@ -6,10 +8,12 @@ import {
   type ExceptionFilter,
   type ExecutionContext,
   Get,
+  Header,
   HttpStatus,
   Logger,
   Module,
   type NestInterceptor,
+  Param,
   Post,
   Query,
   Redirect,
@@ -50,6 +54,11 @@ import {
 } from '../src/platform/index.js';
 import { wrongResponses } from '../src/platform/responses/response-check.js';
 import { type Service, startService } from './support/service.js';
+
+function* failAfterFirst(): Generator<string> {
+  yield 'first';
+  throw new Error('secret');
+}
 
 // A module that gives rows of another table away as they are.
 
@@ -210,6 +219,15 @@ class ThingsController {
   @Operation({ summary: 'Show a file', response: ThingDto })
   showFile(): StreamableFile {
     return new StreamableFile(Buffer.from('{"secret":"file"}'));
+  }
+
+  @Get('files/:name')
+  @Header('Cache-Control', 'max-age=60')
+  @ApiExcludeEndpoint()
+  showFileOf(@Param('name') name: string): StreamableFile {
+    const content = name === 'later' ? Readable.from(failAfterFirst()) : createReadStream('/not/found');
+    const file = new StreamableFile(content, { type: 'text/csv', disposition: 'attachment' });
+    return name === 'own' ? file.setErrorHandler((_error, response) => response.send('own')) : file;
   }
 
   @Post()
@@ -482,6 +500,28 @@ describe('in production', () => {
     const message = 'A file cannot be stored with an Idempotency-Key: respond with JSON, or remove @Idempotent().';
     expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ message }) as Error });
     log.mockRestore();
+  });
+
+  it.each(['GET', 'HEAD'])('are problems to %s if they are files that cannot be read', async (method) => {
+    const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
+    const { status, headers, body } = await service.api.call(method, '/v1/things/files/failing');
+    expect(log).toHaveBeenCalledWith({ msg: 'request failed', err: expect.objectContaining({ code: 'ENOENT' }) as Error });
+    log.mockRestore();
+    expect([status, headers.get('content-type')]).toEqual([500, 'application/problem+json; charset=utf-8']);
+    expect([headers.get('content-disposition'), headers.get('cache-control')]).toEqual([null, 'no-store']);
+    expect(JSON.stringify(body ?? '')).not.toContain('/not/found');
+  });
+
+  it('end early if they are files that fail after their first byte', async () => {
+    const url = `${service.api.origin}/v1/things/files/later`;
+    const response = await fetch(url, { headers: service.api.authorization });
+    expect(response.status).toBe(200);
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it('are what a feature makes of the error of a file', async () => {
+    const url = `${service.api.origin}/v1/things/files/own`;
+    expect(await (await fetch(url, { headers: service.api.authorization })).text()).toBe('own');
   });
 
   it('are not changed if they are files or not documented', async () => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Logger } from '@nestjs/common';
+import { Logger, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
@@ -81,10 +81,31 @@ export class JsonAdapter extends ExpressAdapter {
     const isReplaced = Object.hasOwn(response, 'json') || Object.hasOwn(response, 'send');
     if (!isPlain || mayHaveNoBody || isConditional || isReplaced) {
       closeBehindUnreadBody(response);
+      if (body instanceof StreamableFile) {
+        respondWithProblemsOf(body, response);
+      }
       return super.reply(response, body, status) as unknown;
     }
     response.statusCode = status;
     return sendJson(response, JSON.stringify(body));
+  }
+}
+
+/** The code of Nest's handler of a file's errors, which a feature may replace. */
+const FILE_ERROR_HANDLER = String(new StreamableFile(Buffer.of()).errorHandler);
+
+/** Passes an error before the first byte of a file to the exception filters: Nest sends a text with status 400. */
+function respondWithProblemsOf(file: StreamableFile, response: Response): void {
+  const { errorHandler } = file;
+  if (String(errorHandler) === FILE_ERROR_HANDLER) {
+    file.setErrorHandler((error, given) => {
+      if (given.destroyed || given.headersSent) {
+        errorHandler(error, given);
+      } else {
+        response.removeHeader('Content-Disposition');
+        response.setHeader('Cache-Control', 'no-store').req.next?.(error);
+      }
+    });
   }
 }
 
