@@ -93,6 +93,7 @@ it('is unavailable while a certificate that the URL names cannot be read, and re
   await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_ssl WHERE ssl');
   await eventually(async () => (await fetch(`${service.origin}/readyz`)).status === 503);
   expect(await statuses()).toEqual(new Set([503]));
+  expect(service.output.stdout).toMatch(/ENOENT: no such file or directory, open '[^']*mounted\.pem'/);
   copyFileSync(certificate, copy);
   await service.becomesReady();
   expect(await statuses()).toEqual(new Set([200, 201]));

@@ -164,7 +164,7 @@ async function openCluster(directory: string): Promise<PGlite> {
   await pglite.waitReady.catch((error: unknown) => {
     throw reason === undefined ? error : new Error(reason, { cause: error });
   });
-  // The parser of PGlite 0.5.16 drops U+FEFF at the start of a text, unlike that of `pg`. Remove this once it does not.
+  // The parser of PGlite 0.5.17 drops U+FEFF at the start of a text, unlike that of `pg`. Remove this once it does not.
   const execProtocolStream: PGlite['execProtocolStream'] = async (message, options) => {
     const { buffer, byteOffset, byteLength } = await pglite.execProtocolRaw(message, options);
     const messages: unknown[] = [];
