@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Configuration } from '../config/configuration.js';
 import { readerOf } from '../database/app-data-source.js';
 import { Database } from '../database/database.js';
-import { type Statement, unnamed } from '../database/database-client.js';
+import { type Send, type Statement, unnamed } from '../database/database-client.js';
 import { sqlState } from '../database/database-problem.js';
 import { QUICK, type Reader } from '../database/reader.js';
 import { runStatement } from '../database/run-statement.js';
@@ -83,13 +83,8 @@ export class PageReader {
         return undefined;
       }
     };
-    return this.slow
-      .run('quick', token, () => onReplicaOrPrimary(list, attempt))
-      .catch((error: unknown) => {
-        // A filter that waited for a lock is read again on a slow connection, too, but its token was not charged.
-        if (!isTooLong(error)) throw error;
-        return undefined;
-      });
+    // A filter that waited for a lock is read again on a slow connection, too, but its token was not charged.
+    return this.slow.run('quick', token, () => onReplicaOrPrimary(list, attempt)).catch(ignoreIfTooLong);
   }
 
   private async pageOfPrimary(list: PageRead, isWhole: boolean, statement: Statement): Promise<unknown[][]> {
@@ -99,23 +94,17 @@ export class PageReader {
     if (!reader) {
       return runStatement(manager, statement);
     }
-    try {
-      if (!this.paths.has(key)) {
-        return await this.shared(reader, key, isWhole, statement);
-      }
-    } catch (error) {
-      if (!isTooLong(error)) {
-        throw error;
-      }
-    }
-    return this.slow.page(list, async (send) => {
+    const isSlow = this.paths.has(key);
+    const found = isSlow ? undefined : await this.shared(reader, key, isWhole, statement).catch(ignoreIfTooLong);
+    const readAlone = async (send: Send) => {
       const start = performance.now();
       const rows = await send(statement);
       if (performance.now() - start < QUICK) {
         this.paths.delete(key);
       }
       return rows;
-    });
+    };
+    return found ?? this.slow.page(list, readAlone);
   }
 
   /** Reads a page without a filter on a shared connection, and remembers if it took too long for that. */
@@ -134,3 +123,7 @@ export class PageReader {
 
 /** Whether a statement exceeded a limit of time, alone or waiting for a lock. */
 const isTooLong = (error: unknown) => [CANCELED, LOCKED].includes(sqlState(error));
+
+function ignoreIfTooLong(error: unknown): undefined {
+  if (!isTooLong(error)) throw error;
+}
