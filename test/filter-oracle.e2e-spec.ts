@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { constant } from '../src/platform/lists/filter/condition.js';
 import { ALL_ROWS } from '../src/platform/lists/list-restriction.js';
 import { sourcesOf } from '../src/platform/lists/sources.js';
 import { statementForFirst } from '../src/platform/lists/rows.js';
@@ -66,18 +65,13 @@ it(
     const positions = fc.constantFrom(undefined, ...samples.map(({ id }) => id));
     const cases = fc.tuple(randomFilters(samples), fc.oneof(fc.constant(undefined), positions));
     for (const [filter, after] of fc.sample(cases, { numRuns: FILTERS / 5, seed: SEED + 1 })) {
-      const { condition, expression } = sampleFilter.parse(filter);
+      const parsed = sampleFilter.parse(filter);
+      const { expression } = parsed;
       const expected = expectedKeys(expression).filter((id) => after === undefined || id < after);
-      const position = after === undefined ? after : { id: after, listDigest: '', value: '' };
-      const { planned, recent, fenced, keyed } = sourcesOf(
-        repository.metadata,
-        condition ?? constant(true),
-        position,
-        6,
-        ALL_ROWS,
-      );
-      for (const source of [planned, recent, fenced, keyed]) {
-        const { text, values } = statementForFirst(repository, source);
+      const position = after === undefined ? {} : { cursor: { id: after, listDigest: '', value: '' } };
+      const sources = sourcesOf(repository.metadata, { limit: 6, filter: parsed, ...position }, ALL_ROWS);
+      for (const source of ['planned', 'recent', 'keyed'] as const) {
+        const { text, values } = statementForFirst(repository, sources, source);
         const ids = (await dataSource.query<{ id: string }[]>(text, values)).map(({ id }) => id);
         if (ids.join() !== expected.slice(0, 7).join()) {
           differences.push({ expression, after, expected, ids, sql: text });

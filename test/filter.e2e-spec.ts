@@ -1,7 +1,6 @@
 import { v7 } from 'uuid';
 import { DataSource } from 'typeorm';
 import { Item } from '../src/items/item.entity.js';
-import { constant } from '../src/platform/lists/filter/condition.js';
 import { runStatement } from '../src/platform/database/run-statement.js';
 import { describeFilter } from '../src/platform/lists/filter/define-filter.js';
 import { explain } from '../src/platform/lists/find-filtered.js';
@@ -237,8 +236,7 @@ it('finds fields of every type by their indexes, for any value', async () => {
   await manager.query('ANALYZE sample_rows');
   const samples = manager.getRepository(Sample);
   const readsTable = async (filter: string) => {
-    const { condition } = sampleFilter.parse(filter);
-    const { all } = sourcesOf(samples.metadata, condition ?? constant(true), undefined, 20, ALL_ROWS);
+    const { all } = sourcesOf(samples.metadata, { limit: 20, filter: sampleFilter.parse(filter) }, ALL_ROWS);
     return (await explain((statement) => runStatement(samples.manager, statement), all)).readsTable;
   };
   const indexed = [

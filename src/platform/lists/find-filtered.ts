@@ -18,8 +18,8 @@ export async function findFiltered<Entity extends { id: string }>(
   reads: PageReader,
 ): Promise<unknown[][]> {
   const { repository, key } = list;
-  const { limit } = sources.planned;
-  const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources[path?.first ?? 'planned']);
+  const { limit } = sources;
+  const statementFor = (path: AccessPath | undefined) => statementForFirst(repository, sources, path?.first ?? 'planned');
   const known: AccessPath | undefined = sources.needIndexAlone ? { first: 'planned', isQuick: true } : reads.paths.get(key);
   const wasQuick = known?.isQuick;
   let found = await reads.quickly(list, known, statementFor(known));
@@ -42,7 +42,7 @@ export async function findFiltered<Entity extends { id: string }>(
     }
     path.isIndexed ??= !(await explain(send, sources.all)).readsTable;
     if (path.isIndexed) {
-      return timed(path, send(statementForFirst(repository, sources.keyed)));
+      return timed(path, send(statementForFirst(repository, sources, 'keyed')));
     }
     reads.paths.set(key, { first: 'planned', isQuick: false });
     return send(statementFor(undefined));
@@ -66,7 +66,7 @@ function isComplete(found: readonly unknown[], limit: number, path: AccessPath |
 
 function pathFor({ isDistributed, sorts, filters, readsTable }: Plan): AccessPath {
   const walk = filters ? 'recent' : 'planned';
-  const first = sorts && !readsTable ? 'fenced' : walk;
+  const first = sorts && !readsTable ? 'keyed' : walk;
   return { first: isDistributed ? 'planned' : first, isQuick: false };
 }
 

@@ -58,14 +58,14 @@ export class Lists {
     if (after && after.listDigest !== restriction.digest) {
       throw invalidRequest([{ parameter: 'cursor', ...CURSOR_FAULT }]);
     }
-    const sources = sourcesOf(metadata, filter?.condition, after, query.limit, restriction);
+    const sources = sourcesOf(metadata, query, restriction);
     const key = `${metadata.tablePath} ${restriction.digest} ${filter?.expression ?? ''}`;
     // On a replica that lags, later pages could miss rows, and rows that TypeORM reads by their keys could have changed.
     const mayLag = !after && statementsOf(repository) !== undefined;
     const list: PageRead<Entity> = { repository, key, replica: mayLag ? this.database.replica : undefined };
     const found = filter?.condition
       ? await findFiltered(list, sources, filter.expression, this.reads)
-      : await this.reads.page(list, restriction === ALL_ROWS, statementForFirst(repository, sources.planned));
+      : await this.reads.page(list, restriction === ALL_ROWS, statementForFirst(repository, sources, 'planned'));
     return pageOf(repository, found, query, restriction);
   }
 

@@ -10,6 +10,7 @@ import { runStatement } from '../database/run-statement.js';
 import { runnerOf, sendInTransaction } from '../database/transactions.js';
 import { currentRequest } from '../requests/request.js';
 import { Metrics } from '../observability/metrics.js';
+import type { Sources } from './sources.js';
 import { budgetKeyOf, onReplicaOrPrimary, type PageRead, SlowReads } from './slow-reads.js';
 
 /** SQLSTATE of a statement that took too long, and of one that waited too long for a lock. */
@@ -18,7 +19,7 @@ const [CANCELED, LOCKED] = ['57014', '55P03'];
 /** How the rows of a list are found. */
 export interface AccessPath {
   /** The source to try first, see `sourcesOf`. */
-  readonly first: 'planned' | 'recent' | 'fenced';
+  readonly first: keyof Sources['from'];
   /** Whether the sources that were read were quick. */
   isQuick: boolean;
   /** Whether an index finds all matches; undefined until known. */

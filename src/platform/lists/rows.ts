@@ -5,7 +5,7 @@ import { AppDataSource } from '../database/app-data-source.js';
 import { quotedTable, type Statement } from '../database/database-client.js';
 import { encodeCursor } from './cursor.js';
 import type { Page, PageQuery } from './page.js';
-import { columnOf, type Restriction, type Source } from './sources.js';
+import { columnOf, type Restriction, type Sources } from './sources.js';
 
 /** Column types whose values are texts for both `pg` and TypeORM. */
 const TEXT_TYPES: ReadonlySet<string> = new Set(['uuid', 'text', 'character varying']);
@@ -36,16 +36,17 @@ export async function pageOf<Entity extends { id: string }>(
   return { items, nextCursor: encodeCursor(position, filter?.expression ?? '') };
 }
 
-/** Selects the first rows of a source: all columns, or the key if TypeORM then reads the rows, and the sort value. */
+/** Selects the first rows of a source: all columns, or the key if TypeORM then reads the rows; and the sort value. */
 export function statementForFirst<Entity extends { id: string }>(
   repository: Repository<Entity>,
-  { from, values, limit, sorting: { clause, value }, isFiltered }: Source,
+  { from, values, limit, sorting: { clause, value }, isFiltered }: Sources,
+  source: keyof Sources['from'],
 ): Statement {
   const statements = statementsOf(repository);
   const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
   // One extra row shows whether there are more. The limit is no parameter: PostgreSQL would plan for a tenth of the table.
-  const text = `SELECT ${selected} FROM ${from} ${clause} LIMIT ${limit + 1}`;
+  const text = `SELECT ${selected} FROM ${from[source]} ${clause} LIMIT ${limit + 1}`;
   return {
     text,
     values,

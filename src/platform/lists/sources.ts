@@ -3,6 +3,7 @@ import { quotedTable, type Statement } from '../database/database-client.js';
 import type { Position } from './cursor.js';
 import { absence, type Condition, type SqlWriter } from './filter/condition.js';
 import type { Order } from './list-options.js';
+import type { PageQuery } from './page.js';
 
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
@@ -76,27 +77,11 @@ export interface Restriction {
   readonly order: Order | undefined;
 }
 
-/** Rows to select a page from, and how. */
-export interface Source {
-  /** The SQL after FROM, with the rows as `r`. */
-  readonly from: string;
-  readonly values: unknown[];
-  readonly limit: number;
-  readonly sorting: Sorting;
-  readonly isFiltered: boolean;
-}
-
-/** The alternatives for one page, by name. */
 export type Sources = ReturnType<typeof sourcesOf>;
 
-/** Sources of a page's rows, which differ in cost. @param after - the row before the page; undefined for the first page */
-export function sourcesOf(
-  metadata: EntityMetadata,
-  condition: Condition | undefined,
-  after: Position | undefined,
-  limit: number,
-  restriction: Restriction,
-) {
+/** The sources of a page's rows, which differ in cost. */
+export function sourcesOf(metadata: EntityMetadata, query: PageQuery<object>, restriction: Restriction) {
+  const { cursor: after, limit, filter: { condition } = {} } = query;
   const values: unknown[] = [];
   const column = (property: string) => `r.${columnOf(metadata, property)}`;
   const writer: SqlWriter = { column, parameter: (value) => `$${values.push(value)}` };
@@ -112,22 +97,25 @@ export function sourcesOf(
   const table = `${quotedTable(metadata)} r`;
   const matches = `${table} ${where([...bounds, ...rest])}`;
   const key = column('id');
-  const fenced = `(SELECT * FROM ${matches} OFFSET 0) r`;
-  const common = { values, limit, sorting, isFiltered: condition !== undefined };
-  const source = (from: string): Source => ({ from, ...common });
+  const keys = `SELECT ${key} FROM (SELECT * FROM ${matches} OFFSET 0) r ${sorting.clause} LIMIT ${limit + 1}`;
   return {
+    values,
+    limit,
+    sorting,
+    isFiltered: condition !== undefined,
     /** Whether the list's index is enough. */
     needIndexAlone: rest.length === 0,
     /** Keys of the matches on all pages. */
     all: { text: `SELECT ${key} FROM ${table} ${where([...base, ...rest])}`, values: valuesOfAll } satisfies Statement,
-    /** The planner's choice: often a walk along the list's index until enough rows match. */
-    planned: source(matches),
-    /** Only the first rows of the list: may miss matches, at a limited cost. */
-    recent: source(`(SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}) r ${where(rest)}`),
-    /** All matches, sorted. `OFFSET 0` prevents a walk along the list's index. */
-    fenced: source(fenced),
-    /** As `fenced`, for many matches: selects the keys first, possibly from an index alone. */
-    keyed: source(`${table} WHERE ${key} = ANY(ARRAY(SELECT ${key} FROM ${fenced} ${sorting.clause} LIMIT ${limit + 1}))`),
+    /** The SQL after FROM, with the rows as `r`. */
+    from: {
+      /** The planner's choice: often a walk along the list's index until enough rows match. */
+      planned: matches,
+      /** Only the first rows of the list: may miss matches, at a limited cost. */
+      recent: `(SELECT * FROM ${table} ${where(bounds)} ${sorting.clause} LIMIT ${WINDOW}) r ${where(rest)}`,
+      /** The keys of all matches first, possibly from an index alone. `OFFSET 0` prevents a walk along the list's index. */
+      keyed: `${table} WHERE ${key} = ANY(ARRAY(${keys}))`,
+    },
   };
 }
 
