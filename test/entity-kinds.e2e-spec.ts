@@ -159,6 +159,8 @@ it('lists the rows of one class in a table of several, also of the classes below
   expect(await firstTitles(contents)).toEqual(['another post', 'a post']);
   const all = await kinds.lists.findPage(posts, { limit: 10 });
   expect(all.items.map(({ constructor }) => constructor.name)).toEqual(['Post', 'Post', 'Advertisement']);
+  const refused = expect(lists.findPage(photos, { limit: 2 }, { where: { title: 'a photo' } })).rejects;
+  await refused.toThrow('Photo shares its table with other entities: list an entity with its own table.');
 });
 
 it('calls the listeners of an entity when its row is inserted [insert-listeners]', async () => {

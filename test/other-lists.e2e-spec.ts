@@ -20,6 +20,7 @@ import { v7 } from 'uuid';
 import { ItemsModule } from '../src/items/items.module.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { Item } from '../src/items/item.entity.js';
+import { itemFilter } from '../src/items/item.filter.js';
 import {
   Database,
   defineFilter,
@@ -220,6 +221,7 @@ describe('in the order of a column, within a base condition', () => {
     await refused({ tone: In(['c']) }).toThrow(
       'for tone, whose column has a transformer: "where" supports one value of it.',
     );
+    await refused({ title: In([1n]) }).toThrow('for title with a value that JSON cannot express: use finite numbers');
     await refused({ subject: In(['x']) }).toThrow('Note.subject is not a column');
     await refused({ topic: In(['clocks']) }, latestOfTopic).toThrow(
       'The order of Note by rungAt needs one value of topic: rows of several values are not in the order of its index.',
@@ -234,7 +236,15 @@ describe('in the order of a column, within a base condition', () => {
     await refused({ where: { subject: 'x' } }).toThrow('Note.subject is not a column');
     await refused({ order: latestOfTopic }).toThrow('The order of Note by rungAt is within topic: add topic to "where".');
     await refused({ order: { ...latestOfTopic, entity: Item } }).toThrow('has an order of Item');
+    // The start does not know an order that `defineOrder` has not made.
+    await refused({ where: { topic: 'x' }, order: { ...latestOfTopic } }).toThrow('would disclose rungAt');
     expect(() => defineOrder(Item, 'description' as 'name')).toThrow('Item cannot be sorted by description');
+  });
+
+  it('rejects a filter of another entity', async () => {
+    const filter = itemFilter.parse('name == "x"') as never;
+    const refused = expect(service.app.get(Lists).findPage(notes(), { limit: 2, filter })).rejects;
+    await refused.toThrow('The list of Note has a filter of Item: use a PageQueryOf a Note filter.');
   });
 
   it('does not become ready without the index', async () => {
