@@ -15,7 +15,7 @@ import {
   truth,
 } from './condition.js';
 import { type FilterFields, notationOf } from './filter-fields.js';
-import { operandOf, requireLiteral, requireSimple } from './operands.js';
+import { operandOf, requireSimple } from './operands.js';
 import { FilterError, isLiteral, isNull, type Node, type Span } from './parse-expression.js';
 import { valueOf } from './values.js';
 
@@ -76,7 +76,6 @@ class Compiler {
     const operator = isMirrored ? MIRRORED[node.op] : node.op;
     const operand = operandOf(subject, this.fields);
     this.count('conditions', node);
-    requireLiteral(literal, operand, this.fields);
     const isEquality = operator === '==' || operator === '!=';
     if (isEquality && isNull(literal)) {
       const isAbsent = absenceOf(operand, literal);
@@ -86,7 +85,7 @@ class Compiler {
       const message = `compares ${operand.name} by order, but it has none: use \`==\`, \`!=\` or \`in\``;
       throw new FilterError('type', node, message);
     }
-    const { text, isRounded } = valueOf(literal, operand);
+    const { text, isRounded } = valueOf(literal, operand, this.fields);
     const exactOperator = isRounded ? ROUNDED[operator] : operator;
     return exactOperator ? comparison(operand, exactOperator, text) : constant(operator === '!=');
   }
@@ -99,16 +98,13 @@ class Compiler {
       const example = `${operand.name} in [${notationOf(operand).example}]`;
       throw new FilterError('type', list, `needs a list after \`in\`: write \`${example}\``);
     }
-    list.args.forEach((element) => {
-      requireLiteral(element, operand, this.fields);
-    });
     const [isAbsent] = list.args.filter(isNull).map((element) => absenceOf(operand, element));
     const literals = list.args.filter((element) => !isNull(element));
     // Each time becomes a separate comparison.
     for (const counted of operand.type === 'creationTime' ? literals : [node]) {
       this.count('conditions', counted);
     }
-    const values = literals.map((literal) => valueOf(literal, operand)).filter(({ isRounded }) => !isRounded);
+    const values = literals.map((literal) => valueOf(literal, operand, this.fields)).filter(({ isRounded }) => !isRounded);
     const texts = values.map(({ text }) => text);
     const isAmong = membership(operand, texts);
     return isAbsent ? or([isAmong, isAbsent]) : isAmong;
@@ -120,12 +116,11 @@ class Compiler {
     if (operand.type !== 'string' || !literal || more.length > 0) {
       throw new FilterError('type', node, `must call ${name} on a text field with one text: write \`name.${name}("…")\``);
     }
-    requireLiteral(literal, operand, this.fields);
     this.count('conditions', node);
     if (name !== 'startsWith') {
       this.count('searches', node);
     }
-    return search(operand, name, valueOf(literal, operand).text);
+    return search(operand, name, valueOf(literal, operand, this.fields).text);
   }
 
   /** A condition without an operator: `true`, `false` or a boolean field. */

@@ -1,7 +1,8 @@
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { isUuid } from '../../ids/id.js';
 import type { Operand } from './condition.js';
-import { notationOf } from './filter-fields.js';
+import { type FilterFields, notationOf } from './filter-fields.js';
+import { requireLiteral } from './operands.js';
 import { FilterError, type Node, TOO_LARGE } from './parse-expression.js';
 
 /** A value to compare a field with. */
@@ -15,8 +16,9 @@ export interface Value {
 /** Outside the range of all integer columns, which have at most 32 bits. */
 const BEYOND_INTEGERS = 2 ** 40;
 
-/** @throws FilterError if the literal is not a value of the field */
-export function valueOf(literal: Node, field: Operand): Value {
+/** @throws FilterError if the node is not a value of the field */
+export function valueOf(literal: Node, field: Operand, fields: FilterFields): Value {
+  requireLiteral(literal, field, fields);
   const value = read(literal, field);
   if (value === undefined) {
     const { noun, example } = notationOf(field);
