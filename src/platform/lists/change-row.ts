@@ -14,7 +14,7 @@ export function rowWith<Entity extends Versioned>(
   if (metadata.versionColumn?.propertyName !== 'version') {
     throw new Error(`${metadata.name}.version is not a @VersionColumn(): declare it as one, with a migration that adds it.`);
   }
-  const version = `${columnOf(metadata, 'version')}::text`;
+  const version = `${columnOf(metadata, 'version').name}::text`;
   const excluded = weakly(ifNoneMatch);
   const conditions = [
     ...(ifMatch === '*' ? [] : [`${version} = ANY(:demanded)`]),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type EntityMetadata, FindOperator, In, IsNull } from 'typeorm';
 import { absence, type Condition, constant } from './filter/condition.js';
 import { disclosureOf, documentedOrders, type ListOptions } from './list-options.js';
-import { comparedColumn, type Restriction } from './sources.js';
+import { columnOf, type Restriction } from './sources.js';
 
 /** The restriction of a list without options. */
 export const ALL_ROWS: Restriction = { digest: '', where: [], base: {}, order: undefined };
@@ -67,7 +67,7 @@ function listed(metadata: EntityMetadata, name: string, { type, child, value }: 
 }
 
 function conditionOf(metadata: EntityMetadata, name: string, value: unknown): Condition {
-  const { column, sql } = comparedColumn(metadata, name);
+  const { column, sql } = columnOf(metadata, name);
   if (value === undefined) {
     throw new Error(
       `The list of ${metadata.name} has an undefined ${name}, which would match all rows: pass a value or null.`,

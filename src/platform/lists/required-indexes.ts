@@ -6,7 +6,7 @@ import { type Difference, rejecting } from '../database/schema-drift.js';
 import { filters } from './filter/define-filter.js';
 import { explain } from './find-filtered.js';
 import { orders } from './list-options.js';
-import { columnOf, comparedColumn, sortedColumns, sortingOf } from './sources.js';
+import { columnOf, sortedColumns, sortingOf } from './sources.js';
 
 /** Makes the planner use an index for an order if one serves it, however few the rows are. */
 const NO_SORT = 'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off';
@@ -65,12 +65,12 @@ async function missingForOrders(metadata: EntityMetadata): Promise<string[]> {
   const { name, target, dataSource, deleteDateColumn } = metadata;
   const [table, missing] = [quotedTable(metadata), [] as string[]];
   for (const order of orders.filter(({ entity }) => entity === target)) {
-    const columns = [...order.within.map((each) => comparedColumn(metadata, each)), ...sortedColumns(metadata, order)];
+    const columns = [...order.within.map((each) => columnOf(metadata, each)), ...sortedColumns(metadata, order)];
     const list = columns.map(({ sql }) => sql).join(', ');
     // Throws if the list cannot be sorted by a column of this type.
     sortingOf(metadata, order);
     // An index may leave out soft-deleted rows.
-    const where = deleteDateColumn ? `WHERE ${columnOf(metadata, deleteDateColumn.propertyName)} IS NULL` : '';
+    const where = deleteDateColumn ? `WHERE ${columnOf(metadata, deleteDateColumn.propertyName).name} IS NULL` : '';
     const text = `SELECT FROM ${table} ${where} ORDER BY ${list} LIMIT 1`;
     const plan = await dataSource.transaction(async (manager) => {
       await manager.query(NO_SORT);

@@ -43,7 +43,7 @@ export function statementForFirst<Entity extends { id: string }>(
   source: keyof Sources['from'],
 ): Statement {
   const statements = statementsOf(repository);
-  const columns = statements?.columns ?? [columnOf(repository.metadata, 'id')];
+  const columns = statements?.columns ?? [columnOf(repository.metadata, 'id').name];
   const selected = [...columns.map((column) => `r.${column}`), value].join(', ');
   // One extra row shows whether there are more. The limit is no parameter: PostgreSQL would plan for a tenth of the table.
   const text = `SELECT ${selected} FROM ${from[source]} ${clause} LIMIT ${limit + 1}`;

@@ -8,27 +8,22 @@ import type { PageQuery } from './page.js';
 /** Maximum rows that the source `recent` reads. */
 export const WINDOW = 10_000;
 
-/** The quoted column of a property. */
-export function columnOf(metadata: EntityMetadata, property: string): string {
-  return metadata.dataSource.driver.escape(metadata.findColumnWithPropertyName(property)?.databaseName ?? property);
-}
-
 /** Column types that are compared by code point instead of the database's collation. */
 const COLLATED: ReadonlySet<string> = new Set(['text', 'character varying']);
 
-/** The column of a property, and its SQL in comparisons and indexes. @throws Error if the property is not a column */
-export function comparedColumn(metadata: EntityMetadata, property: string) {
+/** The column of a property, its quoted name, and its SQL in comparisons and indexes. @throws Error if it is no column */
+export function columnOf(metadata: EntityMetadata, property: string) {
   const { driver } = metadata.dataSource;
   const column = metadata.findColumnWithPropertyName(property);
   if (!column) {
     throw new Error(`${metadata.name}.${property} is not a column: a list cannot be restricted or sorted by it.`);
   }
   const name = driver.escape(column.databaseName);
-  return { column, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
+  return { column, name, sql: COLLATED.has(driver.normalizeType(column)) ? `${name} COLLATE "C"` : name };
 }
 
 /** SQL for a sort value as text, for cursors. @throws Error if the texts of its type depend on settings of the session */
-function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof comparedColumn>): string {
+function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnType<typeof columnOf>): string {
   const type = dataSource.driver.normalizeType(column);
   if (/^(?:interval|money|.*range)$/.test(type)) {
     const fault = `${name} cannot be sorted by ${column.propertyName}, of the type ${type}`;
@@ -43,7 +38,7 @@ function textOf({ name, dataSource }: EntityMetadata, { column, sql }: ReturnTyp
 
 /** The columns by which an order sorts; `id` is the last. */
 export function sortedColumns(metadata: EntityMetadata, order: Order | undefined) {
-  return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => comparedColumn(metadata, property));
+  return Array.from(new Set([order?.column ?? 'id', 'id']), (property) => columnOf(metadata, property));
 }
 
 /**
@@ -83,7 +78,7 @@ export type Sources = ReturnType<typeof sourcesOf>;
 export function sourcesOf(metadata: EntityMetadata, query: PageQuery<object>, restriction: Restriction) {
   const { cursor: after, limit, filter: { condition } = {} } = query;
   const values: unknown[] = [];
-  const column = (property: string) => `r.${columnOf(metadata, property)}`;
+  const column = (property: string) => `r.${columnOf(metadata, property).name}`;
   const writer: SqlWriter = { column, parameter: (value) => `$${values.push(value)}` };
   const write = (conditions: readonly Condition[]) => conditions.map((part) => part.write(writer));
   const sorting = sortingOf(metadata, restriction.order);
