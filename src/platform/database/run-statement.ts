@@ -30,7 +30,8 @@ export async function runStatement(manager: EntityManager, statement: Statement)
 }
 
 /**
- * Reads on a connection that no other statement shares, read-only and with the time limit of slow statements.
+ * Reads on a connection that no other statement shares, read-only and with the time limit of slow statements, which gain
+ * nothing by their names.
  *
  * @param reader - undefined to take a connection of TypeORM's pool
  * @param signal - closes the connection, to cancel the statement
@@ -49,7 +50,7 @@ export async function readAlone<T>(
   try {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', cancel);
-    return await read(options ? beginWith(client, options) : (statement) => send(client, statement));
+    return await read(options ? beginWith(client, options) : (statement) => send(client, unnamed(statement)));
   } catch (error) {
     isLost = meaningOf(error) === 'connection';
     // The server is not at fault: throws the reason of the abort instead.

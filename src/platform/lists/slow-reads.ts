@@ -113,7 +113,8 @@ export class SlowReads {
       });
     const sendHere = sendInTransaction(manager);
     if (sendHere) {
-      return bounded(withoutNames(sendHere));
+      // After a change of its table, a prepared statement would end the transaction.
+      return bounded((statement) => sendHere(unnamed(statement)));
     }
     const requireTime = () => {
       if (!isQuick()) {
@@ -132,7 +133,7 @@ export class SlowReads {
     const task = () => {
       signal?.throwIfAborted();
       requireTime?.();
-      return onReplicaOrPrimary(list, (reader) => readAlone(dataSource, reader, signal, (send) => read(withoutNames(send))));
+      return onReplicaOrPrimary(list, (reader) => readAlone(dataSource, reader, signal, read));
     };
     try {
       requireTime?.();
@@ -179,11 +180,6 @@ export function onReplicaOrPrimary<T>(
 ): Promise<T> {
   const onPrimary = () => read(readerOf(repository.manager.dataSource));
   return replica ? replica.read(read, onPrimary) : onPrimary();
-}
-
-/** Sends unprepared: after a change of its table, a prepared statement ends a transaction; slow ones gain nothing by it. */
-function withoutNames(send: Send): Send {
-  return (statement) => send(unnamed(statement));
 }
 
 /** The id of the token whose budget a list uses; on public routes, the address or, with IPv6, its /64 network. */
