@@ -27,7 +27,7 @@ export async function findMissingIndexes(dataSource: DataSource): Promise<Differ
   const missing: Difference[] = [];
   for (const metadata of dataSource.entityMetadatas) {
     const indexes = await dataSource.query<{ name: string }[]>(INDEXES, [quotedTable(metadata)]);
-    // Without any index, the table does not exist: the entity belongs to another application of this process.
+    // A view has no index: those of its tables serve it.
     if (indexes.length > 0) {
       missing.push(...missingForFilters(metadata, new Set(indexes.map(({ name }) => name))));
       missing.push(...(await missingForOrders(metadata)).map((text) => ({ isFault: true, text })));
