@@ -162,6 +162,18 @@ export const mutants: readonly Mutant[] = [
     tests: ['src/platform/responses/whitelist.spec.ts'],
   },
   {
+    guarantee: 'responses-checked',
+    file: 'src/platform/responses/response-check.ts',
+    search: '...undocumentedIn(json, copy(json))',
+    replace: '...[]',
+  },
+  {
+    guarantee: 'responses-checked',
+    file: 'src/platform/responses/response-check.ts',
+    search: '...(validate.errors ?? []).map(describeMismatch)',
+    replace: '...[]',
+  },
+  {
     guarantee: 'start-open-responses',
     file: 'src/platform/responses/open-schemas.ts',
     search: 'isOpen(reference) && !isMeant',
