@@ -610,8 +610,19 @@ it('keeps what app.ts binds globally away from probes, and does not bind what ca
   class OpenModule {}
 
   const app = await createApp(Object.assign(new Configuration(), { LOG_LEVEL: 'silent', DATABASE_URL }), OpenModule);
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
   app.useGlobalGuards({ canActivate: () => false });
   app.useGlobalInterceptors(new EverywhereInterceptor());
+  app.useGlobalPipes({ transform: String });
+  app.useGlobalFilters(new CatchingFilter());
+  const warnings = warn.mock.calls.map(([text]) => String(text));
+  warn.mockRestore();
+  expect(warnings.map((text) => text.replace(/, which .*: bind it with/, ':'))).toEqual([
+    'app.useGlobalGuards() binds Object, a global guard: @UseGuards() to the controllers that need it.',
+    'app.useGlobalInterceptors() binds EverywhereInterceptor, a global interceptor: @UseInterceptors() to the controllers that need it.',
+    'app.useGlobalPipes() binds Object, a global pipe: @UsePipes() to the controllers that need it.',
+    'app.useGlobalFilters() binds CatchingFilter, a global filter: @UseFilters() to the controllers that need it.',
+  ]);
   expect(() => app.useGlobalInterceptors(new ClassSerializerInterceptor(app.get(Reflector)))).toThrow(
     'app.useGlobalInterceptors() binds ClassSerializerInterceptor, a global interceptor, which runs on results without',
   );

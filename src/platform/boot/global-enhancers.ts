@@ -15,6 +15,7 @@ import { isHidden } from '../routes/operation.js';
 /** Decorators that bind to a controller what `APP_GUARD` and its like bind globally, by Nest's name of the kind. */
 const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe: '@UsePipes', filter: '@UseFilters' };
 
+type Subtype = keyof typeof DECORATORS;
 type Enhancer = Partial<CanActivate & NestInterceptor>;
 
 /**
@@ -37,20 +38,14 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
     }
   }
   const config = app.get(ApplicationConfig);
-  const [useGuards, useInterceptors] = [config.useGlobalGuards.bind(config), config.useGlobalInterceptors.bind(config)];
-  const useFilters = config.useGlobalFilters.bind(config);
-  config.useGlobalGuards = (...guards) => {
-    guards.forEach((guard) => confine('app.useGlobalGuards() binds', 'guard', guard));
-    useGuards(...guards);
-  };
-  config.useGlobalInterceptors = (...interceptors) => {
-    interceptors.forEach((each) => confine('app.useGlobalInterceptors() binds', 'interceptor', each));
-    useInterceptors(...interceptors);
-  };
-  config.useGlobalFilters = (...filters) => {
-    filters.forEach((filter) => rejectBaseFilter('app.useGlobalFilters() binds', filter));
-    useFilters(...filters);
-  };
+  for (const [subtype, decorator] of Object.entries(DECORATORS) as [Subtype, string][]) {
+    const method = decorator.replace('@Use', 'useGlobal') as 'useGlobalGuards';
+    const bind = config[method].bind(config);
+    config[method] = (...enhancers) => {
+      enhancers.forEach((each) => confine(`app.${method}() binds`, subtype, each));
+      bind(...enhancers);
+    };
+  }
 }
 
 /** Rejects a filter whose `super.catch()` sends Nest's own responses, without headers such as `WWW-Authenticate`. */
@@ -86,7 +81,8 @@ function orderEnhancers(app: INestApplicationContext, platform: Type): void {
   }
 }
 
-function confine(binds: string, subtype: keyof typeof DECORATORS, enhancer: Enhancer, isScoped = false): void {
+function confine(binds: string, subtype: Subtype, enhancer: Enhancer, isScoped = false): void {
+  rejectBaseFilter(binds, enhancer);
   const bound = `${binds} ${enhancer.constructor.name}, a global ${subtype}`;
   const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
   if (isScoped) {
