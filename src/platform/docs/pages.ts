@@ -4,7 +4,8 @@ import { TOKEN_PREFIX } from '../auth/token-format.js';
 import { FAULT_CODES } from '../problems/problem.js';
 import { problemTypes } from '../problems/problem-types.js';
 import { problemExamples } from '../openapi/problem-examples.js';
-import { mediaTypesOf, operationsOf, resolveSchema } from '../openapi/openapi-document.js';
+import { resolveSchema } from '../openapi/openapi-document.js';
+import { sampleCalls } from '../openapi/sample-calls.js';
 
 const read = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url), 'utf8');
 const TEMPLATES = {
@@ -21,17 +22,9 @@ export const ICON = read('icon.svg');
 /** The title of the service, links to its other pages, and commands that create and list. */
 export function landingPage(document: OpenAPIObject): string {
   const { title: service, version, summary = '' } = document.info as OpenAPIObject['info'] & { summary?: string };
-  const calls = operationsOf(document);
-  const { path } = calls.find((each) => each.method === 'GET' && !each.path.includes('{')) ?? { path: '/' };
-  const [body] = mediaTypesOf(calls.find(({ call }) => call === `POST ${path}`)?.operation.requestBody);
-  const [named] = Object.values(body?.examples ?? {});
-  const example: unknown = body?.example ?? (named && 'value' in named ? named.value : undefined);
-  const json = JSON.stringify(example ?? null).replaceAll("'", String.raw`'\''`);
-  const creation = example === undefined ? [] : [` -H 'Content-Type: application/json' -d '${json}'`];
-  const commands = [...creation, ''].map(
-    (options) =>
-      `<div class="command"><pre tabindex="0"><code>curl -H "Authorization: Bearer $TOKEN"${escaped(options)} ` +
-      `${path}</code></pre><button type="button">Copy</button></div>`,
+  const commands = Object.values(sampleCalls(document, '', '$TOKEN')).map(
+    (call) =>
+      `<div class="command"><pre tabindex="0"><code>${escaped(call)}</code></pre><button type="button">Copy</button></div>`,
   );
   const values = { service, summary, version, prefix: TOKEN_PREFIX, commands: commands.join('\n') };
   return page(service, '', './', fill('landing', values));

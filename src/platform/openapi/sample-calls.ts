@@ -2,21 +2,26 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { mediaTypesOf, operationsOf } from './openapi-document.js';
 
 /**
- * Commands for a shell, made of the examples of a document: `create` for its first POST, `list` for its first GET on that
- * path.
+ * Commands for a shell, which end with the URL: `create` for the first POST that documents an example of its body, `list`
+ * for a GET on that path, or else for the first GET. Operations with path parameters do not count.
  *
  * @param origin - such as `http://localhost:3000`
- * @returns an empty object if every POST with a JSON object has path parameters
+ * @param token - or the name of a variable of the shell, with its dollar sign
  */
 export function sampleCalls(document: OpenAPIObject, origin: string, token: string): { create?: string; list?: string } {
-  const operations = operationsOf(document).filter(({ path }) => !path.includes('{'));
-  const created = operations.find(({ call, operation }) => call.startsWith('POST') && operation.requestBody);
-  const [{ example } = {}] = mediaTypesOf(created?.operation.requestBody);
-  if (!created || typeof example !== 'object') {
-    return {};
-  }
-  const list = `curl -H 'Authorization: Bearer ${token}' ${origin}${created.path}`;
-  const body = JSON.stringify(example).replaceAll("'", "'\\''");
-  const isListed = operations.some(({ call }) => call === `GET ${created.path}`);
-  return { create: `${list} -H 'Content-Type: application/json' -d '${body}'`, ...(isListed && { list }) };
+  const calls = operationsOf(document).filter(({ path }) => !path.includes('{'));
+  const [created] = calls.flatMap(({ method, path, operation }) => {
+    const [media] = method === 'POST' ? mediaTypesOf(operation.requestBody) : [];
+    const [named] = Object.values(media?.examples ?? {});
+    const body: unknown = media?.example ?? (named && 'value' in named ? named.value : undefined);
+    return typeof body === 'object' ? { path, json: JSON.stringify(body).replaceAll("'", String.raw`'\''`) } : [];
+  });
+  const listed = calls.find(({ method, path }) => method === 'GET' && path === (created?.path ?? path));
+  const request = `curl -H "Authorization: Bearer ${token}"`;
+  return {
+    ...(created && {
+      create: `${request} -H 'Content-Type: application/json' -d '${created.json}' ${origin}${created.path}`,
+    }),
+    ...(listed && { list: `${request} ${origin}${listed.path}` }),
+  };
 }
