@@ -1,7 +1,7 @@
 import { type FindOptionsWhere, IsNull, Raw, type Repository } from 'typeorm';
 import { notFound } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
-import { type Versioned, versionsOf, weakly } from '../preconditions/entity-tags.js';
+import { opaqueTags, type Versioned, versionsOf } from '../preconditions/entity-tags.js';
 import { type Precondition, preconditionFailedProblem } from '../preconditions/precondition.js';
 import { columnOf } from './sources.js';
 
@@ -15,7 +15,7 @@ export function rowWith<Entity extends Versioned>(
     throw new Error(`${metadata.name}.version is not a @VersionColumn(): declare it as one, with a migration that adds it.`);
   }
   const version = `${columnOf(metadata, 'version').name}::text`;
-  const excluded = weakly(ifNoneMatch);
+  const excluded = opaqueTags(ifNoneMatch);
   const conditions = [
     ...(ifMatch === '*' ? [] : [`${version} = ANY(:demanded)`]),
     ...(excluded === '*' ? ['FALSE'] : excluded.length > 0 ? [`${version} <> ALL(:excluded)`] : []),

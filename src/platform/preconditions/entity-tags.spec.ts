@@ -1,4 +1,4 @@
-import { CONDITION, etagOf, matches, parseCondition, versionsOf, weakly } from './entity-tags.js';
+import { CONDITION, etagOf, matches, opaqueTags, parseCondition, versionsOf } from './entity-tags.js';
 
 const id = '0190163d-8694-739b-aea5-966c26f8ad91';
 const other = '0190163d-8694-739b-aea5-966c26f8ad92';
@@ -67,7 +67,7 @@ it('compares strongly, or weakly where asked', () => {
     false,
     true,
   ]);
-  expect([weakly(tags), weakly('*')]).toEqual([['"a"', '"b"', '"W/"'], '*']);
+  expect([opaqueTags(tags), opaqueTags('*')]).toEqual([['"a"', '"b"', '"W/"'], '*']);
 });
 
 it('finds the versions in the tags of a row, spelled as they are made', () => {

@@ -33,7 +33,7 @@ export function matches(tags: EntityTags, tag: string): boolean {
 }
 
 /** Weak tags as strong ones, for the weak comparison of `If-None-Match`. */
-export function weakly(tags: EntityTags): EntityTags {
+export function opaqueTags(tags: EntityTags): EntityTags {
   return tags === '*' ? tags : tags.map((tag) => tag.replace(/^W\//, ''));
 }
 

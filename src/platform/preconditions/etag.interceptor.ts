@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, HttpStatus, Injectable, type N
 import { ApiProperty } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
-import { matches, weakly } from './entity-tags.js';
+import { matches, opaqueTags } from './entity-tags.js';
 import { preconditionFailedProblem, preconditionOf } from './precondition.js';
 
 const TAGGED = 'etag';
@@ -39,7 +39,7 @@ export class EtagInterceptor implements NestInterceptor<{ etag: string }> {
         throw preconditionFailedProblem();
       }
       response.setHeader('ETag', body.etag);
-      if (ifNoneMatch && matches(weakly(ifNoneMatch), body.etag)) {
+      if (ifNoneMatch && matches(opaqueTags(ifNoneMatch), body.etag)) {
         response.status(HttpStatus.NOT_MODIFIED);
         return undefined;
       }
