@@ -6,7 +6,7 @@ import type { PoolClient, QueryResult } from 'pg';
 import { Configuration } from '../config/configuration.js';
 import { SERVICE_NAME } from '../service/service.js';
 import { Metrics } from '../observability/metrics.js';
-import { tracedApart } from '../tracing/tracing.js';
+import { withSpan } from '../tracing/tracing.js';
 import { AppDataSource, poolOf } from './app-data-source.js';
 import { streamOf } from './database-client.js';
 import { DatabasePool } from './database-pool.js';
@@ -74,7 +74,7 @@ export class ExclusiveWork implements OnModuleDestroy {
       const reason = 'which would commit after the lock is free: call database.transaction() in the work instead.';
       throw new Error(`database.exclusively() is called in a transaction, ${reason}`);
     }
-    return tracedApart(`exclusively ${name}`, async (span) => {
+    return withSpan(`exclusively ${name}`, async (span) => {
       let outcome: (typeof OUTCOMES)[number] = 'failed';
       try {
         const result = await this.runAlone(name, work);

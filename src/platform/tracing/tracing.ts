@@ -62,11 +62,11 @@ export function currentSpan(): Span | undefined {
  * @param work - may set attributes, but not values of rows, filters or bodies. If it throws, the span fails
  */
 export async function traced<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
-  return currentSpan() ? tracedApart(name, work, kind) : work(NO_SPAN);
+  return currentSpan() ? withSpan(name, work, kind) : work(NO_SPAN);
 }
 
 /** As {@link traced}, for work outside of requests, which begins a trace of its own. */
-export function tracedApart<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
+export function withSpan<T>(name: string, work: (span: Span) => Promise<T>, kind = SpanKind.INTERNAL): Promise<T> {
   return trace.getTracer(SERVICE_NAME).startActiveSpan(name, { kind }, async (span) => {
     try {
       return await work(span);
