@@ -3,7 +3,7 @@ import { Logger, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
 import { OperatorError } from '../errors/operator-error.js';
-import { closeLater } from './unreadable-requests.js';
+import { closeLingering } from './unreadable-requests.js';
 import { rejectUnknown } from './late-routes.controller.js';
 import { badRequest } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
@@ -138,7 +138,7 @@ function closeBehindUnreadBody(response: ServerResponse): void {
   const last = socket.bytesRead + MAX_DISCARDED;
   request.on('data', () => (socket.bytesRead > last ? request.pause() : undefined)).resume();
   // Node calls this after the last response of a connection.
-  socket.destroySoon = () => closeLater(socket);
+  socket.destroySoon = () => closeLingering(socket);
 }
 
 const ending: Parameters<typeof endLater>[] = [];

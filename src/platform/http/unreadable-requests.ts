@@ -37,7 +37,7 @@ export function rejectUnreadable(
       rejections.inc({ status: String(type.status) });
       logger.log({ msg: 'request refused', requestId, status: type.status, type: type.name });
       socket.write(responseText(new Problem(type, detail), requestId, pathPrefixOf(PUBLIC_URL)));
-      closeLater(socket.pause());
+      closeLingering(socket.pause());
     }
   };
   server.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
@@ -87,17 +87,17 @@ function responseText(problem: Problem, requestId: string, prefix: string): stri
 function closeAfter(latest: ServerResponse, socket: Socket): void {
   socket.pause();
   // Node calls this after a response that closes the connection.
-  socket.destroySoon = () => closeLater(socket.pause());
+  socket.destroySoon = () => closeLingering(socket.pause());
   if (latest.headersSent) {
     // Before a request without its end, which waits for this, begins.
-    latest.prependOnceListener('close', () => closeLater(socket.pause()));
+    latest.prependOnceListener('close', () => closeLingering(socket.pause()));
   } else {
     latest.shouldKeepAlive = false;
   }
 }
 
 /** Ends a connection with unread data. Closing it at once would reset it, and lose the response in transit. */
-export function closeLater(socket: Socket): void {
+export function closeLingering(socket: Socket): void {
   socket.end();
   setTimeout(() => socket.destroy(), LINGER).unref();
 }
