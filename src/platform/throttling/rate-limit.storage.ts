@@ -58,7 +58,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
   /** Logs the causes of the latest outage. */
   private warnOfOutage: ReturnType<typeof warnOnceAMinute> | undefined;
   /** Starts of the slow responses in a row, by `performance.now()`. */
-  private slow: number[] = [];
+  private slowSince: number[] = [];
   /** When Redis came back, by `performance.now()`: -Infinity if it was never away, Infinity while it is not used. */
   private backSince = Infinity;
   private probing: NodeJS.Timeout | undefined;
@@ -82,13 +82,13 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     const { createRedis, keepConnected, RedisWindow } = await import('./redis-window.js');
     const connection = this.createConnection(createRedis, location)
       .on('error', (error: unknown) =>
-        this.failedKey === undefined ? this.leave(error) : this.warnOfOutage?.(UNAVAILABLE, error),
+        this.failedKey === undefined ? this.countAlone(error) : this.warnOfOutage?.(UNAVAILABLE, error),
       )
-      .on('close', () => this.leave(new Error('The connection to Redis ended.')));
+      .on('close', () => this.countAlone(new Error('The connection to Redis ended.')));
     keepConnected(connection, location, this.shutdown.signal);
     this.redis = new RedisWindow(connection, REDIS_KEY_PREFIX);
     this.backSince = -Infinity;
-    await withTimeout(TIMES.connect, connection.connect()).catch(this.leave);
+    await withTimeout(TIMES.connect, connection.connect()).catch(this.countAlone);
     this.probing = setInterval(() => void this.probe(), TIMES.probe).unref();
   }
 
@@ -157,17 +157,18 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     });
     try {
       const state = await withTimeout(TIMES.slow, response);
-      this.slow = [];
+      this.slowSince = [];
       return state;
     } catch (error) {
-      this.slow.push(start);
-      const isAway = this.slow.length >= SLOW_RESPONSES && performance.now() - (this.slow[0] ?? start) >= TIMES.away;
+      this.slowSince.push(start);
+      const isAway =
+        this.slowSince.length >= SLOW_RESPONSES && performance.now() - (this.slowSince[0] ?? start) >= TIMES.away;
       const rest = isAway ? Promise.reject(error) : withTimeout(TIMES.away - TIMES.slow, response);
-      return rest.catch((reason: unknown) => this.leave(reason, key));
+      return rest.catch((reason: unknown) => this.countAlone(reason, key));
     }
   }
 
-  private readonly leave = (reason: unknown, key = ''): undefined => {
+  private readonly countAlone = (reason: unknown, key = ''): undefined => {
     if (this.failedKey === undefined) {
       this.failedKey = key;
       this.backSince = Infinity;
@@ -189,7 +190,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     // Probes of a busy process can overlap.
     if (isBack && this.failedKey !== undefined) {
       this.failedKey = undefined;
-      this.slow = [];
+      this.slowSince = [];
       this.backSince = performance.now();
       this.metrics.changes.inc({ to: 'redis' });
       this.logger.log({ msg: 'Redis available again' });
