@@ -5,11 +5,11 @@ import { MIMEType } from 'node:util';
 import type { Request } from 'express';
 import getRawBody from 'raw-body';
 import { findExcess } from './json-size.js';
-import { BODY_LIMIT, type BodyRules } from './use-body-parser.decorator.js';
+import { BODY_LIMIT, type BodyOptions } from './use-body-parser.decorator.js';
 import { isDecodable } from '../requests/percent-encoding.js';
 import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
-import { hasBody, invalidBodyProblem, missingBody } from '../requests/request.js';
+import { bodyRequiredProblem, hasBody, invalidBodyProblem } from '../requests/request.js';
 
 /** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
 export const BODY_TIME = 15_000;
@@ -27,11 +27,11 @@ export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders)
 }
 
 /** @throws Problem `invalid-body` if the body is missing or has another media type */
-export function checkMediaType(request: Request, { mediaTypes }: BodyRules): void {
+export function checkMediaType(request: Request, { mediaTypes }: BodyOptions): void {
   const given = mediaTypeOf(request.headers);
   const isTaken = mediaTypes.some((type) => type === '*/*' || type === given || type === given.replace(/\/.*/, '/*'));
   if (!hasBody(request) || !isTaken) {
-    throw missingBody(request, mediaTypes);
+    throw bodyRequiredProblem(request, mediaTypes);
   }
 }
 
@@ -41,23 +41,23 @@ export function checkMediaType(request: Request, { mediaTypes }: BodyRules): voi
  * @param isArray - whether JSON must be an array, instead of an object
  * @throws Problem `invalid-body` or `content-too-large`
  */
-export async function readBody(request: Request, rules: BodyRules, isArray = false): Promise<unknown> {
+export async function readBody(request: Request, options: BodyOptions, isArray = false): Promise<unknown> {
   const { 'content-type': mediaType = '' } = request.headers;
-  const bytes = await readBytes(request, rules);
-  if (rules.rawBody) {
+  const bytes = await readBytes(request, options);
+  if (options.rawBody) {
     Object.assign(request, { rawBody: bytes });
   }
-  if (rules.parser === 'raw') {
+  if (options.parser === 'raw') {
     return bytes;
   }
   if (!isUtf8(bytes) || !/^utf-?8$/i.test(charsetOf(mediaType))) {
     throw invalidBodyProblem('charset', 'must be encoded in UTF-8');
   }
   const text = bytes.toString().replace(/^\ufeff/, '');
-  if (rules.parser === 'text') {
+  if (options.parser === 'text') {
     return text;
   }
-  return rules.parser === 'json' ? parseJson(text, rules, isArray) : parseForm(text, rules);
+  return options.parser === 'json' ? parseJson(text, options, isArray) : parseForm(text, options);
 }
 
 /**
@@ -65,7 +65,7 @@ export async function readBody(request: Request, rules: BodyRules, isArray = fal
  *
  * @throws Problem `content-too-large` if its `Content-Length` is beyond the limit, `invalid-body` if it is compressed
  */
-export function limitUpload(request: Request, { limit }: BodyRules): void {
+export function limitUpload(request: Request, { limit }: BodyOptions): void {
   expectBody(request, limit);
   let received = 0;
   // Paused, so that `on('data')` does not start the stream before the interceptor listens.
@@ -122,7 +122,7 @@ function fail(request: Request, problem: Problem): void {
   request.on('error', () => undefined).destroy(problem);
 }
 
-async function readBytes(request: Request, { limit }: BodyRules): Promise<Buffer> {
+async function readBytes(request: Request, { limit }: BodyOptions): Promise<Buffer> {
   expectBody(request, limit);
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
@@ -136,7 +136,7 @@ async function readBytes(request: Request, { limit }: BodyRules): Promise<Buffer
   }
 }
 
-function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean): object {
+function parseJson(text: string, { maximumMembers }: BodyOptions, isArray: boolean): object {
   const excess = findExcess(text, maximumMembers);
   if (excess) {
     throw invalidBodyProblem(...excess);
@@ -155,7 +155,7 @@ function parseJson(text: string, { maximumMembers }: BodyRules, isArray: boolean
   return value;
 }
 
-function parseForm(text: string, { maximumMembers }: BodyRules): object {
+function parseForm(text: string, { maximumMembers }: BodyOptions): object {
   const pairs = text.split('&');
   if (pairs.length > maximumMembers) {
     throw invalidBodyProblem('too_many', `must have at most ${maximumMembers} names`);

@@ -34,22 +34,22 @@ export interface BodyParserOptions {
 }
 
 /** The parser of a route's body, and its options with their defaults. */
-export type BodyRules = Readonly<ReturnType<typeof rulesFor>>;
+export type BodyOptions = Readonly<ReturnType<typeof completeOptions>>;
 
 /** Default maximum sizes of bodies in bytes, the second of multipart bodies, which interceptors read. */
 export const BODY_LIMIT = 64 * 1024;
 const MULTIPART_LIMIT = 1024 * 1024;
 
 /** Completes options. `maximumMembers` is limited because converting and validating each member takes microseconds. */
-function rulesFor(parser: BodyParser, options: BodyParserOptions = {}) {
+function completeOptions(parser: BodyParser, options: BodyParserOptions = {}) {
   const { type = MEDIA_TYPES[parser], limit = parser === 'multipart' ? MULTIPART_LIMIT : BODY_LIMIT } = options;
   const { maximumMembers = 400 * Math.max(1, Math.floor(limit / BODY_LIMIT)) } = options;
   return { ...options, parser, mediaTypes: [type].flat(), limit, maximumMembers };
 }
 
 /** For routes without declared body. Refusing 400 unknown names takes as long as nine creates (`bench/hostile-input.ts`). */
-const DEFAULT_BODY: BodyRules = rulesFor('json', { maximumMembers: 100 });
-const DEFAULT_UPLOAD: BodyRules = rulesFor('multipart');
+const DEFAULT_BODY: BodyOptions = completeOptions('json', { maximumMembers: 100 });
+const DEFAULT_UPLOAD: BodyOptions = completeOptions('multipart');
 
 /**
  * Lets a route take another body than a JSON object of at most 64 KiB and 100 names and elements. The parsers are those of
@@ -64,23 +64,23 @@ export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {
   // Whether the body has no class, by which @nestjs/swagger would document it.
   const isOpen = !items && (parser === 'raw' || parser === 'text' || validate === false);
   return applyDecorators(
-    SetHandlerMetadata(BODY_PARSER, rulesFor(parser, options), '@UseBodyParser()'),
+    SetHandlerMetadata(BODY_PARSER, completeOptions(parser, options), '@UseBodyParser()'),
     ...(isOpen ? [ApiBody({ schema: parser === 'text' ? { type: 'string' } : {} })] : []),
     ...(items ? [ApiBody({ type: [items] }), UsePipes(new ItemsPipe(items))] : []),
   );
 }
 
-export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): BodyRules | undefined {
-  return metadataOf(BODY_PARSER, route) as BodyRules | undefined;
+export function declaredBodyOf(route: Pick<Route, 'controller' | 'handler'>): BodyOptions | undefined {
+  return metadataOf(BODY_PARSER, route) as BodyOptions | undefined;
 }
 
-/** The rules for a body of a route without `@UseBodyParser()`; undefined for media types that are not read. */
-export function defaultRules(mediaType: string): BodyRules | undefined {
+/** The options for a body of a route without `@UseBodyParser()`; undefined for media types that are not read. */
+export function defaultBodyOptions(mediaType: string): BodyOptions | undefined {
   return mediaType === 'application/json' ? DEFAULT_BODY : mediaType.startsWith('multipart/') ? DEFAULT_UPLOAD : undefined;
 }
 
-/** The rules of a route with `@UseBodyParser()` or with file parameters; undefined for other routes. */
-export function bodyRulesOf(route: Route): BodyRules | undefined {
+/** The options of a route with `@UseBodyParser()` or with file parameters; undefined for other routes. */
+export function bodyOptionsOf(route: Route): BodyOptions | undefined {
   return declaredBodyOf(route) ?? (takesFiles(route) ? DEFAULT_UPLOAD : undefined);
 }
 

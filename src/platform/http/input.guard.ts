@@ -6,7 +6,7 @@ import { parametersOf, type Route, RouteParamtypes, hasParameter } from '../rout
 import { hasBody } from '../requests/request.js';
 import { checkMediaType, limitUpload, mediaTypeOf, readBody } from '../bodies/read-body.js';
 import { queryLists, readQuery } from './read-query.js';
-import { bodyParameterOf, declaredBodyOf, defaultRules, takesFiles } from '../bodies/use-body-parser.decorator.js';
+import { bodyParameterOf, declaredBodyOf, defaultBodyOptions, takesFiles } from '../bodies/use-body-parser.decorator.js';
 
 /** Methods whose requests rarely have a body: it is read only if the handler takes `@Body()` or files. */
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
@@ -75,11 +75,11 @@ async function prepareBody(request: Request, { declared, isArray, takesBody }: P
     request.isBodyUnchecked = true;
   }
   const isTaken = takesBody || !WITHOUT_BODY.has(request.method);
-  const rules = declared ?? (isTaken ? defaultRules(mediaTypeOf(request.headers)) : undefined);
-  if (rules?.parser === 'multipart') {
-    limitUpload(request, rules);
-  } else if (rules && !(request.readableEnded && request.body !== undefined)) {
+  const options = declared ?? (isTaken ? defaultBodyOptions(mediaTypeOf(request.headers)) : undefined);
+  if (options?.parser === 'multipart') {
+    limitUpload(request, options);
+  } else if (options && !(request.readableEnded && request.body !== undefined)) {
     // A body that middleware has read is left as it is.
-    request.body = await readBody(request, rules, isArray);
+    request.body = await readBody(request, options, isArray);
   }
 }

@@ -12,7 +12,7 @@ import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { tokenPolicyOf } from '../auth/scopes.guard.js';
 import { invalidRequest } from '../problems/problem.js';
-import { bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
+import { bodyOptionsOf } from '../bodies/use-body-parser.decorator.js';
 import { EtagInterceptor } from '../preconditions/etag.interceptor.js';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { faultsOfRoute, metadataOf, type Route } from '../routes/route.js';
@@ -117,7 +117,7 @@ export function isSafeToRetry(route: Route): boolean {
 export function idempotencyFaults(route: Route): string[] {
   if (!isIdempotent(route)) return [];
   const isPublic = tokenPolicyOf(route) === 'public';
-  const takesFiles = bodyRulesOf(route)?.parser === 'multipart';
+  const takesFiles = bodyOptionsOf(route)?.parser === 'multipart';
   return faultsOfRoute(route, [
     isPublic && 'is both @Idempotent() and @Public(): keys belong to tokens, so require one with @RequireScopes().',
     takesFiles && 'is @Idempotent() and takes files, which its keys do not cover: remove @Idempotent().',

@@ -14,7 +14,7 @@ import {
 } from '../problems/problem-types.js';
 import { Problem, PROBLEM_MEDIA_TYPE } from '../problems/problem.js';
 import { contentTooLargeProblem } from '../bodies/read-body.js';
-import { type BodyRules, bodyRulesOf } from '../bodies/use-body-parser.decorator.js';
+import { type BodyOptions, bodyOptionsOf } from '../bodies/use-body-parser.decorator.js';
 import { idempotencyKeyReusedProblem } from '../idempotency/stored-responses.js';
 import { isIdempotent } from '../idempotency/idempotent.decorator.js';
 import { type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
@@ -70,10 +70,10 @@ export function describeOperations(document: OpenAPIObject, routes: readonly Rou
       operation.operationId = `${id}_${count}`;
     }
     calls.push(...scopesOf(route).map((scope) => ({ scope, call: `\`${call}\`` })));
-    const rules = bodyRulesOf(route);
+    const body = bodyOptionsOf(route);
     describeSecurity(operation, route);
-    describeBody(operation, rules);
-    const problems = problemsOf(operation, path, route, rules, document.components?.schemas ?? {});
+    describeBody(operation, body);
+    const problems = problemsOf(operation, path, route, body, document.components?.schemas ?? {});
     describeResponses(operation, path, prefix, route, [...problems, ...describeConditions(operation, route)]);
     describeDeprecation(operation, route, prefix);
   }
@@ -97,12 +97,12 @@ function describeSecurity(operation: DocumentedOperation, route: Route): void {
   }
 }
 
-function describeBody(operation: DocumentedOperation, rules: BodyRules | undefined): void {
-  if (rules) {
+function describeBody(operation: DocumentedOperation, body: BodyOptions | undefined): void {
+  if (body) {
     const [media = { schema: {} }] = mediaTypesOf(operation.requestBody);
     const { description = '' } = operation.requestBody ?? {};
-    const content = Object.fromEntries(rules.mediaTypes.map((type) => [type, media]));
-    operation.requestBody = { required: true, description: `${description} At most ${rules.limit} bytes.`.trim(), content };
+    const content = Object.fromEntries(body.mediaTypes.map((type) => [type, media]));
+    operation.requestBody = { required: true, description: `${description} At most ${body.limit} bytes.`.trim(), content };
   }
 }
 
@@ -111,19 +111,19 @@ function problemsOf(
   operation: DocumentedOperation,
   path: string,
   route: Route,
-  rules: BodyRules | undefined,
+  body: BodyOptions | undefined,
   schemas: Schemas,
 ): Problem[] {
   const scopes = scopesOf(route);
   const isPublic = tokenPolicyOf(route) === 'public';
-  const takesBody = rules !== undefined || hasParameter(RouteParamtypes.BODY, route);
+  const takesBody = body !== undefined || hasParameter(RouteParamtypes.BODY, route);
   const hasFilter = operation.parameters?.some(({ name }) => name === 'filter');
   // A route without `@Operation()` cannot declare a conflict: assume one if it takes a body.
   const { problems = [] } = operationOf(route) ?? { problems: takesBody ? [conflict] : [] };
   const found = [
     ...exampleRefusals(operation, schemas),
     isIdempotent(route) && idempotencyKeyReusedProblem(),
-    takesBody && contentTooLargeProblem(rules?.limit),
+    takesBody && contentTooLargeProblem(body?.limit),
     takesBody && exampleProblem(requestTimeout),
     // A filter of 2,000 characters, the maximum, can be longer when percent-encoded than the HTTP parser allows.
     hasFilter && exampleProblem(headerFieldsTooLarge),

@@ -43,7 +43,7 @@ export function hasBody({ headers }: Request): boolean {
 }
 
 /** The 400 problem for a handler that needs a body. @param mediaTypes - of the body; undefined for a JSON object */
-export function missingBody(request: Request, mediaTypes?: readonly string[]): Problem {
+export function bodyRequiredProblem(request: Request, mediaTypes?: readonly string[]): Problem {
   const types = mediaTypes?.join(' or ');
   return hasBody(request)
     ? invalidBodyProblem('media_type', `must be sent with Content-Type: ${types ?? 'application/json'}`)

@@ -9,7 +9,7 @@ import {
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
 import { validate, ValidationTypes } from 'class-validator';
-import { currentRequest, missingBody } from '../requests/request.js';
+import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
 import { type ClassRule, collectRules, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
@@ -139,7 +139,7 @@ function nestedInputsOf(type: Type<object>) {
 function bodyFaults(body: unknown): InputFault[] {
   const request = currentRequest();
   if (request && request.body === undefined) {
-    throw missingBody(request);
+    throw bodyRequiredProblem(request);
   }
   return Buffer.isBuffer(body) ? [] : unstorableTexts(body);
 }
