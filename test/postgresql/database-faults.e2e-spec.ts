@@ -1,6 +1,8 @@
 import type { ProblemBody } from '../support/api.js';
 import { connectTo } from '../support/connect.js';
+import { postgresError } from '../support/refusing-servers.js';
 import { eventually, startService } from '../support/service.js';
+import { StatementProxy } from '../support/statement-proxy.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { createTestDatabase, databaseUrlOf, type TestDatabase } from '../support/test-database.js';
 import { useService } from '../support/use-service.js';
@@ -105,4 +107,21 @@ it('stays ready while creates wait for a lock on every connection that they may 
   isLocked = false;
   await blocker.query('ROLLBACK');
   await Promise.all(creators);
+});
+
+it('responds 503 when pgpool-II, which ends connections with a code of its own, has lost its server', async () => {
+  const pgpool = await StatementProxy.start(databaseUrlOf(database));
+  const other = await startService({ DATABASE_URL: pgpool.to(databaseUrlOf(database)) }, database);
+  const error = postgresError('XX000', 'unable to read data from DB node 0');
+  pgpool.reset = { at: /FROM|INSERT/, stage: 'before', error };
+  const answers = [
+    await other.api.list(),
+    await other.api.list({ filter: 'name == "x"' }),
+    await other.api.create({ name: 'x' }),
+    await other.api.post('{"name":"x"}', { 'Idempotency-Key': 'pgpool' }),
+  ];
+  expect(answers.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(answers.map(() => [503, '5']));
+  pgpool.reset = undefined;
+  expect((await other.api.post('{"name":"x"}', { 'Idempotency-Key': 'pgpool' })).status).toBe(201);
+  await other.stop();
 });

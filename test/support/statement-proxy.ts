@@ -6,6 +6,8 @@ import type { Stage } from './tcp-proxy.js';
 export interface Reset {
   readonly at: RegExp;
   readonly stage: Stage;
+  /** What the client is sent first; the connection then ends without a reset. */
+  readonly error?: Buffer;
 }
 
 /** Splits what arrives into messages (PostgreSQL manual, "Message Formats"). @param hasType - false for a startup message, the first one of a client */
@@ -57,7 +59,8 @@ export class StatementProxy {
         const text = isStarted ? statementIn(message, statements) : undefined;
         const isHere = text !== undefined && this.reset?.at.test(text);
         if (isHere && this.reset?.stage === 'before') {
-          end();
+          if (this.reset.error) client.end(this.reset.error);
+          else end();
           return;
         }
         isShut ||= isHere === true;
