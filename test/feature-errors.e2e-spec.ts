@@ -5,6 +5,7 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
+import { poolOf } from '../src/platform/database/app-data-source.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import {
   conflict,
@@ -46,7 +47,7 @@ class CreateDrafts1767225700001 extends SqlMigration {
     `CREATE TABLE drafts (
       id uuid PRIMARY KEY, draft_title text NOT NULL, "authorFull_name" text NOT NULL, version integer NOT NULL
     )`,
-    'CREATE TABLE draft_marks (draft_mark text NOT NULL)',
+    'CREATE TABLE draft_marks (draft_mark varchar(9) NOT NULL, CONSTRAINT draft_mark_once UNIQUE (draft_mark))',
   ];
 }
 
@@ -72,6 +73,14 @@ class VersionDto {
 
 const upsideDown = defineProblemType({ name: 'upside-down', status: 500, title: 'Upside down', remedy: 'Turn it.' });
 
+const marked = defineProblemType({
+  name: 'marked',
+  status: 409,
+  title: 'Marked',
+  remedy: 'The mark exists.',
+  constraint: 'draft_mark_once',
+});
+
 @Controller('drafts')
 @RequireScopes('drafts')
 class DraftsController {
@@ -88,6 +97,18 @@ class DraftsController {
   @Operation({ summary: 'Mark' })
   async mark(): Promise<void> {
     await this.drafts.query('INSERT INTO draft_marks VALUES ($1)', [null]);
+  }
+
+  /** By a library beside TypeORM: `drizzle` wraps errors, others throw those of `pg`. */
+  @Post('marks/:library')
+  @Operation({ summary: 'Mark by another library', problems: [conflict, marked] })
+  async markOtherwise(@Param('library') library: string, @Body() { title }: DraftDto): Promise<void> {
+    const query = 'INSERT INTO draft_marks VALUES ($1)';
+    await poolOf(this.drafts.manager.dataSource)
+      .query(query, [title])
+      .catch((cause: unknown) => {
+        throw library === 'drizzle' ? Object.assign(new Error(`Failed: ${title}`, { cause }), { query }) : cause;
+      });
   }
 
   @Get('raced/:state')
@@ -196,6 +217,24 @@ it.each([
     const { status, type, detail, errors } = await call('POST', path, body);
     expect([status, type, detail]).toEqual([400, '/docs/problems#invalid-value', `${pointer} is missing or null.`]);
     expect(errors).toEqual([{ pointer, code: 'required', detail: 'is missing or null' }]);
+  },
+);
+
+it.each(['drizzle', 'knex'])(
+  'an error of a statement that another library has sent is the same problem: %s [database-errors-mapped]',
+  async (library) => {
+    const log = [jest.spyOn(Logger.prototype, 'warn'), jest.spyOn(Logger.prototype, 'error')];
+    log.forEach((spy) => spy.mockReturnValue());
+    const types: string[] = [];
+    for (const title of [library, library, null, 'a secret too long']) {
+      types.push((await call('POST', `/marks/${library}`, { title }))?.type);
+    }
+    expect(types).toEqual([
+      undefined,
+      ...['marked', 'invalid-value', 'invalid-value'].map((name) => `/docs/problems#${name}`),
+    ]);
+    expect(JSON.stringify(log.map(({ mock }) => mock.calls))).not.toContain('secret');
+    log.forEach((spy) => spy.mockRestore());
   },
 );
 

@@ -105,15 +105,17 @@ export const conflict = defineProblemType({
 /**
  * Maps a database error to a problem: to the type that names its constraint, if any. Undefined for a bug of the service.
  *
+ * @param given - the error of TypeORM or another library
  * @param entities - by which columns are reported as properties
  */
-export function asDatabaseProblem(error: unknown, entities: readonly EntityMetadata[]): Problem | undefined {
-  if (error instanceof EntityNotFoundError) {
-    return new Problem(notFound, 'The resource does not exist.', { cause: error });
+export function asDatabaseProblem(given: unknown, entities: readonly EntityMetadata[]): Problem | undefined {
+  if (given instanceof EntityNotFoundError) {
+    return new Problem(notFound, 'The resource does not exist.', { cause: given });
   }
-  if (error instanceof OptimisticLockVersionMismatchError) {
-    return new Problem(conflict, 'The resource has another version: read it again and retry.', { cause: error });
+  if (given instanceof OptimisticLockVersionMismatchError) {
+    return new Problem(conflict, 'The resource has another version: read it again and retry.', { cause: given });
   }
+  const error = asQueryFailed(given);
   const { constraint } = detailsOf(error);
   const type =
     constraint === undefined ? undefined : problemTypes().find((candidate) => candidate.constraint === constraint);
@@ -132,6 +134,16 @@ export function asDatabaseProblem(error: unknown, entities: readonly EntityMetad
     default:
       return databaseUnavailable(error);
   }
+}
+
+/** Wraps an error of a statement as TypeORM does, if another library throws it as it is, or as the `cause` of its own. */
+function asQueryFailed(error: unknown): unknown {
+  const { query, cause } = Object(error) as Partial<QueryFailedError>;
+  const isWrapped = !(error instanceof QueryFailedError) && typeof query === 'string' && Error.isError(cause);
+  const failure = isWrapped ? cause : error;
+  const { code, severity } = Object(failure) as Partial<DatabaseError>;
+  const isOfServer = severity !== undefined && /^[\dA-Z]{5}$/.test(String(code));
+  return isWrapped || isOfServer ? new QueryFailedError('', [], failure as Error) : error;
 }
 
 function invalidValueProblem(error: unknown, entities: readonly EntityMetadata[]): Problem {
