@@ -82,7 +82,7 @@ import {
   Repository,
 } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
-import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
+import { mediaTypesOf, OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
@@ -367,6 +367,24 @@ const boxSchema = {
   },
 };
 
+/** The same, with a JSON Schema that has further properties, and another schema. */
+const labelledSchema = {
+  '~standard': {
+    ...boxSchema['~standard'],
+    jsonSchema: {
+      input: ({ target }: { target: string }) => ({
+        $schema: `for ${target}`,
+        $defs: { Side: { type: 'number', exclusiveMinimum: 0 } },
+        type: 'object',
+        properties: {
+          sides: { type: 'array', items: { $ref: '#/$defs/Side' } },
+          label: { type: target === 'draft-2020-12' ? ['string', 'null'] : 'string' },
+        },
+      }),
+    },
+  },
+};
+
 /** As libraries read pages. */
 const Turned = createParamDecorator((_data, context) => context.switchToHttp().getRequest<Request>().query['page']);
 
@@ -482,6 +500,12 @@ class PartsController {
 
   @Post('boxes')
   boxes(@Body({ schema: boxSchema }) { sides }: { sides: number[] }): number {
+    return sides.length;
+  }
+
+  @Post('labelled')
+  @SafeToRetry()
+  labelled(@Body({ schema: labelledSchema }) { sides }: { sides: number[] }): number {
     return sides.length;
   }
 
@@ -940,6 +964,22 @@ it('enforces Standard Schemas, of named parameters and of a body', async () => {
   expect((await post({ sides: [1, 'x'] })).body.errors).toEqual([
     { pointer: '/sides/1', code: 'type', detail: 'must be a number' },
   ]);
+});
+
+it('documents bodies with Standard Schemas as these have them, and any body if they do not say what they take', () => {
+  const { paths, components } = service.app.get(OpenApiDocument).get();
+  const schemaOf = (path: string) =>
+    mediaTypesOf(paths[`/v1/parts/${path}`]?.post?.requestBody as Parameters<typeof mediaTypesOf>[0])[0]?.schema;
+  expect(schemaOf('labelled')).toEqual({
+    type: 'object',
+    properties: {
+      sides: { type: 'array', items: { $ref: '#/components/schemas/Side' } },
+      label: { type: ['string', 'null'] },
+    },
+  });
+  expect(components?.schemas?.['Side']).toEqual({ type: 'number', exclusiveMinimum: 0 });
+  expect(schemaOf('boxes')).toEqual({ $ref: '#/components/schemas/Object' });
+  expect(components?.schemas?.['Object']).toEqual({ type: 'object', properties: {} });
 });
 
 it('tells clients what a date looks like', async () => {

@@ -489,6 +489,38 @@ it('does not start with a response whose class the document lacks [start-schemas
   expect(faults).toContain('The OpenAPI document refers to RareDto, but lacks it: add @ApiExtraModels(RareDto).');
 });
 
+it.each<[string, () => object, string]>([
+  [
+    'has no JSON Schema',
+    () => {
+      throw new Error('Date cannot be represented');
+    },
+    'that cannot be documented (Date cannot be represented): take the JSON type and convert it, in zod with ' +
+      'z.iso.datetime().pipe(z.coerce.date()) for a date.',
+  ],
+  [
+    'refers to itself',
+    () => ({ type: 'object', properties: { children: { type: 'array', items: { $ref: '#' } } } }),
+    "that refers to itself: name the part, in zod with .meta({ id: 'Tree' }).",
+  ],
+  [
+    'refers to a part that has no name',
+    () => ({ $ref: '#/$defs/__schema0', $defs: { __schema0: { type: 'object' } } }),
+    "that refers to itself: name the part, in zod with .meta({ id: 'Tree' }).",
+  ],
+])('does not start with a Standard Schema that %s', async (_kind, input, fault) => {
+  const validate = (value: unknown) => ({ value });
+  const schema = { '~standard': { version: 1 as const, vendor: 'tests', validate, jsonSchema: { input } } };
+
+  @RequireScopes('cats:write')
+  @Controller('cats')
+  class CatsController {
+    @Post()
+    create(@Body({ schema }) _body: unknown): void {}
+  }
+  expect(await refusal({ controllers: [CatsController] })).toBe(`CatsController.create has a Standard Schema ${fault}`);
+});
+
 it('does not start with responses that leave open what is sent [start-open-responses]', async () => {
   interface Owner {
     readonly name: string;

@@ -22,6 +22,7 @@ import {
 import { tagsOf } from '../routes/api-tag.decorator.js';
 import { operationIdOf } from '../routes/operation.js';
 import { headers, platformSchemas } from './platform-components.js';
+import { standardSchemaConverter } from './standard-schemas.js';
 
 /** The console shows the first section of the Markdown `description` above the operations, the others below them. */
 export type ApiDescription = OpenAPIObject['info'] & {
@@ -42,7 +43,9 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const base = builder.build();
   // The builder does not know `summary` and `license.identifier`, which are new in OpenAPI 3.1.
   Object.assign(base.info, info);
-  const parameters = routes.flatMap(parametersOf).flatMap(({ type, data }) => (type && data === undefined ? type : []));
+  const parameters = routes
+    .flatMap(parametersOf)
+    .flatMap(({ type, data, schema }) => (type && (data ?? schema) === undefined ? type : []));
   const inputs = [...parameters, ...routes.flatMap((route) => declaredBodyOf(route)?.items ?? [])];
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
@@ -55,12 +58,16 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
-  const document = SwaggerModule.createDocument(app, base, { operationIdFactory });
+  const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes) };
+  const document = SwaggerModule.createDocument(app, base, options);
   const own = platformSchemas(codes);
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
   const calls = describeOperations(document, routes);
-  completeBodies(document, [...collected.keys()]);
+  completeBodies(
+    document,
+    [...collected.keys()].filter((type) => collected.get(type)?.length),
+  );
   calls.forEach(({ operation }, handler) => queryLists.set(handler, new Set(listsOf(operation))));
   app.get(OpenApiDocument).set(document, calls);
 }
@@ -89,14 +96,12 @@ function bodiesOf(route: Route): unknown[] {
   return [...bodies, ...declared].map(({ type }) => type);
 }
 
-/** Closes inputs, because validation rejects unknown properties. Makes examples of bodies from those of their properties. */
+/** Closes classes of inputs, because validation rejects unknown properties. Makes examples of bodies from their parts. */
 function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]): void {
   const schemas = document.components?.schemas ?? {};
   const operations = operationsOf(document).map(({ operation }) => operation);
-  const bodies = operations.flatMap(({ requestBody }) => mediaTypesOf(requestBody).map(({ schema }) => schema));
-  for (const reference of [...bodies, ...inputs.map((type) => ({ $ref: schemaNameOf(type) }))]) {
-    const body = resolveSchema(reference, schemas);
-    const schema = 'items' in body ? resolveSchema(body.items, schemas) : body;
+  for (const type of inputs) {
+    const schema = resolveSchema({ $ref: schemaNameOf(type) }, schemas);
     Object.assign(schema, 'properties' in schema && { additionalProperties: false });
   }
   for (const { requestBody, responses } of operations) {

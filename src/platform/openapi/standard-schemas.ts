@@ -1,0 +1,50 @@
+import type { SwaggerDocumentOptions } from '@nestjs/swagger';
+import { OperatorError } from '../errors/operator-error.js';
+import { nameOf, parametersOf, type Route } from '../routes/route.js';
+
+type Converter = NonNullable<SwaggerDocumentOptions['standardSchemaConverter']>;
+
+/** A JSON Schema, or its library's function that makes it. */
+type JsonSchema = Record<string, unknown>;
+type Convert = (options: { target: 'draft-2020-12' }) => JsonSchema;
+
+interface StandardJsonSchema {
+  readonly '~standard': { readonly jsonSchema?: Readonly<Record<'input' | 'output', Convert>> };
+}
+
+/** A reference to the whole schema, or to a part that zod has named: in the document, it would mean something else. */
+const ANONYMOUS = /"\$ref":"#(?:\/\$defs\/__schema\d+)?"/;
+
+/**
+ * Converts Standard Schemas for OpenAPI 3.1. Nest would ask for those of 3.0, which say `nullable` and
+ * `exclusiveMinimum: true`.
+ *
+ * @returns a function that throws an OperatorError for a schema that cannot be documented
+ */
+export function standardSchemaConverter(routes: readonly Route[]): Converter {
+  return (schema, { schemaType }) => {
+    const convert = (schema as StandardJsonSchema)['~standard'].jsonSchema?.[schemaType];
+    if (!convert) {
+      return undefined;
+    }
+    const taker = routes.find((route) => parametersOf(route).some((parameter) => parameter.schema === schema));
+    const name = taker ? nameOf(taker) : 'A response';
+    const { $schema: _dialect, $defs: components = {}, ...own } = convertOf(convert, name);
+    if (ANONYMOUS.test(JSON.stringify([own, components]))) {
+      throw new OperatorError(
+        `${name} has a Standard Schema that refers to itself: name the part, in zod with .meta({ id: 'Tree' }).`,
+      );
+    }
+    return { schema: own, components: components as JsonSchema };
+  };
+}
+
+function convertOf(convert: Convert, name: string): JsonSchema {
+  try {
+    return convert({ target: 'draft-2020-12' });
+  } catch (error) {
+    const reason = Error.isError(error) ? error.message : String(error);
+    const remedy = 'take the JSON type and convert it, in zod with z.iso.datetime().pipe(z.coerce.date()) for a date.';
+    throw new OperatorError(`${name} has a Standard Schema that cannot be documented (${reason}): ${remedy}`);
+  }
+}
