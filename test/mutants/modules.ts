@@ -62,6 +62,20 @@ export const mutants: readonly Mutant[] = [
     replace: 'errors',
   },
   {
+    guarantee: 'database-errors-mapped',
+    file: 'src/platform/database/database-problem.ts',
+    search: 'const error = asQueryFailed(given);',
+    replace: 'const error = given;',
+    tests: ['test/feature-errors.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'database-errors-mapped',
+    file: 'src/platform/database/database-problem.ts',
+    search: "['conflict', /^40...$|^55P03$/],",
+    replace: "['conflict', /^55P03$/],",
+    tests: ['test/feature-errors.e2e-spec.ts'],
+  },
+  {
     guarantee: 'start-inputs',
     file: 'src/platform/boot/boot-checks.ts',
     search: 'Object.keys(new type()).filter((name) => !names.has(name))',
