@@ -50,7 +50,7 @@ export function meaningOf(error: unknown): Meaning | undefined {
   }
   const failure: unknown = error instanceof QueryFailedError ? error.driverError : error;
   const text = sqlState(error) || (Error.isError(failure) ? failure.message : '');
-  // A fatal error ends the connection, whatever its code: pgpool-II has XX000 for a server that is gone.
+  // A fatal error with any code ends the connection: pgpool-II has XX000 for a server that is gone.
   const otherwise = /^(?:FATAL|PANIC)$/.test(detailsOf(error).severity ?? '') ? 'connection' : undefined;
   return MEANINGS.find(([, pattern]) => pattern.test(text))?.[0] ?? otherwise;
 }
