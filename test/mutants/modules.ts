@@ -251,6 +251,12 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/wrong-modules.e2e-spec.ts'],
   },
   {
+    guarantee: 'start-filters',
+    file: 'src/platform/boot/global-enhancers.ts',
+    search: 'rejectBaseFilter(binds, enhancer);',
+    replace: 'rejectBaseFilter(binds, undefined);',
+  },
+  {
     guarantee: 'start-serializer',
     file: 'src/platform/boot/global-enhancers.ts',
     search: 'enhancer instanceof ClassSerializerInterceptor',

@@ -12,10 +12,10 @@ import { ApplicationConfig, BaseExceptionFilter, ModulesContainer } from '@nestj
 import { OperatorError } from '../errors/operator-error.js';
 import { isHidden } from '../routes/operation.js';
 
-/** Decorators that bind to a controller what `APP_GUARD` and its like bind globally, by Nest's name of the kind. */
-const DECORATORS = { guard: '@UseGuards', interceptor: '@UseInterceptors', pipe: '@UsePipes', filter: '@UseFilters' };
+/** What the names of `@UseGuards`, `useGlobalGuards` and their like end in, by Nest's name of the kind. */
+const PLURALS = { guard: 'Guards', interceptor: 'Interceptors', pipe: 'Pipes', filter: 'Filters' };
 
-type Subtype = keyof typeof DECORATORS;
+type Subtype = keyof typeof PLURALS;
 type Enhancer = Partial<CanActivate & NestInterceptor>;
 
 /**
@@ -38,11 +38,15 @@ export function confineEnhancers(app: INestApplicationContext, platform: Type): 
     }
   }
   const config = app.get(ApplicationConfig);
-  for (const [subtype, decorator] of Object.entries(DECORATORS) as [Subtype, string][]) {
-    const method = decorator.replace('@Use', 'useGlobal') as 'useGlobalGuards';
+  for (const [subtype, plural] of Object.entries(PLURALS) as [Subtype, string][]) {
+    const method = `useGlobal${plural}` as 'useGlobalGuards';
     const bind = config[method].bind(config);
+    const binds = `app.${method}() binds`;
     config[method] = (...enhancers) => {
-      enhancers.forEach((each) => confine(`app.${method}() binds`, subtype, each));
+      enhancers.forEach((enhancer) => {
+        rejectBaseFilter(binds, enhancer);
+        confine(binds, subtype, enhancer);
+      });
       bind(...enhancers);
     };
   }
@@ -82,9 +86,8 @@ function orderEnhancers(app: INestApplicationContext, platform: Type): void {
 }
 
 function confine(binds: string, subtype: Subtype, enhancer: Enhancer, isScoped = false): void {
-  rejectBaseFilter(binds, enhancer);
   const bound = `${binds} ${enhancer.constructor.name}, a global ${subtype}`;
-  const remedy = `bind it with ${DECORATORS[subtype]}() to the controllers that need it.`;
+  const remedy = `bind it with @Use${PLURALS[subtype]}() to the controllers that need it.`;
   if (isScoped) {
     throw new OperatorError(`${bound}, which is not a singleton, also for probes: ${remedy}`);
   }
