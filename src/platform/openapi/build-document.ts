@@ -64,10 +64,8 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
   const calls = describeOperations(document, routes);
-  completeBodies(
-    document,
-    [...collected.keys()].filter((type) => collected.get(type)?.length),
-  );
+  const classes = [...collected].filter(([, found]) => found.length > 0).map(([type]) => type);
+  completeBodies(document, classes);
   calls.forEach(({ operation }, handler) => queryLists.set(handler, new Set(listsOf(operation))));
   app.get(OpenApiDocument).set(document, calls);
 }

@@ -27,24 +27,22 @@ export function standardSchemaConverter(routes: readonly Route[]): Converter {
     if (!convert) {
       return undefined;
     }
-    const taker = routes.find((route) => parametersOf(route).some((parameter) => parameter.schema === schema));
-    const name = taker ? nameOf(taker) : 'A response';
-    const { $schema: _dialect, $defs: components = {}, ...own } = convertOf(convert, name);
+    const faultOf = (schemaFault: string) => {
+      const taker = routes.find((route) => parametersOf(route).some((parameter) => parameter.schema === schema));
+      return new OperatorError(`${taker ? nameOf(taker) : 'A response'} has a Standard Schema that ${schemaFault}`);
+    };
+    let converted: JsonSchema;
+    try {
+      converted = convert({ target: 'draft-2020-12' });
+    } catch (error) {
+      const reason = Error.isError(error) ? error.message : String(error);
+      const remedy = 'take the JSON type and convert it, in zod with z.iso.datetime().pipe(z.coerce.date()) for a date.';
+      throw faultOf(`cannot be documented (${reason}): ${remedy}`);
+    }
+    const { $schema: _dialect, $defs: components = {}, ...own } = converted;
     if (ANONYMOUS.test(JSON.stringify([own, components]))) {
-      throw new OperatorError(
-        `${name} has a Standard Schema that refers to itself: name the part, in zod with .meta({ id: 'Tree' }).`,
-      );
+      throw faultOf("refers to itself: name the part, in zod with .meta({ id: 'Tree' }).");
     }
     return { schema: own, components: components as JsonSchema };
   };
-}
-
-function convertOf(convert: Convert, name: string): JsonSchema {
-  try {
-    return convert({ target: 'draft-2020-12' });
-  } catch (error) {
-    const reason = Error.isError(error) ? error.message : String(error);
-    const remedy = 'take the JSON type and convert it, in zod with z.iso.datetime().pipe(z.coerce.date()) for a date.';
-    throw new OperatorError(`${name} has a Standard Schema that cannot be documented (${reason}): ${remedy}`);
-  }
 }
