@@ -97,7 +97,7 @@ export class PageReader {
     }
     const isSlow = this.paths.has(key);
     const found = isSlow ? undefined : await this.shared(reader, key, isWhole, statement).catch(ignoreIfTooLong);
-    const readAlone = async (send: Send) => {
+    const readSlowly = async (send: Send) => {
       const start = performance.now();
       const rows = await send(statement);
       if (performance.now() - start < QUICK) {
@@ -105,7 +105,7 @@ export class PageReader {
       }
       return rows;
     };
-    return found ?? this.slow.page(list, readAlone);
+    return found ?? this.slow.page(list, readSlowly);
   }
 
   /** Reads a page without a filter on a shared connection, and remembers if it took too long for that. */

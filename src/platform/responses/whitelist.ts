@@ -10,7 +10,7 @@ import { isResultConverted, type Route } from '../routes/route.js';
 
 /** Copies what clients may get of a value. */
 export type Copy = (value: unknown) => unknown;
-export type Part = Exclude<Schema, { $ref: string }>;
+type Part = Exclude<Schema, { $ref: string }>;
 
 /** The schemas of a handler's successful responses; none of a hidden handler. */
 export function responseSchemas(handler: Route['handler'], document: OpenApiDocument): Schema[] {
@@ -70,7 +70,7 @@ export function isFile(body: unknown): boolean {
 }
 
 /** A schema, and those that it is composed of. */
-export function partsOf(reference: Schema, schemas: Schemas): Part[] {
+function partsOf(reference: Schema, schemas: Schemas): Part[] {
   const schema = resolveSchema(reference, schemas);
   const { allOf = [], anyOf = [], oneOf = [] } = schema;
   return [schema, ...[...allOf, ...anyOf, ...oneOf].flatMap((part) => partsOf(part, schemas))];
