@@ -18,8 +18,8 @@ const missing = Object.entries(needs)
 
 const { TEST_DATABASE_URL, TEST_REDIS_URL } = process.env;
 
-/** Twice the cores of the CI: tests wait for a third of their time. But what servers do beside them is not to be disturbed. */
-const workers = TEST_REDIS_URL ? 2 : TEST_DATABASE_URL ? 3 : 4;
+/** For the two cores of the CI: tests wait for half of their time. But what servers do beside them is not to be disturbed. */
+const workers = TEST_REDIS_URL ? 2 : TEST_DATABASE_URL ? 3 : 6;
 
 /** @type {import('jest').Config} */
 export default {

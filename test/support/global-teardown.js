@@ -2,9 +2,11 @@ import { rm } from 'node:fs/promises';
 import { Client } from 'pg';
 
 export default async function globalTeardown() {
-  const { TEST_RUN_DIRECTORY, TEST_RUN_DATABASES, TEST_DATABASE_URL, TEST_DATABASES_SHARED } = process.env;
+  const { TEST_RUN_DIRECTORY, TEST_TEMPLATES_DIRECTORY, TEST_RUN_DATABASES, TEST_DATABASE_URL, TEST_DATABASES_SHARED } =
+    process.env;
   if (TEST_DATABASES_SHARED) return;
-  await rm(TEST_RUN_DIRECTORY, { recursive: true, force: true });
+  for (const directory of [TEST_RUN_DIRECTORY, TEST_TEMPLATES_DIRECTORY])
+    await rm(directory, { recursive: true, force: true });
   if (!TEST_DATABASE_URL) return;
   const client = new Client(TEST_DATABASE_URL);
   await client.connect();

@@ -51,7 +51,7 @@ class Built extends Child {
     const [program = '', ...rest] = [
       ...under,
       process.execPath,
-      '--wasm-tiering-budget=1000000000',
+      '--liftoff-only',
       '--single-threaded',
       resolve(script),
       ...args,

@@ -61,19 +61,22 @@ async function createOnServer(serverUrl: string): Promise<TestDatabase> {
 export async function createEmbedded(
   template: 'empty' | 'migrated' = 'migrated',
 ): Promise<TestDatabase & { environment: { DATA_DIR: string } }> {
-  const directory = testDirectory();
-  const DATA_DIR = await mkdtemp(join(directory, 'data-'));
+  const DATA_DIR = await mkdtemp(join(directoryOf('TEST_COPIES_DIRECTORY'), 'data-'));
   // In a separate process: Node's functions take several times as long for a thousand files.
-  await promisify(execFile)('cp', ['-r', `${join(directory, template)}/.`, DATA_DIR]);
+  await promisify(execFile)('cp', ['-r', `${join(directoryOf('TEST_TEMPLATES_DIRECTORY'), template)}/.`, DATA_DIR]);
   // Removed with the directory of the whole run: the process that used it may still be ending.
   return { environment: { DATA_DIR }, drop: () => Promise.resolve() };
 }
 
 /** A directory of this test run, removed at its end. */
 export function testDirectory(): string {
-  const { TEST_RUN_DIRECTORY: directory } = process.env;
+  return directoryOf('TEST_RUN_DIRECTORY');
+}
+
+function directoryOf(variable: string): string {
+  const directory = process.env[variable];
   if (!directory) {
-    throw new Error('Run the tests with npm test: its global setup makes the directory they work in.');
+    throw new Error('Run the tests with npm test: its global setup makes the directories they work in.');
   }
   return directory;
 }

@@ -74,11 +74,12 @@ export class Workspace {
     rmSync(this.temporary, { recursive: true, force: true });
     mkdirSync(this.temporary);
     const output = join(this.temporary, 'results.json');
+    const temporary = { TMPDIR: this.temporary, TEST_COPIES_DIRECTORY: this.temporary };
     const options = ['--ci', '--silent', '--forceExit', '--json', '--outputFile', output, '--testNamePattern', pattern];
     const cache = ['--cacheDirectory', join(this.directory, '.cache')];
     const child = spawn(process.execPath, [...JEST, ...cache, ...options, '--runTestsByPath', ...files], {
       cwd: this.directory,
-      env: { ...process.env, TMPDIR: this.temporary, TEST_DATABASES_SHARED: 'true', ...variables },
+      env: { ...process.env, ...temporary, TEST_DATABASES_SHARED: 'true', ...variables },
       stdio: 'ignore',
       detached: true,
     });
