@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 const TIMED = /\/test\/cluster\/(?:redis-|shared-rate-limit)/;
 
 /** The longest ones: each takes about as long as a fifth of all others. */
-const LONGEST = /\/test\/cluster\/fault-matrix/;
+const LONGEST = /\/test\/(?:cluster\/fault-matrix|guide\/(?:tutorial|rename))/;
 
 /** Tests that repeat or await something that takes seconds: begun last, they would end long after all others. */
 const LONG =
