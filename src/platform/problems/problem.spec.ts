@@ -14,6 +14,7 @@ import {
   defineProblemType,
   internalError,
   invalidBody,
+  invalidParameters,
   notFound,
   problemTypes,
   problemTypeUri,
@@ -170,6 +171,14 @@ describe('problem types', () => {
       expect(example ?? 'A default.').toMatch(/^[A-Z].*\.$/);
     },
   );
+
+  it.each([
+    [invalidBody, ['errors', 'pointer', 'code', 'detail']],
+    [invalidParameters, ['errors', 'parameter', 'code', 'detail', 'start', 'end']],
+  ])('$name names the members of its errors', ({ remedy }, members) => {
+    const named = [...remedy.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect(named).toEqual(members);
+  });
 
   it('are sorted by status, then by name', () => {
     const types = problemTypes();

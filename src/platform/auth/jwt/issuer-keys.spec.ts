@@ -190,8 +190,12 @@ it('logs a failed fetch with its URL, without the query', async () => {
 });
 
 it('reads at most a mebibyte of a response, so that no issuer fills the memory', async () => {
-  provider.metadata = { padding: 'x'.repeat(2 ** 20) };
-  expect(await open().refusal(provider.sign())).toBe('jwt-key');
+  const keys = JSON.stringify({ keys: provider.published });
+  const refusalWith = (size: number) => {
+    provider.fault = { body: keys.padEnd(size) };
+    return open({}, { AUTH_JWT_JWKS_URL: provider.keysUrl }).refusal(provider.sign());
+  };
+  expect([await refusalWith(2 ** 20), await refusalWith(2 ** 20 + 1)]).toEqual([undefined, 'jwt-key']);
   expect(warnings()).toEqual([expect.stringContaining('The response has more than 1048576 bytes.')]);
 });
 

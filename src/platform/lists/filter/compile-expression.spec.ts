@@ -52,6 +52,7 @@ describe('an expression is refused with its position and the fix:', () => {
 });
 
 const conditions = (count: number) => Array(count).fill('name == "x"').join(' || ');
+const searches = (count: number) => Array(count).fill('name.icontains("x")').join(' || ');
 const nested = (depth: number) => `${'('.repeat(depth)}name == "x"${')'.repeat(depth)}`;
 const list = (count: number) => `[${Array(count).fill('"x"').join()}]`;
 const times = (count: number) => `[${Array(count).fill('timestamp("2026-01-01T00:00:00Z")').join()}]`;
@@ -63,7 +64,7 @@ it.each<[limit: string, allowed: string, refused: string]>([
   ['32 booleans', Array(32).fill('active').join(' || '), Array(33).fill('active').join(' || ')],
   ['32 times in a list', `createdAt in ${times(32)}`, `createdAt in ${times(33)}`],
   ['one condition for a list', `name in ${list(100)} || ${conditions(31)}`, `name in ${list(100)} || ${conditions(32)}`],
-  ['4 searches', Array(4).fill('name.icontains("x")').join(' || '), Array(5).fill('name.icontains("x")').join(' || ')],
+  ['4 searches', searches(4), searches(5)],
   [
     '32 searches for the start',
     Array(32).fill('name.startsWith("x")').join(' && '),
@@ -80,6 +81,7 @@ it.each<[limit: string, allowed: string, refused: string]>([
 describe('suggests', () => {
   it.each([
     [conditions(33), 'has more than 32 conditions: use `in` with texts, a range of times, or several requests'],
+    [searches(5), 'has more than 4 searches: use `startsWith` or `==`, or fewer searches'],
     ['nme == "x"', 'did you mean name?'],
     // A third of its characters may differ, and no more.
     ['nomi == "x"', 'did you mean name?'],
