@@ -1,44 +1,31 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { doctor } from '../support/doctor.js';
 import { runServiceToEnd, ServiceProcess } from '../support/process.js';
 import { eventually } from '../support/eventually.js';
-import { createEmbedded, testDirectory } from '../support/test-database.js';
+import { mountDisk } from '../support/small-disk.js';
+import { createEmbedded } from '../support/test-database.js';
 import { declareToken } from '../support/tokens.js';
 
 // The embedded database, here because only root may mount a small file system.
 
-const MIB = 2 ** 20;
-
-const disks: string[] = [];
+const disks: ReturnType<typeof mountDisk>[] = [];
 
 afterEach(() => {
-  for (const disk of disks.splice(0)) execFileSync('umount', ['--lazy', disk]);
+  for (const disk of disks.splice(0)) disk.unmount();
 });
 
-/** A file system of 96 MiB. */
-function mountDisk(): string {
-  const disk = mkdtempSync(join(testDirectory(), 'disk-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk], { stdio: 'pipe' });
+function smallDisk() {
+  const disk = mountDisk(96);
   disks.push(disk);
   return disk;
 }
 
-/** Fills the disk with another file until so many MiB are free. */
-async function fill(disk: string, left: number): Promise<void> {
-  const { bavail, bsize } = await statfs(disk);
-  await writeFile(join(disk, 'filler'), Buffer.alloc(bavail * bsize - left * MIB));
-}
-
-const free = (disk: string) => rm(join(disk, 'filler'));
-
 /** A database on a small disk, and a token for it. */
 async function prepare() {
-  const disk = mountDisk();
-  const DATA_DIR = join(disk, 'data');
+  const disk = smallDisk();
+  const DATA_DIR = join(disk.directory, 'data');
   const { environment } = await createEmbedded();
   execFileSync('cp', ['-r', environment.DATA_DIR, DATA_DIR]);
   const { token, variables } = await declareToken();
@@ -55,14 +42,14 @@ it('responds with 503 to what has no space, reads all the same, and recovers whe
   const { disk, token, environment } = await prepare();
   const service = await ServiceProcess.startReady(environment);
   const client = service.client(token);
-  await fill(disk, 0);
+  disk.fill();
   // Some fit into the pages that the tables have already.
   await eventually(async () => (await client.create({ name: 'too much', description: bulk() })).status === 503);
   const { status, headers } = await client.create({ name: 'too much', description: bulk() });
   expect([status, headers.get('Retry-After')]).toEqual([503, '5']);
   expect((await client.list()).status).toBe(200);
 
-  await free(disk);
+  disk.free();
   expect((await client.create({ name: 'fits', description: bulk() })).status).toBe(201);
   expect((await client.list()).body.items[0]).toMatchObject({ name: 'fits' });
   expect(await service.end('SIGTERM')).toBe(0);
@@ -74,7 +61,7 @@ it('ends with exit code 1 and the reason when the log cannot be written, and has
   const client = service.client(token);
   const acknowledged: string[] = [];
   // Less than one segment of the write-ahead log, 16 MiB.
-  await fill(disk, 12);
+  disk.fill(12);
   for (let isThere = true; isThere;) {
     const name = `item ${acknowledged.length}`;
     const answer = await client.create({ name, description: bulk() }).catch(() => undefined);
@@ -93,7 +80,7 @@ it('ends with exit code 1 and the reason when the log cannot be written, and has
   const { found } = await doctor(environment);
   expect(found['data-directory']).toBe(`${environment.DATA_DIR} cannot be used: the disk is full (no space left on device)`);
 
-  await free(disk);
+  disk.free();
   const heir = await ServiceProcess.startReady(environment);
   const stored = new Set((await heir.client(token).walk({ limit: '100' })).map(({ name }) => name));
   expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
@@ -102,9 +89,9 @@ it('ends with exit code 1 and the reason when the log cannot be written, and has
 }, 300_000);
 
 it('says that the disk is full when a first start has too little space', async () => {
-  const disk = mountDisk();
-  const DATA_DIR = join(disk, 'data');
-  await fill(disk, 20);
+  const disk = smallDisk();
+  const DATA_DIR = join(disk.directory, 'data');
+  disk.fill(20);
   const { code, stderr } = await runServiceToEnd({ DATA_DIR });
   expect([code, stderr]).toEqual([1, messageOf(DATA_DIR, 'the disk is full')]);
 });

@@ -4,7 +4,7 @@ import { type Reset, StatementProxy } from '../statement-proxy.js';
 import { TcpProxy } from '../tcp-proxy.js';
 import { issueToken } from '../tokens.js';
 import type { Chain } from './rows.js';
-import { makeDatabases, mountDisk, serverUrl, shared } from './servers.js';
+import { makeDatabases, mountDiskOfTables, serverUrl, shared } from './servers.js';
 
 /** 16 KB that cannot be compressed. */
 const bulk = () =>
@@ -13,7 +13,7 @@ const bulk = () =>
 /** Faults of a server. */
 export async function server(): Promise<Chain> {
   const postgres = await PostgresServer.start({ autovacuum: 'off' });
-  const disk = mountDisk(128);
+  const disk = mountDiskOfTables(128);
   await postgres.query(`CREATE TABLESPACE small LOCATION '${disk.directory}'`);
   const [DATABASE_URL, ...emptyUrls] = await makeDatabases(postgres.url, 'matrix', 4, 'small');
   const insert = 'INSERT INTO items (id, name, description) VALUES (gen_random_uuid(), $1, $2)';

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { accountOf, serverDirectory } from '../child.js';
 import { query } from '../query.js';
+import { mountDisk } from '../small-disk.js';
 
 /** The server that all tests share. */
 export const { TEST_DATABASE_URL: serverUrl = '' } = process.env;
@@ -36,25 +35,11 @@ export async function makeDatabases(
   return names.map((name) => Object.assign(new URL(url), { pathname: `/${name}` }).href) as [string, ...string[]];
 }
 
-/** A small file system for tables, which only root may mount. */
-export function mountDisk(megabytes: number) {
-  const directory = mkdtempSync(join(tmpdir(), 'items-disk-'));
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory]);
-  undoing.push(() => {
-    execFileSync('umount', ['--lazy', directory]);
-    rmdirSync(directory);
-  });
-  const account = accountOf('postgres');
-  if (account) chownSync(directory, account.uid, account.gid);
-  const filler = join(directory, 'filler');
-  return {
-    directory,
-    fill: () => {
-      const { bavail, bsize } = statfsSync(directory);
-      writeFileSync(filler, Buffer.alloc(bavail * bsize));
-    },
-    free: () => rmSync(filler),
-  };
+/** A small file system for tables. */
+export function mountDiskOfTables(megabytes: number) {
+  const disk = mountDisk(megabytes, accountOf('postgres'));
+  undoing.push(disk.unmount);
+  return disk;
 }
 
 /** Names that only the processes that run under `under` know, until they are forgotten: then a server for names receives the questions and does not respond. */
