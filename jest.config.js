@@ -44,6 +44,6 @@ export default {
   testSequencer: '<rootDir>/test/support/sequencer.js',
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
-  testTimeout: 120_000,
+  testTimeout: 240_000,
   maxWorkers: workers,
 };

@@ -166,7 +166,7 @@ beforeAll(async () => {
   await endAfterAll('the service', service);
   outputs.set('traces', Buffer.concat(collector.received.map(({ body }) => body)).toString('latin1'));
   await keepStored(database);
-}, 240_000);
+});
 
 /** A service whose database and Redis refuse it, and commands and a start that fail. */
 async function keepAway(credentials: readonly string[]): Promise<void> {

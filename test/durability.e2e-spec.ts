@@ -31,7 +31,7 @@ describe('kill -9 during creates', () => {
 
     expect(acknowledged.length).toBeGreaterThan(KILLS * 100);
     expect(acknowledged.filter((name) => !stored.has(name))).toEqual([]);
-  }, 180_000);
+  });
 });
 
 describe('a copy of the data directory of a stopped service', () => {

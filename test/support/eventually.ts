@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Seconds; fewer where the code is broken on purpose. */
-export const PATIENCE = Number(process.env['TEST_PATIENCE'] ?? 60);
+/** Seconds, for machines that are busy with other work; fewer where the code is broken on purpose. */
+export const PATIENCE = Number(process.env['TEST_PATIENCE'] ?? 120);
 
 /** Waits for a condition, for at most so many seconds. */
 export async function eventually(isSo: () => Promise<boolean> | boolean, maxWait = PATIENCE): Promise<void> {

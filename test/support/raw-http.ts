@@ -5,7 +5,7 @@ import { PATIENCE } from './eventually.ts';
 const SILENCE = 2000;
 
 /** The same before the first byte. */
-const FIRST_SILENCE = PATIENCE * 500;
+const FIRST_SILENCE = Math.min(30_000, PATIENCE * 500);
 
 /** Everything that was received until the server closed the connection. */
 export interface RawAnswer {
