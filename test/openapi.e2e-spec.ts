@@ -61,7 +61,6 @@ describe('openapi.json', () => {
       201: ['Idempotent-Replayed', ...others],
       401: ['WWW-Authenticate', 'X-Request-Id'],
       403: [...others, 'WWW-Authenticate'],
-      408: ['X-Request-Id'],
       429: [...others, 'Retry-After'],
       431: ['X-Request-Id'],
       503: [...others, 'Retry-After'],

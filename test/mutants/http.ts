@@ -48,6 +48,13 @@ export const mutants: readonly Mutant[] = [
     tests: ['test/hostile-input.e2e-spec.ts'],
   },
   {
+    guarantee: 'body-time',
+    file: 'src/platform/bodies/read-body.ts',
+    search: 'BODY_TIME + limit / SLOWEST_RATE',
+    replace: 'BODY_TIME + 2 * limit / SLOWEST_RATE',
+    tests: ['test/uploads.e2e-spec.ts'],
+  },
+  {
     guarantee: 'body-too-large',
     file: 'src/platform/bodies/use-body-parser.decorator.ts',
     search: 'const BODY_LIMIT = 64 * 1024;',

@@ -11,13 +11,12 @@ import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem
 import { Problem } from '../problems/problem.js';
 import { bodyRequiredProblem, hasBody, invalidBodyProblem } from '../requests/request.js';
 
-/** Milliseconds for a body of at most 64 KiB to arrive after the headers. */
-export const BODY_TIME = 15_000;
-/** Requests with a body limit above 64 KiB: a timer that depends on the limit replaces Node's `requestTimeout`. */
-export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
-
-/** Bytes per millisecond at which the slowest client may send a larger body: 256 kbit/s. */
+/** Milliseconds for a body to arrive, and bytes per millisecond that are added for its limit: 256 kbit/s. */
+export const BODY_TIME = 60_000;
 const SLOWEST_RATE = 32;
+
+/** Requests with a body limit above 64 KiB, whose time may exceed Node's `requestTimeout`. */
+export const requestsWithOwnTime = new WeakSet<IncomingMessage>();
 
 /** The media type of a body without its parameters, in lower case. */
 export function mediaTypeOf({ 'content-type': given = '' }: IncomingHttpHeaders): string {
@@ -77,7 +76,7 @@ export function limitUpload(request: Request, { limit }: BodyOptions): void {
   });
 }
 
-/** Checks headers, and lets the client send the body. A limit above 64 KiB has its own timeout, for the slowest client. */
+/** Checks headers, lets the client send the body, and limits its time. */
 function expectBody(request: Request, limit: number): void {
   const { httpVersion, headers, res: response } = request;
   if (isCompressed(headers)) {
@@ -91,11 +90,12 @@ function expectBody(request: Request, limit: number): void {
   }
   if (limit > BODY_LIMIT) {
     requestsWithOwnTime.add(request);
-    const time = BODY_TIME + limit / SLOWEST_RATE;
-    const detail = `The body did not arrive in ${Math.round(time / 1000)} s.`;
-    const timer = setTimeout(() => fail(request, new Problem(requestTimeout, detail)), time).unref();
-    request.once('close', () => clearTimeout(timer));
   }
+  // Node's `requestTimeout` would send a problem without the headers of the response.
+  const time = BODY_TIME + limit / SLOWEST_RATE;
+  const expired = () => new Problem(requestTimeout, `The body did not arrive in ${Math.round(time / 1000)} s.`);
+  const timer = setTimeout(() => fail(request, expired()), time).unref();
+  request.once('close', () => clearTimeout(timer));
 }
 
 /** Whether `Content-Encoding` or `Transfer-Encoding` changes the bytes of a body, apart from chunks. */

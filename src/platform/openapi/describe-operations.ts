@@ -37,7 +37,7 @@ const CREDENTIAL =
 const COMMON_HEADERS = ['X-Request-Id'] as const;
 const LIMIT_HEADERS = [...COMMON_HEADERS, 'RateLimit', 'RateLimit-Policy'] as const;
 /** Types of problems without rate limit headers, because they are sent before the rate limit check or without Express. */
-const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, requestTimeout, headerFieldsTooLarge]);
+const WITHOUT_LIMIT: ReadonlySet<ProblemType> = new Set([unauthorizedProblem().type, headerFieldsTooLarge]);
 
 /**
  * Adds the platform's responses, the operation's own problems, and the required scopes to every operation. Numbers the
