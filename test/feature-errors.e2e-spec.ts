@@ -1,5 +1,17 @@
 import { jest } from '@jest/globals';
-import { Body, Controller, Get, Logger, Module, Param, ParseEnumPipe, ParseUUIDPipe, Post, Put } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Logger,
+  Module,
+  Param,
+  ParseEnumPipe,
+  ParseUUIDPipe,
+  Post,
+  Put,
+} from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
@@ -48,6 +60,7 @@ class CreateDrafts1767225700001 extends SqlMigration {
       id uuid PRIMARY KEY, draft_title text NOT NULL, "authorFull_name" text NOT NULL, version integer NOT NULL
     )`,
     'CREATE TABLE draft_marks (draft_mark varchar(9) NOT NULL, CONSTRAINT draft_mark_once UNIQUE (draft_mark))',
+    'CREATE TABLE draft_notes (draft uuid REFERENCES drafts ON DELETE RESTRICT)',
   ];
 }
 
@@ -123,6 +136,13 @@ class DraftsController {
   @Operation({ summary: 'Replace', problems: [conflict] })
   async replace(@Param('id', ParseUUIDPipe) id: string, @Body() { version }: VersionDto): Promise<void> {
     await this.drafts.findOneOrFail({ where: { id }, lock: { mode: 'optimistic', version } });
+  }
+
+  @Delete(':id')
+  @Operation({ summary: 'Remove, with a note that keeps it', problems: [conflict] })
+  async remove(@Param('id', ParseUUIDPipe) id: string): Promise<void> {
+    await this.drafts.query('INSERT INTO draft_notes VALUES ($1)', [id]);
+    await this.drafts.delete(id);
   }
 
   @Get('broken/:kind')
@@ -204,6 +224,12 @@ it('a version that has changed is 409 [database-errors-mapped]', async () => {
   const { status, type, detail } = await call('PUT', `/${id}`, { version: 2 });
   expect([status, type]).toEqual([409, '/docs/problems#conflict']);
   expect(detail).toBe('The resource has another version: read it again and retry.');
+});
+
+it('a row in use, which ON DELETE RESTRICT keeps, is 409 on every version of PostgreSQL [database-errors-mapped]', async () => {
+  const { id } = await call('POST', '', { title: 'a', author: 'b' });
+  const { status, type } = await call('DELETE', `/${id}`);
+  expect([status, type]).toEqual([409, '/docs/problems#conflict']);
 });
 
 it.each([

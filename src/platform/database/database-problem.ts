@@ -36,8 +36,8 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
   ['unavailable', /^(?:timeout exceeded when trying to connect|Cannot use a pool after calling end|Driver not Connected)/],
   // An entity of TypeORM's Active Record, before the first connection.
   ['unavailable', /^DataSource is not set for this entity/],
-  // Foreign-key, unique and exclusion constraints.
-  ['constraint', /^23(?:503|505|P01)$/],
+  // Foreign-key (also with RESTRICT, as of PostgreSQL 18), unique and exclusion constraints.
+  ['constraint', /^23(?:503|001|505|P01)$/],
   ['value', /^(?:22|23)...$/],
   // An update without a change.
   ['value', /^Cannot perform update query because update values are not defined/],
