@@ -15,6 +15,7 @@ import {
 import { ApiExcludeController } from '@nestjs/swagger';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { IsInt, IsOptional, IsString } from 'class-validator';
+import type { DatabaseError } from 'pg';
 import { Column, Entity, PrimaryColumn, Repository, VersionColumn } from 'typeorm';
 import { ItemsModule } from '../src/items/items.module.js';
 import { poolOf } from '../src/platform/database/app-data-source.js';
@@ -94,6 +95,16 @@ const marked = defineProblemType({
   constraint: 'draft_mark_once',
 });
 
+/** As Prisma 7 with `@prisma/adapter-pg` throws it. */
+function prismaError(
+  code: string,
+  { code: originalCode, message: originalMessage, constraint: index }: Partial<DatabaseError> = {},
+) {
+  const cause = { originalCode, originalMessage, ...(index !== undefined && { constraint: { index } }) };
+  const meta = originalCode === undefined ? {} : { driverAdapterError: { cause } };
+  return Object.assign(new Error('Invalid invocation'), { name: 'PrismaClientKnownRequestError', code, meta });
+}
+
 @Controller('drafts')
 @RequireScopes('drafts')
 class DraftsController {
@@ -112,14 +123,15 @@ class DraftsController {
     await this.drafts.query('INSERT INTO draft_marks VALUES ($1)', [null]);
   }
 
-  /** By a library beside TypeORM: `drizzle` wraps errors, others throw those of `pg`. */
+  /** By a library beside TypeORM: `drizzle` and `prisma` wrap errors, others throw those of `pg`. */
   @Post('marks/:library')
   @Operation({ summary: 'Mark by another library', problems: [conflict, marked] })
   async markOtherwise(@Param('library') library: string, @Body() { title }: DraftDto): Promise<void> {
     const query = 'INSERT INTO draft_marks VALUES ($1)';
     await poolOf(this.drafts.manager.dataSource)
       .query(query, [title])
-      .catch((cause: unknown) => {
+      .catch((cause: DatabaseError) => {
+        if (library === 'prisma') throw prismaError('P2010', cause);
         throw library === 'drizzle' ? Object.assign(new Error(`Failed: ${title}`, { cause }), { query }) : cause;
       });
   }
@@ -153,7 +165,7 @@ class DraftsController {
 }
 
 /** As of `http-errors`, which a library uses, and what is thrown in their form, as the error of another service. */
-const HTTP_ERRORS: Readonly<Record<string, object>> = {
+const ERRORS: Readonly<Record<string, object>> = {
   shown: Object.assign(new Error('Gone fishing.'), { expose: true, status: 410, statusCode: 410 }),
   hidden: Object.assign(new Error('secret'), { expose: false, status: 404, statusCode: 404 }),
   busy: Object.assign(new Error('secret'), { expose: false, status: 503, statusCode: 503 }),
@@ -161,6 +173,9 @@ const HTTP_ERRORS: Readonly<Record<string, object>> = {
   broken: { statusCode: 502, message: 'secret' },
   other: Object.assign(new Error('secret'), { statusCode: 401 }),
   success: { statusCode: 200, message: 'secret' },
+  missing: prismaError('P2025'),
+  unreachable: prismaError('P1001'),
+  wrong: prismaError('P2009'),
 };
 
 @ApiExcludeController()
@@ -169,7 +184,7 @@ const HTTP_ERRORS: Readonly<Record<string, object>> = {
 class ThrowingController {
   @Get(':kind')
   throw(@Param('kind') kind: string): void {
-    throw HTTP_ERRORS[kind] as Error;
+    throw ERRORS[kind] as Error;
   }
 }
 
@@ -246,7 +261,7 @@ it.each([
   },
 );
 
-it.each(['drizzle', 'knex'])(
+it.each(['drizzle', 'knex', 'prisma'])(
   'an error of a statement that another library has sent is the same problem: %s [database-errors-mapped]',
   async (library) => {
     const log = [jest.spyOn(Logger.prototype, 'warn'), jest.spyOn(Logger.prototype, 'error')];
@@ -285,5 +300,13 @@ it.each([
   ['other', 500, 'The service failed.'],
   ['success', 500, 'The service failed.'],
 ])('an error in the form of http-errors has its status, as in Nest: %s', async (kind, status, detail) => {
+  expect(await call('GET', `/thrown/${kind}`)).toMatchObject({ status, detail });
+});
+
+it.each([
+  ['missing', 404, 'The resource does not exist.'],
+  ['unreachable', 503, 'The database is not available.'],
+  ['wrong', 500, 'The service failed.'],
+])('an error of Prisma without a statement has its status: %s [database-errors-mapped]', async (kind, status, detail) => {
   expect(await call('GET', `/thrown/${kind}`)).toMatchObject({ status, detail });
 });

@@ -25,6 +25,8 @@ const MEANINGS: readonly (readonly [Meaning, RegExp])[] = [
     /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout)/,
   ],
   ['connection', RegExp(`^${NO_CONNECTION}`)],
+  // Of Prisma, which reports a failed connection without the error of Node.
+  ['connection', /^P10..$/],
   // TypeORM releases a runner whose connection ended, and throws when it is used again.
   ['connection', /^(?:Query runner already released|Database connection provided by a query runner)/],
   // Canceled by its time limit or by an administrator.
@@ -109,7 +111,7 @@ export const conflict = defineProblemType({
  * @param entities - by which columns are reported as properties
  */
 export function asDatabaseProblem(given: unknown, entities: readonly EntityMetadata[]): Problem | undefined {
-  if (given instanceof EntityNotFoundError) {
+  if (given instanceof EntityNotFoundError || (Object(given) as Partial<DatabaseError>).code === 'P2025') {
     return new Problem(notFound, 'The resource does not exist.', { cause: given });
   }
   if (given instanceof OptimisticLockVersionMismatchError) {
@@ -136,14 +138,34 @@ export function asDatabaseProblem(given: unknown, entities: readonly EntityMetad
   }
 }
 
-/** Wraps an error of a statement as TypeORM does, if another library throws it as it is, or as the `cause` of its own. */
+/** Wraps an error of a statement as TypeORM does, if another library throws it as it is, or in an error of its own. */
 function asQueryFailed(error: unknown): unknown {
-  const { query, cause } = Object(error) as Partial<QueryFailedError>;
+  const { query, cause, name } = Object(error) as Partial<QueryFailedError>;
+  if (name === 'PrismaClientKnownRequestError') {
+    return new QueryFailedError('', [], failureOfPrisma(error as PrismaError));
+  }
   const isWrapped = !(error instanceof QueryFailedError) && typeof query === 'string' && Error.isError(cause);
   const failure = isWrapped ? cause : error;
   const { code, severity } = Object(failure) as Partial<DatabaseError>;
   const isOfServer = severity !== undefined && /^[\dA-Z]{5}$/.test(String(code));
   return isWrapped || isOfServer ? new QueryFailedError('', [], failure as Error) : error;
+}
+
+interface PrismaError extends Error {
+  readonly code: string;
+  readonly meta?: { readonly driverAdapterError?: { readonly cause?: PrismaCause } };
+}
+
+interface PrismaCause {
+  readonly originalCode?: string;
+  readonly originalMessage?: string;
+  readonly constraint?: { readonly index?: string };
+}
+
+/** What Prisma keeps of the server's error, or its own code. */
+function failureOfPrisma({ code, meta }: PrismaError): Error {
+  const { originalCode = code, originalMessage = code, constraint } = meta?.driverAdapterError?.cause ?? {};
+  return Object.assign(new Error(originalMessage), { code: originalCode, constraint: constraint?.index });
 }
 
 function invalidValueProblem(error: unknown, entities: readonly EntityMetadata[]): Problem {
