@@ -13,6 +13,7 @@ import {
   type ModuleMetadata,
   Next,
   Param,
+  Patch,
   Post,
   Put,
   Query,
@@ -519,6 +520,37 @@ it.each<[string, () => object, string]>([
     create(@Body({ schema }) _body: unknown): void {}
   }
   expect(await refusal({ controllers: [CatsController] })).toBe(`CatsController.create has a Standard Schema ${fault}`);
+});
+
+it('does not start with Standard Schemas whose parts have one id and differ, or the name of a class [start-names]', async () => {
+  const validate = (value: unknown) => ({ value });
+  const boxOf = (type: string, id = 'Side') => {
+    const input = () => ({ type: 'object', $ref: `#/$defs/${id}`, $defs: { [id]: { type } } });
+    return { '~standard': { version: 1 as const, vendor: 'tests', validate, jsonSchema: { input } } };
+  };
+  class Lid {
+    @ApiProperty() declare size: number;
+  }
+  const refusalOf = (schema: ReturnType<typeof boxOf>) => {
+    @RequireScopes('boxes')
+    @Controller('boxes')
+    class BoxesController {
+      @Post()
+      @ApiOkResponse({ type: Lid })
+      create(@Body({ schema: boxOf('number') }) _body: unknown): void {}
+
+      @Put()
+      replace(@Body({ schema: boxOf('number') }) _body: unknown): void {}
+
+      @Patch()
+      change(@Body({ schema }) _body: unknown): void {}
+    }
+    return refusal({ controllers: [BoxesController] });
+  };
+  const fault = (id: string) =>
+    `BoxesController.change has a Standard Schema that names a part ${id}, as another schema or class is named: rename it.`;
+  expect(await refusalOf(boxOf('string'))).toBe(fault('Side'));
+  expect(await refusalOf(boxOf('string', 'Lid'))).toBe(fault('Lid'));
 });
 
 it('does not start with responses that leave open what is sent [start-open-responses]', async () => {

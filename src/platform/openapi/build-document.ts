@@ -50,7 +50,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const collected: ReturnType<typeof collectRules> = new Map();
   inputs.forEach((type) => collectRules(type, collected));
   documentRules(collected);
-  checkClassNames(routes.flatMap(bodiesOf));
+  const names = checkClassNames(routes.flatMap(bodiesOf));
   const rules = [...collected.values()].flat().filter(({ type }) => type === ValidationTypes.CUSTOM_VALIDATION);
   const codes = [...new Set([...Object.keys(FAULT_CODES), ...rules.flatMap(codesOf)])].toSorted();
   const ids = new Map(routes.map((route) => [nameOf(route), operationIdOf(route)]));
@@ -58,7 +58,7 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
   const operationIdFactory = (controller: string, method: string) =>
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
-  const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes) };
+  const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes, names) };
   const document = SwaggerModule.createDocument(app, base, options);
   const own = platformSchemas(codes);
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});

@@ -34,8 +34,8 @@ function definitionOf(type: Type<object> & { readonly schema?: unknown }): unkno
   return isObject(type.schema) ? type.schema : type;
 }
 
-/** @throws OperatorError if different classes or enums have the same name in the OpenAPI document */
-export function checkClassNames(types: readonly unknown[]): void {
+/** @returns all names. @throws OperatorError if different classes or enums have the same name in the OpenAPI document */
+export function checkClassNames(types: readonly unknown[]): ReadonlySet<string> {
   const classes = new Set<Type<object>>();
   types.forEach((type) => collectClasses(type, classes));
   const properties = [...classes].flatMap((type) => Object.values(documentedProperties(type)));
@@ -53,6 +53,7 @@ export function checkClassNames(types: readonly unknown[]): void {
       throw new OperatorError(`Several ${kinds} with the name ${name} are in the document: rename one, or ${remedy}.`);
     }
   }
+  return new Set(named.map(({ name }) => name));
 }
 
 /** @throws OperatorError if a class has the name of a schema of the platform */

@@ -19,9 +19,12 @@ const ANONYMOUS = /"\$ref":"#(?:\/\$defs\/__schema\d+)?"/;
  * Converts Standard Schemas for OpenAPI 3.1. Nest would ask for those of 3.0, which say `nullable` and
  * `exclusiveMinimum: true`.
  *
+ * @param classes - names of the classes in the document
  * @returns a function that throws an OperatorError for a schema that cannot be documented
  */
-export function standardSchemaConverter(routes: readonly Route[]): Converter {
+export function standardSchemaConverter(routes: readonly Route[], classes: ReadonlySet<string>): Converter {
+  // By name, for inputs and outputs, which can differ for one schema.
+  const parts = new Map<string, string>();
   return (schema, { schemaType }) => {
     const convert = (schema as StandardJsonSchema)['~standard'].jsonSchema?.[schemaType];
     if (!convert) {
@@ -42,6 +45,12 @@ export function standardSchemaConverter(routes: readonly Route[]): Converter {
     const { $schema: _dialect, $defs: components = {}, ...own } = converted;
     if (ANONYMOUS.test(JSON.stringify([own, components]))) {
       throw faultOf("refers to itself: name the part, in zod with .meta({ id: 'Tree' }).");
+    }
+    for (const [name, part] of Object.entries(components as JsonSchema)) {
+      const json = JSON.stringify(part);
+      if (classes.has(name) || parts.getOrInsert(`${schemaType} ${name}`, json) !== json) {
+        throw faultOf(`names a part ${name}, as another schema or class is named: rename it.`);
+      }
     }
     return { schema: own, components: components as JsonSchema };
   };
