@@ -5,12 +5,15 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Controller, Get, Module } from '@nestjs/common';
 import { ApiNotFoundResponse, ApiOkResponse } from '@nestjs/swagger';
+import { apiDescription } from '../src/api-description.js';
 import { createApp } from '../src/app.js';
 import { ItemsModule } from '../src/items/items.module.js';
 import { readConfiguration } from '../src/platform/config/read-configuration.js';
 import { Operation, RequireScopes, Text, VersionedResponseOf } from '../src/platform/index.js';
+import { buildDocument } from '../src/platform/openapi/build-document.js';
 import { OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
+import { routesOf } from '../src/platform/routes/route.js';
 import type { ProblemBody } from './support/api.js';
 import { Contract, type Document, examplesOf } from './support/contract.js';
 import { runCli } from './support/process.js';
@@ -99,6 +102,24 @@ describe('openapi.json', () => {
     });
     const common = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id', 'X-Visits'];
     expect(named).toEqual([['ETag', ...common], common]);
+    await app.close();
+  });
+
+  it('is what a function makes of the document of @nestjs/swagger, as nestjs-zod needs it', async () => {
+    const app = await createApp(readConfiguration({ LOG_LEVEL: 'silent' }));
+    const routes = routesOf(app);
+    buildDocument(app, apiDescription, routes, ({ paths, components, ...rest }) => {
+      expect(paths['/v1/items']?.post?.responses).not.toHaveProperty('401');
+      const { NewItem, ...schemas } = components?.schemas ?? {};
+      return {
+        ...rest,
+        paths,
+        components: { ...components, schemas: { ...schemas, NewItem: { ...NewItem, title: 'New' } } },
+      };
+    });
+    const { paths, components } = app.get(OpenApiDocument).get();
+    expect(paths['/v1/items']?.post?.responses).toHaveProperty('401');
+    expect(components?.schemas?.['NewItem']).toEqual({ ...document.components.schemas['NewItem'], title: 'New' });
     await app.close();
   });
 

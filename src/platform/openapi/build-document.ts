@@ -32,8 +32,18 @@ export type ApiDescription = OpenAPIObject['info'] & {
   readonly license: { readonly name: string; readonly identifier: string };
 };
 
-/** Builds the document of an application. @param routes - routes that passed the startup checks */
-export function buildDocument(app: INestApplication, info: ApiDescription, routes: readonly Route[]): void {
+/**
+ * Builds the document of an application.
+ *
+ * @param routes - routes that passed the startup checks
+ * @param change - changes the document of @nestjs/swagger, such as `cleanupOpenApiDoc` of nestjs-zod
+ */
+export function buildDocument(
+  app: INestApplication,
+  info: ApiDescription,
+  routes: readonly Route[],
+  change = (document: OpenAPIObject) => document,
+): void {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .addServer(app.get(Configuration).PUBLIC_URL ?? '/')
@@ -59,13 +69,12 @@ export function buildDocument(app: INestApplication, info: ApiDescription, route
     ids.get(`${controller}.${method.replace(/\[\d+\]$/, '')}`) ?? method;
   nameHandlers(routes);
   const options = { operationIdFactory, standardSchemaConverter: standardSchemaConverter(routes, names) };
-  const document = SwaggerModule.createDocument(app, base, options);
+  const document = change(SwaggerModule.createDocument(app, base, options));
   const own = platformSchemas(codes);
   checkOwnNames(Object.keys(own), document.components?.schemas ?? {});
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...own }, headers };
   const calls = describeOperations(document, routes);
-  const classes = [...collected].filter(([, found]) => found.length > 0).map(([type]) => type);
-  completeBodies(document, classes);
+  completeBodies(document, collected);
   calls.forEach(({ operation }, handler) => queryLists.set(handler, new Set(listsOf(operation))));
   app.get(OpenApiDocument).set(document, calls);
 }
@@ -95,12 +104,12 @@ function bodiesOf(route: Route): unknown[] {
 }
 
 /** Closes classes of inputs, because validation rejects unknown properties. Makes examples of bodies from their parts. */
-function completeBodies(document: OpenAPIObject, inputs: readonly Type<object>[]): void {
+function completeBodies(document: OpenAPIObject, inputs: ReadonlyMap<Type<object>, readonly unknown[]>): void {
   const schemas = document.components?.schemas ?? {};
   const operations = operationsOf(document).map(({ operation }) => operation);
-  for (const type of inputs) {
+  for (const [type, rules] of inputs) {
     const schema = resolveSchema({ $ref: schemaNameOf(type) }, schemas);
-    Object.assign(schema, 'properties' in schema && { additionalProperties: false });
+    Object.assign(schema, rules.length > 0 && 'properties' in schema && { additionalProperties: false });
   }
   for (const { requestBody, responses } of operations) {
     for (const media of [requestBody, ...Object.values(responses)].flatMap(mediaTypesOf)) {
