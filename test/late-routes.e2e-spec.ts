@@ -120,6 +120,9 @@ it('applies middleware to the routes of a controller [middleware-works]', async 
 
 it('leaves the response to a method that middleware has replaced [middleware-works]', async () => {
   expect(await send('GET', '/v1/shelves/wrapped')).toMatchObject({ status: 200, text: '{"data":["north"]}' });
+  const problem = await send('GET', '/v1/shelves/wrapped?other=1');
+  expect(problem).toMatchObject({ status: 400, text: expect.stringMatching(/^\{"data":\{"type":".*invalid-parameters"/) });
+  expect(problem.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
 });
 
 it('prefers the more specific route, in whatever order a controller declares them [specific-routes-first]', async () => {

@@ -77,9 +77,7 @@ export class JsonAdapter extends ExpressAdapter {
     const isPlain = Array.isArray(body) || (Object(body) === body && Object.getPrototypeOf(body) === Object.prototype);
     const mayHaveNoBody = status >= 204 || response.req.method === 'HEAD';
     const isConditional = response.hasHeader('ETag') || response.hasHeader('Last-Modified');
-    // Middleware may replace these methods, for example to change bodies.
-    const isReplaced = Object.hasOwn(response, 'json') || Object.hasOwn(response, 'send');
-    if (!isPlain || mayHaveNoBody || isConditional || isReplaced) {
+    if (!isPlain || mayHaveNoBody || isConditional || isReplaced(response)) {
       closeBehindUnreadBody(response);
       if (body instanceof StreamableFile) {
         respondWithProblemsOf(body, response);
@@ -89,6 +87,11 @@ export class JsonAdapter extends ExpressAdapter {
     response.statusCode = status;
     return sendJson(response, JSON.stringify(body));
   }
+}
+
+/** Whether middleware has replaced these methods, for example to change or log bodies. */
+function isReplaced(response: Response): boolean {
+  return Object.hasOwn(response, 'json') || Object.hasOwn(response, 'send');
 }
 
 /** The code of Nest's handler of a file's errors, which a feature may replace. */
@@ -112,6 +115,9 @@ function respondWithProblemsOf(file: StreamableFile, response: Response): void {
 /** Sends a JSON text, as `application/json` unless the response has a type. */
 export function sendJson(response: Response, json: string): Response {
   closeBehindUnreadBody(response);
+  if (isReplaced(response)) {
+    return response.json(JSON.parse(json));
+  }
   if (!response.hasHeader('Content-Type')) {
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
