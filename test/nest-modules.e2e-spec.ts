@@ -52,6 +52,7 @@ import {
   ApiResponse,
 } from '@nestjs/swagger';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
+import { Test } from '@nestjs/testing';
 import { InjectDataSource, InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Transform, Type } from 'class-transformer';
 import {
@@ -81,7 +82,9 @@ import {
   type QueryRunner,
   Repository,
 } from 'typeorm';
+import { ItemsController } from '../src/items/items.controller.js';
 import { ItemsModule } from '../src/items/items.module.js';
+import { ItemsService } from '../src/items/items.service.js';
 import { mediaTypesOf, OpenApiDocument } from '../src/platform/openapi/openapi-document.js';
 import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
@@ -786,6 +789,13 @@ it('lets clients repeat query parameters that are documented as arrays, and no o
       ],
     },
   });
+});
+
+it('lets a unit test of a controller, as in the documentation of Nest, provide its services alone', async () => {
+  const row = { id: newId(), name: 'x', description: null };
+  const providers = [{ provide: ItemsService, useValue: { create: () => Promise.resolve(row) } }];
+  const module = await Test.createTestingModule({ controllers: [ItemsController], providers }).compile();
+  expect(await module.get(ItemsController).createItem({ name: 'x' })).toMatchObject({ id: row.id, name: 'x' });
 });
 
 it('denies a handler of a library that no HTTP request reaches, and says what to do [other-messages]', async () => {

@@ -65,6 +65,6 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
     { provide: APP_PIPE, useClass: RequestValidationPipe },
     { provide: APP_FILTER, useClass: ProblemFilter },
   ],
-  exports: [AuthModule, Drain, Lists, Metrics, OpenApiDocument, StoredResponses],
+  exports: [AuthModule, Drain, Lists, Metrics, OpenApiDocument],
 })
 export class PlatformModule {}

@@ -7,6 +7,7 @@ import {
   type NestInterceptor,
   StreamableFile,
 } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
@@ -27,7 +28,8 @@ const IDEMPOTENCY_KEY = 'Idempotency-Key';
 /** Runs each request with a key once, and responds to retries with the stored response. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(private readonly responses: StoredResponses) {}
+  /** Looks up its service later: unit tests of controllers, which do not call it, need not provide it. */
+  constructor(private readonly modules: ModuleRef) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const [request, response] = context.getArgs<[Request, Response]>();
@@ -37,7 +39,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private async runOnce(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
     const identity = { ownerId: request.user?.familyId ?? '', key, digest: requestDigest(request) };
-    const { status, body, isReplay } = await this.responses.once(identity, async () => {
+    const responses = this.modules.get(StoredResponses, { strict: false });
+    const { status, body, isReplay } = await responses.once(identity, async () => {
       const value: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
       if (value instanceof StreamableFile || ArrayBuffer.isView(value)) {
         throw new Error('A file cannot be stored with an Idempotency-Key: respond with JSON, or remove @Idempotent().');
