@@ -8,7 +8,7 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { instanceToPlain, plainToInstance } from 'class-transformer';
-import { validate, ValidationTypes } from 'class-validator';
+import { validate, type ValidationError, type ValidatorOptions, ValidationTypes } from 'class-validator';
 import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
@@ -62,20 +62,11 @@ export class RequestValidationPipe extends ValidationPipe {
 
   /** @param faults - gets the faults of the value. @returns the converted input, which must not be used if there are any */
   protected async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
-    const isOfClass = !metadata.schema && this.toValidate(metadata) && isObject(value);
-    const type = isOfClass ? (metadata.metatype as Type<object> | undefined) : undefined;
     try {
-      if (type) {
-        faults.push(...removeUnsettable(value as object, type));
-        // Nested `__proto__` keys break class-transformer, which `toInstance` calls before Nest removes them.
-        this.stripProtoKeys(value);
+      if (!metadata.schema && this.toValidate(metadata) && isObject(value)) {
+        faults.push(...removeUnsettable(value, metadata.metatype as Type<object>));
       }
-      const check = type && quickCheckOf(type);
-      const input = check ? toInstance(type, value as object) : value;
-      if (faults.length === 0 && check?.(input as object)) {
-        return input;
-      }
-      return await (metadata.schema ? this.schemas.transform(input, metadata) : super.transform(input, metadata));
+      return await (metadata.schema ? this.schemas.transform(value, metadata) : super.transform(value, metadata));
     } catch (error) {
       if (!(error instanceof InvalidInputError)) {
         throw error;
@@ -83,6 +74,11 @@ export class RequestValidationPipe extends ValidationPipe {
       faults.push(...error.faults);
       return undefined;
     }
+  }
+
+  /** Asks class-validator only if the compiled rules do not find the input valid. */
+  protected override validate(input: object, options?: ValidatorOptions): Promise<ValidationError[]> | ValidationError[] {
+    return quickCheckOf(input.constructor as Type<object>)?.(input) ? [] : super.validate(input, options);
   }
 }
 
@@ -95,7 +91,7 @@ function schemaFault({ message, path = [] }: Issue): InputFault {
 /** @throws InvalidInputError if class-transformer or a `@Transform` throws */
 function toInstance<T>(type: Type<T>, plain: unknown): T {
   try {
-    return plain instanceof type ? plain : plainToInstance(type, plain);
+    return plainToInstance(type, plain);
   } catch (error) {
     new Logger('Validation').warn({ msg: 'converting an input to its class failed', err: error });
     throw new InvalidInputError([{ path: [], code: 'type', detail: 'contains a value of an unexpected type' }]);
