@@ -36,8 +36,8 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'unchecked-body',
     file: 'src/platform/http/input.guard.ts',
-    search: 'request.isBodyUnchecked = true',
-    replace: 'request.isBodyUnchecked = false',
+    search: 'request.declaredBody = declared;',
+    replace: '',
     tests: ['test/bodies.e2e-spec.ts'],
   },
   {
@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'text-characters',
     file: 'src/platform/validation/request-validation.pipe.ts',
-    search: "metadata.type === 'body' ? bodyFaults(value) : []",
+    search: 'isBody ? bodyFaults(value) : []',
     replace: '[]',
     tests: ['test/items.e2e-spec.ts'],
   },

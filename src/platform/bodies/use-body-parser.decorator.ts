@@ -1,8 +1,7 @@
-import { applyDecorators, type Type, UsePipes } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { SetHandlerMetadata } from '../routes/handler-metadata.js';
 import { metadataOf, parametersOf, type Route, RouteParamtypes, hasParameter } from '../routes/route.js';
-import { ItemsPipe } from '../validation/items.pipe.js';
 import { rulesOf } from '../validation/rule.js';
 
 const BODY_PARSER = 'body-parser';
@@ -66,7 +65,7 @@ export function UseBodyParser(parser: BodyParser, options: BodyParserOptions = {
   return applyDecorators(
     SetHandlerMetadata(BODY_PARSER, completeOptions(parser, options), '@UseBodyParser()'),
     ...(isOpen ? [ApiBody({ schema: parser === 'text' ? { type: 'string' } : {} })] : []),
-    ...(items ? [ApiBody({ type: [items] }), UsePipes(new ItemsPipe(items))] : []),
+    ...(items ? [ApiBody({ type: [items] })] : []),
   );
 }
 

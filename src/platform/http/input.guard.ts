@@ -70,9 +70,7 @@ function documentedQueries(handler: Route['handler']): string[] {
 async function prepareBody(request: Request, { declared, isArray, takesBody }: Plan): Promise<void> {
   if (declared) {
     checkMediaType(request, declared);
-  }
-  if (declared?.validate === false) {
-    request.isBodyUnchecked = true;
+    request.declaredBody = declared;
   }
   const isTaken = takesBody || !WITHOUT_BODY.has(request.method);
   const options = declared ?? (isTaken ? defaultBodyOptions(mediaTypeOf(request.headers)) : undefined);

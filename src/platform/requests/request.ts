@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
+import type { Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { hideCredentials } from '../errors/redaction.js';
 import { type FaultCode, invalidRequest, type Problem } from '../problems/problem.js';
@@ -12,8 +13,8 @@ declare global {
       id: string;
       /** Whether success is logged only at the level `debug`, because orchestrators send many probes. */
       isProbe?: boolean;
-      /** Whether the global pipe does not validate the body, as with `@UseBodyParser()` and `validate: false`. */
-      isBodyUnchecked?: boolean;
+      /** How the global pipe validates a body with `@UseBodyParser()`: see its options of these names. */
+      declaredBody?: { readonly validate?: boolean; readonly items?: Type<object> };
       /** The problem that was sent instead of a result. */
       problem?: Problem;
     }

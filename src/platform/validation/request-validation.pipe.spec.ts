@@ -1,7 +1,8 @@
 import { type Type as Class, ValidationPipe } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import * as rules from 'class-validator';
-import { quickCheckOf, RequestValidationPipe } from './request-validation.pipe.js';
+import { RequestValidationPipe } from './request-validation.pipe.js';
+import { quickCheckOf } from './rule.js';
 
 const VALUES = ['a', '', 1, 3, -1, 1.5, NaN, true, null, undefined, [], ['a'], ['b', 'b'], {}, new Date(0), '2026-01-31'];
 

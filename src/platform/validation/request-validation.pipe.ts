@@ -12,7 +12,7 @@ import { validate, type ValidationError, type ValidatorOptions, ValidationTypes 
 import { bodyRequiredProblem, currentRequest } from '../requests/request.js';
 import { invalidRequest, jsonPointer, MAXIMUM_FAULTS, type FieldError, UNKNOWN_NAME } from '../problems/problem.js';
 import { faultsOf, type InputFault, unstorableTexts } from './input-faults.js';
-import { type ClassRule, collectRules, constraintsOf, isObject, nestedClasses, rulesOf } from './rule.js';
+import { collectRules, isObject, nestedClasses, quickCheckOf } from './rule.js';
 
 type Issue = Parameters<NonNullable<StandardSchemaValidationPipeOptions['exceptionFactory']>>[0][number];
 
@@ -48,9 +48,15 @@ export class RequestValidationPipe extends ValidationPipe {
 
   /** @throws Problem 400 with all faults of this part of the request */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const faults = metadata.type === 'body' ? bodyFaults(value) : [];
-    const isUnchecked = metadata.type === 'body' && currentRequest()?.isBodyUnchecked === true;
-    const input = isUnchecked ? value : await this.transformInput(value, metadata, faults);
+    const isBody = metadata.type === 'body';
+    const faults = isBody ? bodyFaults(value) : [];
+    const { validate: isChecked = true, items } = (isBody && currentRequest()?.declaredBody) || {};
+    let input = value;
+    if (items && isChecked && Array.isArray(value)) {
+      input = await this.transformItems(value, { ...metadata, metatype: items }, faults);
+    } else if (isChecked) {
+      input = await this.transformInput(value, metadata, faults);
+    }
     if (faults.length > 0) {
       throw invalidRequest(
         faults.slice(0, MAXIMUM_FAULTS).map((fault) => located(fault, metadata)),
@@ -61,7 +67,7 @@ export class RequestValidationPipe extends ValidationPipe {
   }
 
   /** @param faults - gets the faults of the value. @returns the converted input, which must not be used if there are any */
-  protected async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
+  private async transformInput(value: unknown, metadata: ArgumentMetadata, faults: InputFault[]): Promise<unknown> {
     try {
       if (!metadata.schema && this.toValidate(metadata) && isObject(value)) {
         faults.push(...removeUnsettable(value, metadata.metatype as Type<object>));
@@ -74,6 +80,18 @@ export class RequestValidationPipe extends ValidationPipe {
       faults.push(...error.faults);
       return undefined;
     }
+  }
+
+  /** Converts the elements of a body, up to those after which `faults` has as many as a response reports. */
+  private async transformItems(items: readonly unknown[], metadata: ArgumentMetadata, faults: InputFault[]) {
+    const inputs: unknown[] = [];
+    for (const [index, item] of items.entries()) {
+      const own: InputFault[] = isObject(item) ? [] : [{ path: [], code: 'type', detail: 'must be an object' }];
+      inputs.push(isObject(item) && (await this.transformInput(item, metadata, own)));
+      for (const fault of own) faults.push({ ...fault, path: [String(index), ...fault.path] });
+      if (faults.length >= MAXIMUM_FAULTS) break;
+    }
+    return inputs;
   }
 
   /** Asks class-validator only if the compiled rules do not find the input valid. */
@@ -143,53 +161,4 @@ function bodyFaults(body: unknown): InputFault[] {
 function located({ path, ...fault }: InputFault, { type, data }: ArgumentMetadata): FieldError {
   const steps = data === undefined ? path : [data, ...path];
   return type === 'body' ? { pointer: jsonPointer(steps), ...fault } : { parameter: steps.join('.'), ...fault };
-}
-
-/** Whether an input is certainly valid; if not, class-validator decides. */
-type QuickCheck = (input: object) => boolean;
-
-const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalValidation', 'whitelistValidation']);
-
-const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
-
-/** Compiles a class's rules, which class-validator would collect for each input; undefined if only it supports some. */
-export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
-  return checks.getOrInsertComputed(type, () => {
-    const rules = rulesOf(type);
-    return rules.every(isKnown) ? compile(rules) : undefined;
-  });
-}
-
-function isKnown(rule: ClassRule): boolean {
-  // `groups` is undefined for some kinds of rules, despite its type.
-  const groups = rule.groups as readonly string[] | undefined;
-  return (
-    !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync)
-  );
-}
-
-function compile(rules: readonly ClassRule[]): QuickCheck {
-  const known = new Set(rules.map(({ propertyName }) => propertyName));
-  const tests = rules.flatMap((rule) => testsOf(rule, rules));
-  return (input) => Object.keys(input).every((name) => known.has(name)) && tests.every((test) => test(input));
-}
-
-function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
-  const { propertyName: property, constraints } = rule;
-  const conditions = all
-    .filter(({ type, propertyName }) => type === 'conditionalValidation' && propertyName === property)
-    .map((condition) => condition.constraints[0] as (input: object, value: unknown) => boolean);
-  return constraintsOf(rule).map(({ instance }) => (input) => {
-    const value: unknown = (input as Record<string, unknown>)[property];
-    const context = { targetName: input.constructor.name, property, object: input, value, constraints };
-    return conditions.some((holds) => !holds(input, value)) || isTrue(instance.validate(value, context));
-  });
-}
-
-/** Whether a result is `true`. Otherwise, class-validator validates again: it awaits promises and accepts truthy results. */
-function isTrue(result: unknown): boolean {
-  if (result instanceof Promise) {
-    result.catch(() => undefined);
-  }
-  return result === true;
 }

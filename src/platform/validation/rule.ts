@@ -1,4 +1,4 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { plainToInstance, Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, type ValidationArguments, ValidationTypes } from 'class-validator';
 import type { ValueFault } from '../problems/problem.js';
@@ -112,4 +112,53 @@ export function nestedClasses(type: new () => object, property: string): (new ()
     // A transformation of the feature may not accept an empty object.
     return [];
   }
+}
+
+/** Whether an input is certainly valid; if not, class-validator decides. */
+type QuickCheck = (input: object) => boolean;
+
+const KINDS: ReadonlySet<string> = new Set(['customValidation', 'conditionalValidation', 'whitelistValidation']);
+
+const checks = new WeakMap<Type<object>, QuickCheck | undefined>();
+
+/** Compiles a class's rules, which class-validator would collect for each input; undefined if only it supports some. */
+export function quickCheckOf(type: Type<object>): QuickCheck | undefined {
+  return checks.getOrInsertComputed(type, () => {
+    const rules = rulesOf(type);
+    return rules.every(isKnown) ? compile(rules) : undefined;
+  });
+}
+
+function isKnown(rule: ClassRule): boolean {
+  // `groups` is undefined for some kinds of rules, despite its type.
+  const groups = rule.groups as readonly string[] | undefined;
+  return (
+    !rule.each && !groups?.length && KINDS.has(rule.type) && constraintsOf(rule).every(({ async: isAsync }) => !isAsync)
+  );
+}
+
+function compile(rules: readonly ClassRule[]): QuickCheck {
+  const known = new Set(rules.map(({ propertyName }) => propertyName));
+  const tests = rules.flatMap((rule) => testsOf(rule, rules));
+  return (input) => Object.keys(input).every((name) => known.has(name)) && tests.every((test) => test(input));
+}
+
+function testsOf(rule: ClassRule, all: readonly ClassRule[]): QuickCheck[] {
+  const { propertyName: property, constraints } = rule;
+  const conditions = all
+    .filter(({ type, propertyName }) => type === 'conditionalValidation' && propertyName === property)
+    .map((condition) => condition.constraints[0] as (input: object, value: unknown) => boolean);
+  return constraintsOf(rule).map(({ instance }) => (input) => {
+    const value: unknown = (input as Record<string, unknown>)[property];
+    const context = { targetName: input.constructor.name, property, object: input, value, constraints };
+    return conditions.some((holds) => !holds(input, value)) || isTrue(instance.validate(value, context));
+  });
+}
+
+/** Whether a result is `true`. Otherwise, class-validator validates again: it awaits promises and accepts truthy results. */
+function isTrue(result: unknown): boolean {
+  if (result instanceof Promise) {
+    result.catch(() => undefined);
+  }
+  return result === true;
 }
