@@ -53,8 +53,8 @@ export function checkModules(routes: readonly Route[], messageHandlers: readonly
 /**
  * Checks the OpenAPI document.
  *
- * @throws OperatorError if the paths of two operations differ only in parameter names, a schema is missing, or a response is
- * not limited to what the document says
+ * @throws OperatorError if the paths of two operations differ only in parameter names, a schema is missing, a response is
+ * not limited to what the document says, or a deprecated operation is not in it
  */
 export function checkDocument(routes: readonly Route[], document: OpenApiDocument): void {
   const remedy =
@@ -64,15 +64,17 @@ export function checkDocument(routes: readonly Route[], document: OpenApiDocumen
     ...alikePaths(document.get()),
     ...missingSchemas(document.get()),
     ...open.map((name) => `${name} documents no properties, so that all would be sent: ${remedy}`),
-    ...routes.flatMap((route) => hiddenResponses(route, document)),
+    ...routes.flatMap((route) => hiddenOperations(route, document)),
   ]);
 }
 
-/** Rejects an operation with `response` that is not in the document, by which the response would be limited. */
-function hiddenResponses(route: Route, document: OpenApiDocument): string[] {
-  const isUnlimited = operationOf(route)?.response !== undefined && document.find(route.handler) === undefined;
-  const remedy = 'leave `response` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
-  return faultsOfRoute(route, [isUnlimited && `is not in the OpenAPI document, which would limit its response: ${remedy}`]);
+/** Rejects an operation that is not in the document, which limits its response and announces its deprecation. */
+function hiddenOperations(route: Route, document: OpenApiDocument): string[] {
+  const { response, deprecated } = operationOf(route) ?? {};
+  const isMissing = (response ?? deprecated) !== undefined && document.find(route.handler) === undefined;
+  const remedy =
+    'leave `response` and `deprecated` out of @Operation(), or remove @ApiExcludeEndpoint() or @ApiExcludeController().';
+  return faultsOfRoute(route, [isMissing && `is not in the OpenAPI document, by which these take effect: ${remedy}`]);
 }
 
 function alikePaths(document: OpenAPIObject): string[] {

