@@ -5,9 +5,6 @@ import { SERVICE_NAME } from '../service/service.js';
 /** Milliseconds between two attempts to write to a slow reader, and for which a write can block the process. */
 const TIMES = { retry: 5, end: 1000 };
 
-/** Maximum lines of one write. */
-const MOST_LINES = 100;
-
 /** Maximum characters of lines that wait for a slow reader. */
 const MOST_WAITING = 1_048_576;
 
@@ -59,8 +56,6 @@ export class LogOutput {
     const isWaiting = this.retryTimer !== undefined;
     if (!this.isBatched) {
       (isWaiting ? this.flush : this.flushWaiting)();
-    } else if (!isWaiting && count === MOST_LINES) {
-      this.flush();
     } else if (!isWaiting && count === 1) {
       setImmediate(this.flush);
       process.once('exit', this.flushWaiting);
