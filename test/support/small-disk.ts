@@ -1,26 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import {
-  chownSync,
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  mkdtempSync,
-  openSync,
-  rmdirSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { chownSync, closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Account } from './child.js';
 
 const MIB = 2 ** 20;
 
-/** Writes until nothing fits any more, whatever others write to the file system at the same time. */
-function writeAll(descriptor: number): void {
+/** Writes until so many bytes are free, whatever others write to the file system at the same time. */
+function writeUntil(left: number, directory: string, descriptor: number): void {
   const zeros = Buffer.alloc(MIB);
+  const excess = () => {
+    const { bavail, bsize } = statfsSync(directory);
+    return bavail * bsize - left;
+  };
   try {
-    for (;;) writeSync(descriptor, zeros);
+    for (let more = excess(); more > 0; more = excess()) writeSync(descriptor, zeros, 0, Math.min(more, MIB));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
@@ -38,8 +32,7 @@ export function mountDisk(size: number, owner?: Account) {
     /** Fills it with another file until so many MiB are free. */
     fill: (left = 0) => {
       const descriptor = openSync(filler, 'w');
-      writeAll(descriptor);
-      ftruncateSync(descriptor, fstatSync(descriptor).size - left * MIB);
+      writeUntil(left * MIB, directory, descriptor);
       closeSync(descriptor);
     },
 
