@@ -11,8 +11,9 @@ import { badRequest, contentTooLarge, requestTimeout } from '../problems/problem
 import { Problem } from '../problems/problem.js';
 import { bodyRequiredProblem, hasBody, invalidBodyProblem } from '../requests/request.js';
 
-/** Milliseconds for a body to arrive, and bytes per millisecond that are added for its limit: 256 kbit/s. */
+/** Milliseconds for any body to arrive. A limit adds the time that it takes at the slowest rate. */
 export const BODY_TIME = 60_000;
+/** Bytes per millisecond: 256 kbit/s. */
 const SLOWEST_RATE = 32;
 
 /** Requests with a body limit above 64 KiB, whose time may exceed Node's `requestTimeout`. */

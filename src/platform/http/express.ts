@@ -112,7 +112,7 @@ function respondWithProblemsOf(file: StreamableFile, response: Response): void {
   }
 }
 
-/** Sends a JSON text, as `application/json` unless the response has a type. */
+/** Sends a JSON text, as `application/json` unless the response has a type, and by methods that middleware has replaced. */
 export function sendJson(response: Response, json: string): Response {
   closeBehindUnreadBody(response);
   if (isReplaced(response)) {
