@@ -52,9 +52,9 @@ afterEach(async () => {
 });
 
 /** @param role - of the replica's connections */
-function replicaUrl(role = 'postgres'): string {
+function replicaUrl(role = 'postgres', path = 'replica,public'): string {
   const url = new URL(databaseUrlOf(database, role));
-  url.searchParams.set('options', '-c search_path=replica,public');
+  url.searchParams.set('options', `-c search_path=${path}`);
   return url.href.replaceAll('+', '%20');
 }
 
@@ -93,7 +93,18 @@ it('reads first pages from the replica, and from the primary later pages, in tra
   await service.stop();
 });
 
+it('uses a replica that takes longer to prove that it is one than a quick statement may take', async () => {
+  const proof = `CREATE FUNCTION replica.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE sql AS
+    'SELECT system_identifier FROM pg_catalog.pg_control_system(), pg_sleep(0.2)'`;
+  const url = replicaUrl('postgres', 'replica,public,pg_catalog');
+  const service = await startReplicated({ DATABASE_READ_URL: url }, `${VIEWS}; ${proof}`);
+  expect((await service.scrape()).sum('items_database_replica_ready')).toBe(1);
+  await service.stop();
+});
+
 it('reads a page from the primary if the replica takes too long for it, and does not try it again for a minute', async () => {
+  // Of the primary: those of the replica start with a check of what it is.
+  allowSlowMachine((start) => !start.includes('pg_control_system'));
   const slow = VIEWS.replace('FROM public.items', 'FROM public.items, pg_sleep(0.2)');
   const service = await startReplicated({}, slow);
   const sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');
@@ -113,6 +124,8 @@ it('reads from the primary what the replica cannot read before a migration', asy
 });
 
 it('does not repeat a filter on the primary that is too slow on the replica', async () => {
+  // A slow filter follows a statement that shows that the replica is there.
+  allowSlowMachine((start) => !start.includes('plan_cache_mode'));
   const slow = VIEWS.replace('FROM public.items', 'FROM public.items, pg_sleep(0.8)');
   const service = await startReplicated({ FILTER_TIMEOUT: '0.5' }, slow);
   const sent = jest.spyOn(service.app.get(DatabaseMetrics), 'observe');

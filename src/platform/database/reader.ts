@@ -142,7 +142,8 @@ export class Reader {
       ...options,
       verify: (client, done) => {
         const report = (cause: Error | null) => done(cause ? new Error(NO_CONNECTION, { cause }) : undefined);
-        client.query(`${settings}; ${this.check}`, report);
+        // First: the settings limit a statement to less than the check may take.
+        client.query(`${this.check}; ${settings}`, report);
       },
     });
     pool.on('connect', (client) => this.clients.add(client)).on('remove', (client) => this.clients.delete(client));
