@@ -1,20 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createData } from './data.ts';
 import { measureAll, type Options } from './measure.ts';
-import { compileTextbook, programs } from './programs.ts';
+import { compileTextbook, installServers, programsIn } from './programs.ts';
 import { printFloors, printSummary } from './report.ts';
 import { summarise } from './summary.ts';
 import { choose, measured } from './workloads.ts';
 
-const options = readOptions();
-await compileTextbook();
-const data = await createData();
+const directory = await mkdtemp(join(tmpdir(), 'items-bench-'));
 try {
-  const summary = summarise(await measureAll(options, data));
-  printSummary(summary);
-  printFloors(summary);
+  const options = readOptions();
+  await compileTextbook();
+  await installServers(directory);
+  const data = await createData();
+  try {
+    const summary = summarise(await measureAll(options, data));
+    printSummary(summary);
+    printFloors(summary);
+  } finally {
+    await data.drop();
+  }
 } finally {
-  await data.drop();
+  await rm(directory, { recursive: true });
 }
 
 function readOptions(): Options {
@@ -35,7 +44,7 @@ function readOptions(): Options {
     return Number(values[option]);
   };
   return {
-    programs: choose('servers', programs, values.servers),
+    programs: choose('servers', programsIn(directory), values.servers),
     workloads: choose('workloads', measured, values.workloads),
     rounds: number('rounds'),
     slice: number('slice'),

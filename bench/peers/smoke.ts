@@ -2,7 +2,7 @@ import { AssertionError, deepStrictEqual } from 'node:assert';
 import { print } from '../report.ts';
 import { type Server, startServer } from '../server.ts';
 import { createData } from './data.ts';
-import { compileTextbook, programs } from './programs.ts';
+import { compileTextbook, programsIn, PROJECT } from './programs.ts';
 import { urlOf, type Workload, workloads } from './workloads.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -17,6 +17,7 @@ const HEADERS = ['Content-Type', 'RateLimit-Policy', 'RateLimit', 'Retry-After',
 
 // Fast responses that are wrong prove nothing: all servers must give those that the service gives.
 await compileTextbook();
+const programs = programsIn(PROJECT);
 const data = await createData(ENOUGH);
 let faults = 0;
 try {

@@ -1,6 +1,5 @@
 import { median } from '../statistics.ts';
 import type { Results, Slice } from './measure.ts';
-import { programs } from './programs.ts';
 import type { Settling } from './settling.ts';
 import { measured } from './workloads.ts';
 
@@ -42,7 +41,7 @@ interface ServerFigures {
 export function summarise({ slices, starts, settling, peaks }: Results): Summary {
   const workloads: Record<string, Record<string, Figures>> = {};
   const servers: Record<string, Summary['servers'][string]> = {};
-  for (const { name: server } of programs) {
+  for (const server of Object.keys(starts)) {
     const own = slices.filter((slice) => slice.server === server);
     for (const [workload = '', some = []] of Object.entries(Object.groupBy(own, (slice) => slice.workload))) {
       const others = slices.filter((slice) => slice.workload === workload);
