@@ -90,4 +90,11 @@ export const mutants: readonly Mutant[] = [
     replace: '{ name: name.trim(), description });',
     tests: ['test/items.e2e-spec.ts'],
   },
+  {
+    guarantee: 'replica-first-pages',
+    file: 'src/platform/database/reader.ts',
+    search: '`${this.check}; ${settings}`',
+    replace: '`${settings}; ${this.check}`',
+    tests: ['test/postgresql/read-replica.e2e-spec.ts'],
+  },
 ];

@@ -93,7 +93,7 @@ it('reads first pages from the replica, and from the primary later pages, in tra
   await service.stop();
 });
 
-it('uses a replica that takes longer to prove that it is one than a quick statement may take', async () => {
+it('uses a replica that takes longer to prove that it is one than a quick statement may take [replica-first-pages]', async () => {
   const proof = `CREATE FUNCTION replica.pg_control_system() RETURNS TABLE (system_identifier bigint) LANGUAGE sql AS
     'SELECT system_identifier FROM pg_catalog.pg_control_system(), pg_sleep(0.2)'`;
   const url = replicaUrl('postgres', 'replica,public,pg_catalog');
