@@ -22,7 +22,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The service as it is shipped. */
+/** The service, with the packages of the project. */
 export const SERVICE: Program = { name: 'ours', command: [fileURLToPath(new URL('../dist/main.js', import.meta.url))] };
 
 /** Milliseconds between two scrapes of metrics. */

@@ -16,7 +16,7 @@ const { BENCH_BEFORE } = process.env;
 /** @param directory - of the servers that are made with Nest: the project, or a copy by {@link installServers} */
 export function programsIn(directory: string): readonly Program[] {
   return [
-    { ...SERVICE, command: [join(directory, 'dist/main.js')] },
+    { name: SERVICE.name, command: [join(directory, 'dist/main.js')] },
     ...(BENCH_BEFORE === undefined ? [] : [{ name: 'before', command: [join(directory, 'before/main.js')] }]),
     { name: 'base', command: [BY_HAND] },
     { name: 'ceiling', command: [BY_HAND, 'tuned'] },

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -9,21 +9,17 @@ import { printFloors, printSummary } from './report.ts';
 import { summarise } from './summary.ts';
 import { choose, measured } from './workloads.ts';
 
-const directory = await mkdtemp(join(tmpdir(), 'items-bench-'));
+await using installed = await mkdtempDisposable(join(tmpdir(), 'items-bench-'));
+const options = readOptions();
+await compileTextbook();
+await installServers(installed.path);
+const data = await createData();
 try {
-  const options = readOptions();
-  await compileTextbook();
-  await installServers(directory);
-  const data = await createData();
-  try {
-    const summary = summarise(await measureAll(options, data));
-    printSummary(summary);
-    printFloors(summary);
-  } finally {
-    await data.drop();
-  }
+  const summary = summarise(await measureAll(options, data));
+  printSummary(summary);
+  printFloors(summary);
 } finally {
-  await rm(directory, { recursive: true });
+  await data.drop();
 }
 
 function readOptions(): Options {
@@ -44,7 +40,7 @@ function readOptions(): Options {
     return Number(values[option]);
   };
   return {
-    programs: choose('servers', programsIn(directory), values.servers),
+    programs: choose('servers', programsIn(installed.path), values.servers),
     workloads: choose('workloads', measured, values.workloads),
     rounds: number('rounds'),
     slice: number('slice'),

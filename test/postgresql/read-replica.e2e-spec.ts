@@ -51,7 +51,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** @param role - of the replica's connections */
+/** @param role - of the replica's connections @param path - their `search_path` */
 function replicaUrl(role = 'postgres', path = 'replica,public'): string {
   const url = new URL(databaseUrlOf(database, role));
   url.searchParams.set('options', `-c search_path=${path}`);

@@ -5,16 +5,13 @@ import { QUICK } from '../../src/platform/database/reader.js';
 /**
  * Lets a busy machine take as long as it needs for what is quick, on connections that are opened from now on.
  *
- * @param isPatient - whether this concerns a connection, by the statements with which it starts
+ * @param isPatient - whether this concerns a connection, by the text that sets its limits
  */
-export function allowSlowMachine(isPatient = (_start: string) => true): void {
+export function allowSlowMachine(isPatient = (_text: string) => true): void {
   const query = Reflect.get(Client.prototype, 'query') as (...given: unknown[]) => unknown;
   const limit = RegExp(`statement_timeout = ${QUICK}\\b`);
   jest.spyOn(Client.prototype, 'query').mockImplementation(function patient(this: Client, ...[text, ...rest]: unknown[]) {
-    const isSetting = typeof text === 'string' && limit.test(text) && isPatient(text);
-    return Reflect.apply(query, this, [
-      isSetting ? text.replace(limit, 'statement_timeout = 60000') : text,
-      ...rest,
-    ]) as never;
+    const given = typeof text === 'string' && isPatient(text) ? text.replace(limit, 'statement_timeout = 60000') : text;
+    return Reflect.apply(query, this, [given, ...rest]) as never;
   });
 }
