@@ -28,6 +28,7 @@ import {
   ParseArrayPipe,
   ParseIntPipe,
   ParseUUIDPipe,
+  PayloadTooLargeException,
   Post,
   Query,
   Req,
@@ -690,6 +691,53 @@ it('runs guards of the root module after those of the platform, and tries its fi
   const refused = await fetch(`${origin}/v1/guarded`);
   expect([refused.status, await refused.json()]).toEqual([401, { caught: expect.objectContaining({ statusCode: 401 }) }]);
   expect(seen).not.toHaveBeenCalled();
+  await stop();
+});
+
+it('throws what filters of the exceptions of Nest catch [http-exception-problem]', async () => {
+  const kinds = [BadRequestException, UnauthorizedException, PayloadTooLargeException];
+
+  @Catch(...kinds)
+  class KindFilter implements ExceptionFilter {
+    catch(exception: HttpException, host: ArgumentsHost): void {
+      const caught = kinds.filter((kind) => exception instanceof kind).map(({ name }) => name);
+      host.switchToHttp().getResponse<Response>().status(exception.getStatus()).json({ caught });
+    }
+  }
+
+  @Controller('colors')
+  class ColorsController {
+    @Public()
+    @Post()
+    @SafeToRetry()
+    mix(@Body() { shade }: PaintDto): number {
+      return shade;
+    }
+
+    @Get()
+    @RequireScopes('colors')
+    list(): void {}
+  }
+
+  @Module({
+    imports: [PlatformModule],
+    controllers: [ColorsController],
+    providers: [{ provide: APP_FILTER, useClass: KindFilter }],
+  })
+  class ColorsModule {}
+
+  const { origin, stop } = await startAwayFromDatabase(ColorsModule);
+  const post = (text: string) => ({ method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text });
+  const requests: [string, RequestInit, number, string][] = [
+    ['/v1/colors', post('{"shade":"dark"}'), 400, 'BadRequestException'],
+    ['/v1/colors', post('{'), 400, 'BadRequestException'],
+    ['/v1/colors?a=1', {}, 401, 'UnauthorizedException'],
+    ['/v1/colors', post(' '.repeat(70_000)), 413, 'PayloadTooLargeException'],
+  ];
+  for (const [path, init, status, name] of requests) {
+    const response = await fetch(origin + path, init);
+    expect([path, response.status, await response.json()]).toEqual([path, status, { caught: [name] }]);
+  }
   await stop();
 });
 

@@ -58,6 +58,13 @@ export const mutants: readonly Mutant[] = [
   {
     guarantee: 'http-exception-problem',
     file: 'src/platform/problems/problem.ts',
+    search: 'new.target === Problem && PROTOTYPES',
+    replace: 'new.target !== Problem && PROTOTYPES',
+    tests: ['test/nest-modules.e2e-spec.ts'],
+  },
+  {
+    guarantee: 'http-exception-problem',
+    file: 'src/platform/problems/problem.ts',
     search: '...(errors && { errors })',
     replace: 'errors',
   },

@@ -1,4 +1,20 @@
 import {
+  BadRequestException,
+  ConflictException,
+  ForbiddenException,
+  HttpException,
+  InternalServerErrorException,
+  MethodNotAllowedException,
+  NotFoundException,
+  PayloadTooLargeException,
+  PreconditionFailedException,
+  RequestTimeoutException,
+  ServiceUnavailableException,
+  UnauthorizedException,
+  UnprocessableEntityException,
+} from '@nestjs/common';
+import { ThrottlerException } from '@nestjs/throttler';
+import {
   FAULT_CODES,
   invalidRequest,
   jsonPointer,
@@ -68,6 +84,38 @@ describe('a Problem', () => {
     expect(new Problem(notFound, 'Gone.').getResponse()).toStrictEqual(error);
     const more = { members: { sku: 1 }, errors: [parameter('limit')] };
     expect(new Problem(notFound, 'Gone.', more).getResponse()).toStrictEqual({ ...error, sku: 1, errors: more.errors });
+  });
+
+  it.each([
+    [400, BadRequestException],
+    [401, UnauthorizedException],
+    [403, ForbiddenException],
+    [404, NotFoundException],
+    [405, MethodNotAllowedException],
+    [408, RequestTimeoutException],
+    [409, ConflictException],
+    [412, PreconditionFailedException],
+    [413, PayloadTooLargeException],
+    [422, UnprocessableEntityException],
+    [429, ThrottlerException],
+    [431, HttpException],
+    [500, InternalServerErrorException],
+    [503, ServiceUnavailableException],
+  ])('of status %d is the exception that Nest throws for it', (status, exception) => {
+    const problem = new Problem({ ...notFound, status }, 'So.', { cause });
+    expect(problem).toBeInstanceOf(exception);
+    expect(problem).toBeInstanceOf(Problem);
+    expect(problem.getResponse()).toMatchObject({ statusCode: status, message: 'So.' });
+    expect(new exception(cause.message, status)).not.toBeInstanceOf(Problem);
+  });
+
+  it('can be extended', () => {
+    class Missing extends Problem {}
+    const missing = new Missing(notFound, 'Gone.');
+    expect(missing).toBeInstanceOf(Missing);
+    expect(missing).toBeInstanceOf(Problem);
+    expect(new Problem(notFound, 'Gone.')).not.toBeInstanceOf(Missing);
+    expect([undefined, null, 'x', {}, cause].filter((value) => value instanceof Problem)).toEqual([]);
   });
 
   it('has a stack for the log if the service has failed, and is cheap otherwise', () => {

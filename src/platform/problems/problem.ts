@@ -1,6 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import type { Request } from 'express';
 import { hideCredentials, shownPath } from '../errors/redaction.js';
+import { prototypesByStatus } from './nest-exceptions.js';
 import { internalError, invalidBody, invalidParameters, type ProblemType, problemTypeUri } from './problem-types.js';
 
 /** Every `code` of the platform's faults, with its meaning. Rules of class-validator have others, named after them. */
@@ -79,9 +80,14 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** An error that is sent as `application/problem+json` (RFC 9457). Exception filters see one of Nest's HTTP exceptions. */
+/**
+ * An error that is sent as `application/problem+json` (RFC 9457). It is an instance of Nest's exception of its status:
+ * `@Catch(BadRequestException)` catches an invalid body, as it does with Nest's `ValidationPipe`.
+ */
 export class Problem extends HttpException {
   override readonly name = 'Problem';
+  // oxlint-disable-next-line no-unused-private-class-members -- `in` uses it
+  readonly #isProblem = true;
   readonly headers;
   readonly errors;
   readonly members;
@@ -100,6 +106,13 @@ export class Problem extends HttpException {
     this.headers = headers;
     this.errors = errors;
     this.members = members;
+    const prototype = new.target === Problem && PROTOTYPES.get(type.status);
+    if (prototype) Object.setPrototypeOf(this, prototype);
+  }
+
+  /** `instanceof`, for problems whose prototype is that of Nest's exception, too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === Problem ? #isProblem in Object(value) : super[Symbol.hasInstance](value);
   }
 
   /** The members that Nest's exceptions have, `errors`, and the further members of the problem. */
@@ -108,6 +121,8 @@ export class Problem extends HttpException {
     return { ...this.members, statusCode, error, message: this.message, ...(this.errors && { errors: this.errors }) };
   }
 }
+
+const PROTOTYPES = prototypesByStatus(Problem.prototype);
 
 /** Maximum faults in `errors`: a response should not be much longer than its request. */
 export const MAXIMUM_FAULTS = 100;
