@@ -91,6 +91,7 @@ import { PlatformModule } from '../src/platform/platform.module.js';
 import { createApp } from '../src/app.js';
 import { Item } from '../src/items/item.entity.js';
 import { Configuration } from '../src/platform/config/configuration.js';
+import type { Send } from '../src/platform/database/database-client.js';
 import { DatabaseMetrics } from '../src/platform/database/database-metrics.js';
 import {
   conflict,
@@ -1223,6 +1224,29 @@ describe('a transaction', () => {
     ended.resolve();
     await late;
     expect([await items.countBy({ name }), called.mock.calls]).toEqual([3, [[]]]);
+  });
+
+  it.each([
+    ['of a key', { end: (send: Send) => send({ text: 'SELECT 1', values: [] }) }],
+    ['of a feature', {}],
+  ])('%s writes nothing if one within it is not over at its end [transaction-late-statements]', async (_, ends) => {
+    const name = newId();
+    const ended = Promise.withResolvers<void>();
+    let late: Promise<unknown> = Promise.resolve();
+    const writeTwice = async () => {
+      await items.insert(named(name));
+      await ended.promise;
+      await items.insert(named(name));
+    };
+    const work = async () => {
+      late = database.transaction(writeTwice).catch((error: unknown) => error);
+      await delay(50);
+      await items.insert(named(name));
+    };
+    await expect(database.transaction(work, ends)).rejects.toThrow('A nested transaction was not over');
+    ended.resolve();
+    expect(await late).toMatchObject({ message: expect.stringContaining('Query runner already released') });
+    expect(await items.countBy({ name })).toBe(0);
   });
 
   it('sends no statement after its commit [transaction-late-statements]', async () => {

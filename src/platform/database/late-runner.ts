@@ -5,13 +5,22 @@ import { type DataSource, type QueryRunner, QueryRunnerAlreadyReleasedError } fr
 /** Milliseconds that the end of a transaction waits for operations that the work has begun and does not await. */
 const PATIENCE = 1000;
 
+/**
+ * TypeORM's depth in the transaction, outside of savepoints. It is 2, because TypeORM rolls back the level above when a
+ * savepoint fails: at depth 1 it would end the transaction, and later statements would commit on their own.
+ */
+const DEPTH = 2;
+
 export type IsolationLevel = NonNullable<Parameters<QueryRunner['startTransaction']>[0]>;
+
+/** A query runner with a member that TypeORM's types omit. */
+type LeveledRunner = QueryRunner & { transactionDepth: number };
 
 export type LateRunner = ReturnType<typeof lateRunner>;
 
 /** A query runner for work whose transaction begins late. @param begin - begins it, at the first statement */
 export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>) {
-  const runner = dataSource.createQueryRunner();
+  const runner = dataSource.createQueryRunner() as LeveledRunner;
   let begun: Promise<Client> | undefined;
   const users = new Set<object>();
   const connect = async () => {
@@ -26,12 +35,14 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
     users.add(user);
     return shareOf(runner, () => Promise.resolve(void users.delete(user)));
   };
-  // Depth 2, because TypeORM rolls back the level above when a savepoint fails: at depth 1 it would end the transaction, and
-  // later statements would commit on their own.
-  Object.assign(runner, { isTransactionActive: true, transactionDepth: 2, connect });
+  Object.assign(runner, { isTransactionActive: true, transactionDepth: DEPTH, connect });
   const startSavepoint = runner.startTransaction.bind(runner);
   runner.startTransaction = async (level) => (level ? rejectLevel(level) : startSavepoint());
-  /** Waits for operations that the work did not await, such as a `save()` of several statements: they precede the commit. */
+  /**
+   * Waits for operations that the work did not await, such as a `save()` of several statements: they precede the commit.
+   *
+   * @throws Error if a nested transaction is not over by then
+   */
   const end = async () => {
     for (const late = performance.now() + PATIENCE; users.size > 0 && performance.now() < late;) await delay(1);
     // Rejects later statements, so that `begun` cannot change while it is awaited.
@@ -39,17 +50,21 @@ export function lateRunner(dataSource: DataSource, begin: () => Promise<Client>)
     await begun;
     // Lists, which are not among the users, send their statement some microtasks after they get the connection.
     await endOfTurn();
+    if (runner.transactionDepth > DEPTH) {
+      // It fails, because its last statements are rejected. A commit would keep its first ones; and to undo these alone
+      // would also undo what was written beside it.
+      throw new Error('A nested transaction was not over at the end of its outer one: await it. Nothing was written.');
+    }
   };
   return { runner, take, connect, end };
 }
 
 /** The runner for one of its users. `await using` ends only savepoints of that user: TypeORM's would end the transaction. */
-function shareOf(runner: QueryRunner, release: () => Promise<void>): QueryRunner {
-  const levels = runner as QueryRunner & { transactionDepth: number };
-  const depth = levels.transactionDepth;
+function shareOf(runner: LeveledRunner, release: () => Promise<void>): QueryRunner {
+  const depth = runner.transactionDepth;
   const dispose = async () => {
     try {
-      while (levels.transactionDepth > depth) await runner.commitTransaction();
+      while (runner.transactionDepth > depth) await runner.commitTransaction();
     } finally {
       await release();
     }

@@ -115,7 +115,8 @@ export async function runSavepoint<T>(
     await end?.(sendHere, result);
     return result;
   };
-  const transaction = { ...outer, afterCommit: onCommit.add, nested: Promise.resolve() };
+  // The work knows of it: what is left of it after the end gets an error, instead of running outside, in parts.
+  const transaction = { ...outer, isImplicit: false, afterCommit: onCommit.add, nested: Promise.resolve() };
   const running = outer.nested.then(() => transactions.run(transaction, () => runner.manager.transaction(nested)));
   outer.nested = Promise.allSettled([running]).then(() => runner.release());
   const result = await running;
