@@ -99,6 +99,12 @@ const LabelSchema = new EntitySchema<Label>({
   columns: { id: { type: 'uuid', primary: true }, text: { type: 'text' } },
 });
 
+@Entity('reports')
+class Report {
+  @PrimaryColumn('uuid') declare id: string;
+  @Column('jsonb') declare data: object;
+}
+
 class CreateKinds1795219200001 extends SqlMigration {
   readonly statements = [
     'CREATE TABLE contents (id uuid PRIMARY KEY, kind text NOT NULL, title text NOT NULL, size text)',
@@ -107,6 +113,7 @@ class CreateKinds1795219200001 extends SqlMigration {
     'CREATE TABLE branches (id serial PRIMARY KEY, "parentId" int REFERENCES branches)',
     'CREATE TABLE branches_closure (id_ancestor int REFERENCES branches, id_descendant int REFERENCES branches, PRIMARY KEY (id_ancestor, id_descendant))',
     'CREATE TABLE letters (id uuid PRIMARY KEY, text text NOT NULL, version int NOT NULL, "branchId" int REFERENCES branches)',
+    'CREATE TABLE reports (id uuid PRIMARY KEY, data jsonb NOT NULL)',
     'CREATE TABLE labels (id uuid PRIMARY KEY, text text NOT NULL)',
   ];
 }
@@ -122,6 +129,7 @@ class Kinds {
     @InjectRepository(Slugged) readonly slugged: Repository<Slugged>,
     @InjectRepository(Branch) readonly branches: TreeRepository<Branch>,
     @InjectRepository(Letter) readonly letters: Repository<Letter>,
+    @InjectRepository(Report) readonly reports: Repository<Report>,
     @InjectRepository(LabelSchema) readonly labels: Repository<Label>,
   ) {}
 }
@@ -129,7 +137,7 @@ class Kinds {
 @Module({
   imports: [
     PlatformModule,
-    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, User, Branch, Letter, LabelSchema]),
+    TypeOrmModule.forFeature([Content, Photo, Post, Advertisement, Slugged, User, Branch, Letter, Report, LabelSchema]),
     MigrationsModule.forFeature([CreateKinds1795219200001]),
   ],
   providers: [Kinds],
@@ -167,6 +175,13 @@ it('calls the listeners of an entity when its row is inserted [insert-listeners]
   const { id, slug } = await kinds.lists.insert(kinds.slugged, { title: 'Hello World', slug: '' });
   expect(slug).toBe('hello-world');
   expect(await kinds.slugged.findOneBy({ id })).toMatchObject({ slug });
+});
+
+it('inserts rows at once, except one that has no JSON', async () => {
+  const { lists, reports } = kinds;
+  const outcomes = await Promise.allSettled([1, 2n, 3].map((count) => lists.insert(reports, { data: { count } })));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(await reports.find({ order: { id: 'ASC' } })).toMatchObject([{ data: { count: 1 } }, { data: { count: 3 } }]);
 });
 
 it('injects a repository of trees for a tree', async () => {

@@ -44,7 +44,8 @@ export async function insertRow<Entity extends { id: string }>(repository: Repos
     Object.assign(row, entity);
     return;
   }
-  const insert: Insert = (rows) => runStatement(manager, statements.insert(rows));
+  // `async`, so that a value that cannot be converted rejects its row alone.
+  const insert: Insert = async (rows) => runStatement(manager, statements.insert(rows));
   if (runnerOf(manager) ?? !independent.has(metadata)) {
     await insert([row]);
   } else {
